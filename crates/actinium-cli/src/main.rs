@@ -1,0 +1,2 @@
+//! The `actinium` command.
+fn main() {}
