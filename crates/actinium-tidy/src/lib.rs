@@ -1,0 +1,48 @@
+//! The rules of the Actinium workspace that no lint knows, as tests.
+//!
+//! [`Tree`] is the workspace's text, read from disk or made up by a test; [`check`] holds it to every rule in
+//! [`RULES`] and answers with [`Finding`]s. `tests/workspace.rs` does that to the real workspace, so
+//! `cargo test -p actinium-tidy` is the check. Each rule's file has its own good and bad snippets.
+//!
+//! A rule about code looks at [`source::Source::code`], in which comments and literals are blank: a banned
+//! word in a string is no use of it.
+
+pub mod rules;
+pub mod source;
+pub mod tree;
+
+use std::fmt;
+
+pub use rules::RULES;
+pub use tree::{File, Tree};
+
+/// One place that breaks one rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// The file, from the workspace's root, with `/` between folders.
+    pub path: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}: {}",
+            self.path, self.line, self.rule, self.message
+        )
+    }
+}
+
+/// Holds the tree to every rule; the findings in order of file and line.
+#[must_use]
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    findings.sort();
+    findings
+}
