@@ -42,7 +42,7 @@ fn the_workspace_was_looked_at() {
         .count();
     assert_eq!(tree.manifests().count(), folders);
     assert!(tree.rust().any(|(file, source)| {
-        file.crate_name() == Some("actinium-scheduler") && source.uses("fn").next().is_some()
+        file.crate_name() == Some("actinium-tidy") && source.uses("fn").next().is_some()
     }));
 }
 
