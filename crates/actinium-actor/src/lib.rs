@@ -1,1 +1,34 @@
-//! (in the making)
+//! Actors on Actinium's scheduler: mailboxes, addresses, supervision, timers, systems.
+//!
+//! Programs use the crate `actinium`, which re-exports this one.
+
+mod actor;
+mod address;
+mod backpressure;
+mod builder;
+mod cell;
+mod context;
+mod control;
+mod dead_letters;
+mod life;
+mod mailbox;
+mod names;
+mod outside;
+mod spawn;
+mod stats;
+mod supervision;
+mod system;
+mod timers;
+
+pub use actinium_scheduler::{Affine, CounterValues, Policy, UnknownPolicy};
+pub use actor::{Actor, ActorId, Down, PanicInfo, StopReason};
+pub use address::{Address, SendError, WeakAddress};
+pub use builder::{BuildError, SystemBuilder, Workers};
+pub use context::{Context, Time};
+pub use dead_letters::DeadLetter;
+pub use names::{LookupError, NameError};
+pub use spawn::{Mailbox, SpawnError, SpawnOptions};
+pub use stats::{Audit, Stats};
+pub use supervision::Supervision;
+pub use system::{Shutdown, ShutdownReport, System, SystemHandle};
+pub use timers::TimerId;

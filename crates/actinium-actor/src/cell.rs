@@ -1,0 +1,591 @@
+//! An actor in memory: header, mailbox, state, and the references that keep it there.
+//!
+//! This file and `mailbox` hold all of the crate's `unsafe` code. Others use [`CoreRef`] and [`CellRef`], which are safe.
+//!
+//! # References
+//!
+//! `strong` counts addresses: an actor without any, and without messages, ends. `refs` counts what keeps the memory: each
+//! [`CoreRef`], one for all addresses together while there are any, and one of the scheduler's while the actor lives.
+//!
+//! # Who may touch what
+//!
+//! `own`, `actor` and `life` belong to the actor's owner (see `actinium_scheduler::runnable`). `actor` is lent to user code for
+//! the length of a turn; user code never reaches it in another way, for only the owner's turn does, and a turn is not entered twice.
+
+use crate::actor::{Actor, ActorId, StopReason};
+use crate::backpressure::Backpressure;
+use crate::context::Context;
+use crate::control::{Control, Controls};
+use crate::life::{Life, State};
+use crate::mailbox::{Envelope, PushError, SharedQueue};
+use crate::system::Inner;
+use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
+use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker};
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+/// The scheduler's word for what is an `ActorCell`.
+const SORT: &str = "actor";
+/// `flags`: there is something in `control`.
+pub(crate) const CONTROL: u8 = 1;
+/// `flags`: a full mailbox muted it; it is not run until that has room.
+pub(crate) const MUTED: u8 = 2;
+/// A worker's note for the running actor: it was muted in this turn.
+pub(crate) const NOTE_MUTED: u32 = 1;
+/// An own queue that has grown beyond this is shrunk when it is empty.
+const KEPT_CAPACITY: usize = 1024;
+
+/// What all actors have in common: the part that is used without knowing the actor's type.
+#[repr(C)]
+pub(crate) struct Core {
+    header: Header,
+    /// The cell's own address as it was allocated: every pointer to it is a copy of this one.
+    me: NonNull<Header>,
+    strong: AtomicU32,
+    refs: AtomicU32,
+    pub(crate) flags: AtomicU8,
+    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
+    place: AtomicU64,
+    /// The length of the own part of its mailbox, for those who may not look.
+    own_len: AtomicU32,
+    /// The shared part's length, without knowing the actor's type.
+    shared_len: fn(&Core) -> usize,
+    /// Those whom its bounded mailbox holds back.
+    pub(crate) backpressure: Option<Box<Backpressure>>,
+    pub(crate) id: ActorId,
+    pub(crate) system: std::sync::Arc<Inner>,
+    pub(crate) controls: Mutex<Controls>,
+}
+
+/// An actor of a known type.
+#[repr(C)]
+pub(crate) struct ActorCell<A: Actor> {
+    pub(crate) core: Core,
+    own: OwnerCell<VecDeque<Envelope<A::Msg>>>,
+    shared: SharedQueue<A::Msg>,
+    pub(crate) life: OwnerCell<Life<A>>,
+    actor: OwnerCell<Option<A>>,
+}
+
+/// How the loop over messages ended.
+enum Pause {
+    Empty,
+    More,
+    Stop,
+    Muted,
+}
+
+impl Core {
+    #[inline(always)]
+    pub(crate) fn runnable(&self) -> Runnable {
+        Runnable(self.me)
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        self.header.kind().name()
+    }
+
+    /// Sees to it that the actor runs: after a push or a control.
+    #[inline]
+    pub(crate) fn wake(&self, worker: Option<&Worker>) {
+        match worker {
+            Some(worker) if self.header.is_owned_by(worker.id()) => {
+                worker.schedule(self.runnable())
+            }
+            _ => self.system.shared.notify(self.runnable(), worker),
+        }
+    }
+
+    /// Hands a control to the actor; it comes back if the actor has ended.
+    pub(crate) fn control(&self, control: Control) -> Result<(), (Control, StopReason)> {
+        let mut controls = lock(&self.controls);
+        if let Some(reason) = &controls.closed {
+            return Err((control, reason.clone()));
+        }
+        controls.waiting.push(control);
+        // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
+        self.flags.fetch_or(CONTROL, Ordering::Release);
+        drop(controls);
+        self.system.with_worker(|worker| self.wake(worker));
+        Ok(())
+    }
+
+    /// Messages that wait: exact for a mailbox that nobody is using.
+    pub(crate) fn mailbox_len(&self) -> usize {
+        // Relaxed: an estimate.
+        self.own_len.load(Ordering::Relaxed) as usize + (self.shared_len)(self)
+    }
+
+    pub(crate) fn set_place(&self, shard: usize, key: usize) {
+        // Relaxed: before the actor starts; starting it publishes this.
+        self.place
+            .store((shard as u64) << 48 | key as u64, Ordering::Relaxed);
+    }
+
+    /// Where it stands in the system's register: shard and key.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        // Relaxed: see `set_place`.
+        let place = self.place.load(Ordering::Relaxed);
+        ((place >> 48) as usize, (place & 0xffff_ffff_ffff) as usize)
+    }
+
+    /// The core of a runnable that is an actor and alive (because it is registered, or runs).
+    pub(crate) fn of_runnable(runnable: Runnable) -> Option<CoreRef> {
+        // SAFETY: runnables of this sort are cells, which begin with a core; it is alive by contract.
+        (runnable.header().sort() == SORT)
+            .then(|| CoreRef::new(unsafe { runnable.0.cast::<Core>().as_ref() }))
+    }
+
+    /// The actor that runs on this worker, if it is an actor that does.
+    pub(crate) fn running_on(worker: &Worker) -> Option<CoreRef> {
+        worker.running().and_then(Core::of_runnable)
+    }
+
+    /// Whether it is an `A`.
+    pub(crate) fn is_a<A: Actor>(&self) -> bool {
+        std::ptr::fn_addr_eq(
+            self.header.release_fn(),
+            release::<A> as unsafe fn(NonNull<Header>),
+        )
+    }
+
+    /// Mutes it: it is not run until [`Core::unmute`].
+    pub(crate) fn mute(&self) {
+        // Relaxed: set by its own turn; the muting mailbox's lock orders it before the unmuting.
+        self.flags.fetch_or(MUTED, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unmute(&self, worker: Option<&Worker>) {
+        // Release: pairs with the acquire at the turn's start; the wake-up that follows brings the turn.
+        self.flags.fetch_and(!MUTED, Ordering::Release);
+        self.wake(worker);
+    }
+}
+
+impl<A: Actor> ActorCell<A> {
+    const VTABLE: VTable = VTable {
+        sort: SORT,
+        run: run::<A>,
+        dispose: dispose::<A>,
+        release: release::<A>,
+    };
+
+    /// A new actor with its first address. It is neither registered nor started yet.
+    pub(crate) fn new(
+        system: std::sync::Arc<Inner>,
+        id: ActorId,
+        kind: Arc<Kind>,
+        home: usize,
+        capacity: Option<usize>,
+        actor: Option<A>,
+        life: Life<A>,
+    ) -> CellRef<A> {
+        let cell = ActorCell {
+            core: Core {
+                header: Header::new(&Self::VTABLE, kind, home),
+                me: NonNull::dangling(),
+                strong: AtomicU32::new(1),
+                // One for the addresses, one of the scheduler's.
+                refs: AtomicU32::new(2),
+                flags: AtomicU8::new(0),
+                place: AtomicU64::new(0),
+                own_len: AtomicU32::new(0),
+                shared_len: shared_len::<A>,
+                backpressure: capacity.map(|_| Box::default()),
+                id,
+                system,
+                controls: Mutex::new(Controls::default()),
+            },
+            own: OwnerCell::new(VecDeque::new()),
+            shared: SharedQueue::new(capacity),
+            life: OwnerCell::new(life),
+            actor: OwnerCell::new(actor),
+        };
+        let cell = NonNull::from(Box::leak(Box::new(cell)));
+        // SAFETY: just allocated, and nobody else knows it yet.
+        unsafe { (*cell.as_ptr()).core.me = cell.cast() };
+        CellRef(cell)
+    }
+
+    // ---- sending -------------------------------------------------------------------------------------------------
+
+    /// Sends from the worker that owns the actor, without an atomic read-modify-write; gives the message back if that is not
+    /// possible here.
+    #[inline(always)]
+    pub(crate) fn send_own(
+        &self,
+        msg: A::Msg,
+        stamp_ns: u64,
+        worker: &Worker,
+    ) -> Result<(), A::Msg> {
+        if !(self.is_owned_by(worker) && self.shared.is_bypassed()) {
+            return Err(msg);
+        }
+        // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code.
+        let len = unsafe {
+            self.own.with(|own| {
+                own.push_back(Envelope { stamp_ns, msg });
+                own.len()
+            })
+        };
+        // Relaxed: an estimate for others.
+        self.core.own_len.store(len as u32, Ordering::Relaxed);
+        worker.schedule(self.core.runnable());
+        Ok(())
+    }
+
+    /// Whether this worker owns the actor now.
+    #[inline(always)]
+    pub(crate) fn is_owned_by(&self, worker: &Worker) -> bool {
+        self.core.header.is_owned_by(worker.id())
+    }
+
+    /// Sends from anywhere; `over` a bound if told so. Returns how many messages wait in a bounded mailbox.
+    pub(crate) fn send_shared(
+        &self,
+        msg: A::Msg,
+        stamp_ns: u64,
+        over: bool,
+        worker: Option<&Worker>,
+    ) -> Result<usize, PushError<A::Msg>> {
+        let len = self.shared.push(msg, stamp_ns, over)?;
+        self.core.wake(worker);
+        Ok(len)
+    }
+
+    /// Messages that wait: exact for a mailbox that nobody is using.
+    pub(crate) fn len(&self) -> usize {
+        self.core.mailbox_len()
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.shared.capacity()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    // ---- a turn --------------------------------------------------------------------------------------------------
+
+    /// The next message: own part first, then the shared part (see `mailbox`).
+    #[inline(always)]
+    fn next(&self) -> Option<Envelope<A::Msg>> {
+        // SAFETY: only the owner's turn comes here, and the closure calls no user code.
+        let own = unsafe {
+            self.own.with(|own| {
+                let envelope = own.pop_front();
+                if envelope.is_some() {
+                    // Relaxed: an estimate for others.
+                    self.core.own_len.store(own.len() as u32, Ordering::Relaxed);
+                }
+                envelope
+            })
+        };
+        own.or_else(|| self.shared.pop())
+    }
+
+    /// One turn: a batch of messages.
+    #[inline(always)]
+    fn turn(&self, worker: &Worker) -> (Turn, u32) {
+        // Acquire: pairs with the releases in `control` and `unmute`.
+        let flags = self.core.flags.load(Ordering::Acquire);
+        // SAFETY: the owner's turn, and the closure calls no user code.
+        if flags != 0 || unsafe { self.life.with(|life| life.state) } != State::Running {
+            if let Some(turn) = self.prelude(worker) {
+                return (turn, 0);
+            }
+        }
+        let mut handled = 0;
+        let batch = worker.shared().settings().batch;
+        let check_every = worker.check_every();
+        // SAFETY: the owner's turn; user code does not reach `actor` in another way (module documentation).
+        let pause = unsafe {
+            self.actor.with(|actor| {
+                let actor = actor.as_mut().expect("a running actor has its state");
+                catch_unwind(AssertUnwindSafe(|| {
+                    let mut ctx = Context::new(self, worker);
+                    loop {
+                        let Some(Envelope { stamp_ns, msg }) = self.next() else {
+                            break Pause::Empty;
+                        };
+                        handled += 1;
+                        if stamp_ns != 0 {
+                            worker.record_latency(stamp_ns);
+                        }
+                        actor.handle(msg, &mut ctx);
+                        if ctx.is_stopping() {
+                            break Pause::Stop;
+                        }
+                        if worker.note().get() == NOTE_MUTED {
+                            break Pause::Muted;
+                        }
+                        if handled == batch || handled % check_every == 0 && worker.is_over_time() {
+                            break Pause::More;
+                        }
+                    }
+                }))
+            })
+        };
+        let counters = worker.counters();
+        counters.handled.add(u64::from(handled));
+        counters
+            .bytes
+            .add(u64::from(handled) * std::mem::size_of::<A::Msg>() as u64);
+        let turn = match pause {
+            Ok(Pause::Empty) => self.at_rest(worker),
+            Ok(Pause::More) => Turn::Again,
+            Ok(Pause::Muted) => Turn::Idle,
+            Ok(Pause::Stop) => self.end(worker, StopReason::Requested),
+            Err(payload) => self.panicked(worker, payload),
+        };
+        if self.capacity() != 0 {
+            self.let_senders_go_on(worker);
+        }
+        (turn, handled)
+    }
+
+    /// The mailbox is empty.
+    #[inline(always)]
+    fn at_rest(&self, worker: &Worker) -> Turn {
+        // SAFETY: the owner's turn, and the closure calls no user code.
+        let capacity = unsafe { self.own.with(|own| own.capacity()) };
+        // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then.
+        if capacity > KEPT_CAPACITY || self.core.strong.load(Ordering::Acquire) == 0 {
+            return self.rest(worker);
+        }
+        // SAFETY: as above.
+        if unsafe { self.life.with(|life| life.draining) } {
+            self.end(worker, StopReason::Requested)
+        } else {
+            Turn::Idle
+        }
+    }
+
+    #[cold]
+    fn rest(&self, worker: &Worker) -> Turn {
+        // SAFETY: the owner's turn, and the closure calls no user code.
+        unsafe { self.own.with(|own| own.shrink_to(KEPT_CAPACITY / 4)) };
+        // Acquire: as in `at_rest`.
+        if self.core.strong.load(Ordering::Acquire) == 0 && self.shared.is_empty() {
+            return self.end(worker, StopReason::Orphaned);
+        }
+        // SAFETY: as above.
+        if unsafe { self.life.with(|life| life.draining) } {
+            self.end(worker, StopReason::Requested)
+        } else {
+            Turn::Again
+        }
+    }
+
+    /// Replaces the actor's state; the old one is dropped here.
+    pub(crate) fn set_actor(&self, actor: Option<A>) {
+        // SAFETY: only the owner calls this, between messages; what is dropped is dropped outside the closure.
+        let old = unsafe { self.actor.with(|place| std::mem::replace(place, actor)) };
+        // A destructor that panics must not take the worker down.
+        if catch_unwind(AssertUnwindSafe(|| drop(old))).is_err() {
+            eprintln!(
+                "actinium: dropping the state of {} ({}) panicked",
+                self.core.id,
+                self.core.kind()
+            );
+        }
+    }
+
+    /// Calls one of the actor's hooks; `Err`: it panicked. Without a state nothing is called.
+    pub(crate) fn hook(
+        &self,
+        worker: &Worker,
+        hook: impl FnOnce(&mut A, &mut Context<'_, A>),
+    ) -> Result<bool, Box<dyn std::any::Any + Send>> {
+        // SAFETY: only the owner calls this, between messages; user code does not reach `actor` in another way.
+        unsafe {
+            self.actor.with(|actor| {
+                catch_unwind(AssertUnwindSafe(|| {
+                    let mut ctx = Context::new(self, worker);
+                    if let Some(actor) = actor.as_mut() {
+                        hook(actor, &mut ctx);
+                    }
+                    ctx.is_stopping()
+                }))
+            })
+        }
+    }
+
+    /// Lends the life to `f`. Only the owner may call it, and `f` calls no user code.
+    pub(crate) fn with_life<R>(&self, f: impl FnOnce(&mut Life<A>) -> R) -> R {
+        // SAFETY: crate-internal: called from the owner's turn only (life, context), with closures that call no user code.
+        unsafe { self.life.with(f) }
+    }
+
+    /// Refuses further messages. What waits stays.
+    pub(crate) fn close(&self) {
+        self.shared.close();
+    }
+
+    /// After `close`: takes what waits, one by one.
+    pub(crate) fn take_left(&self) -> Option<A::Msg> {
+        // SAFETY: only the owner calls this, between messages, and the closure calls no user code.
+        let own = unsafe { self.own.with(|own| own.pop_front()) };
+        self.core.own_len.store(0, Ordering::Relaxed);
+        own.or_else(|| self.shared.pop_closed())
+            .map(|envelope| envelope.msg)
+    }
+}
+
+/// # Safety
+/// `header` leads an `ActorCell<A>` that is alive.
+#[inline(always)]
+unsafe fn cell_of<'a, A: Actor>(header: NonNull<Header>) -> &'a ActorCell<A> {
+    // SAFETY: by contract; header, core and cell share their address (`repr(C)`).
+    unsafe { header.cast::<ActorCell<A>>().as_ref() }
+}
+
+/// # Safety
+/// As the vtable demands: the calling worker owns the actor.
+unsafe fn run<A: Actor>(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    unsafe { cell_of::<A>(header) }.turn(worker)
+}
+
+/// # Safety
+/// As the vtable demands: nobody runs the actor any more.
+unsafe fn dispose<A: Actor>(header: NonNull<Header>, worker: &Worker) {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    unsafe { cell_of::<A>(header) }.end(worker, StopReason::Shutdown);
+}
+
+/// # Safety
+/// The caller gives up one of the references that `refs` counts.
+unsafe fn release<A: Actor>(header: NonNull<Header>) {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    let refs = unsafe { &cell_of::<A>(header).core.refs };
+    // Release: what this holder did comes before the freeing.
+    if refs.fetch_sub(1, Ordering::Release) == 1 {
+        // Acquire: pairs with the releases of all other holders.
+        refs.load(Ordering::Acquire);
+        // SAFETY: the last reference is gone; the cell was made by `Box`.
+        drop(unsafe { Box::from_raw(header.cast::<ActorCell<A>>().as_ptr()) });
+    }
+}
+
+/// # Panics
+/// Never: it is only called on cores of cells of `A` (it stands in them).
+fn shared_len<A: Actor>(core: &Core) -> usize {
+    // SAFETY: this function stands in the core of an ActorCell<A> only; `me` is that cell.
+    unsafe { cell_of::<A>(core.me) }.shared.len()
+}
+
+/// Keeps an actor's memory, without knowing its type. It keeps nothing alive but that.
+pub(crate) struct CoreRef(NonNull<Core>);
+
+// SAFETY: a core is used through atomics and locks; what is not (`place`, the cell's own fields) is its owner's.
+unsafe impl Send for CoreRef {}
+// SAFETY: as above.
+unsafe impl Sync for CoreRef {}
+
+impl CoreRef {
+    /// One more reference.
+    pub(crate) fn new(core: &Core) -> Self {
+        // Relaxed: made from a reference that keeps the memory meanwhile.
+        core.refs.fetch_add(1, Ordering::Relaxed);
+        CoreRef(core.me.cast())
+    }
+
+    /// The address of the actor, if it is an `A` and lives.
+    pub(crate) fn upgrade<A: Actor>(&self) -> Option<CellRef<A>> {
+        if !self.is_a::<A>() {
+            return None;
+        }
+        // SAFETY: only cells of A have this vtable entry; it is alive as long as this reference.
+        let cell = unsafe { self.me.cast::<ActorCell<A>>().as_ref() };
+        (!cell.is_closed()).then(|| CellRef::new(cell))
+    }
+}
+
+impl Deref for CoreRef {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        // SAFETY: the reference that this stands for keeps the memory.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for CoreRef {
+    fn clone(&self) -> Self {
+        CoreRef::new(self)
+    }
+}
+
+impl Drop for CoreRef {
+    fn drop(&mut self) {
+        // SAFETY: gives up the reference that this stands for.
+        unsafe { (self.header.release_fn())(self.0.cast()) }
+    }
+}
+
+/// One address's worth of an actor: as long as there is one, the actor is reachable.
+pub(crate) struct CellRef<A: Actor>(NonNull<ActorCell<A>>);
+
+// SAFETY: see CoreRef; messages are Send.
+unsafe impl<A: Actor> Send for CellRef<A> {}
+// SAFETY: as above.
+unsafe impl<A: Actor> Sync for CellRef<A> {}
+
+impl<A: Actor> CellRef<A> {
+    /// One more address.
+    pub(crate) fn new(cell: &ActorCell<A>) -> Self {
+        // Relaxed: made from a reference that keeps the memory meanwhile.
+        if cell.core.strong.fetch_add(1, Ordering::Relaxed) == 0 {
+            cell.core.refs.fetch_add(1, Ordering::Relaxed);
+        }
+        CellRef(cell.core.me.cast())
+    }
+
+    /// Gives up a cell that was never registered nor started.
+    pub(crate) fn discard(self) {
+        self.close();
+        // SAFETY: gives up the scheduler's reference, which the scheduler never got.
+        unsafe { release::<A>(self.core.me) }
+    }
+
+    /// A reference to its memory.
+    pub(crate) fn core_ref(&self) -> CoreRef {
+        CoreRef::new(&self.core)
+    }
+}
+
+impl<A: Actor> Deref for CellRef<A> {
+    type Target = ActorCell<A>;
+
+    #[inline(always)]
+    fn deref(&self) -> &ActorCell<A> {
+        // SAFETY: the address that this stands for keeps the memory.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<A: Actor> Clone for CellRef<A> {
+    fn clone(&self) -> Self {
+        CellRef::new(self)
+    }
+}
+
+impl<A: Actor> Drop for CellRef<A> {
+    fn drop(&mut self) {
+        // Release: pairs with the acquire in `at_rest`: what this holder sent is in the mailbox by then.
+        if self.core.strong.fetch_sub(1, Ordering::Release) == 1 {
+            let core = &self.core;
+            if !self.is_closed() {
+                core.system.with_worker(|worker| core.wake(worker));
+            }
+            // SAFETY: gives up the reference that all addresses together stand for.
+            unsafe { release::<A>(core.runnable().0) }
+        }
+    }
+}

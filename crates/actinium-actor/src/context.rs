@@ -1,0 +1,207 @@
+//! What an actor can do while it handles a message.
+
+use crate::actor::{Actor, ActorId, Down, StopReason};
+use crate::address::Address;
+use crate::cell::{ActorCell, CoreRef};
+use crate::control::Control;
+use crate::life::refuse;
+use crate::spawn::{SpawnError, SpawnOptions};
+use crate::system::SystemHandle;
+use crate::timers::TimerId;
+use actinium_scheduler::Worker;
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+/// A moment: nanoseconds since the system was built, by its clock (which a test system moves by hand).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    /// Nanoseconds since the system was built.
+    pub ns: u64,
+}
+
+impl Time {
+    /// How long ago `earlier` was; zero if it was not.
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.ns.saturating_sub(earlier.ns))
+    }
+}
+
+/// The actor's side of the runtime, lent to its methods.
+pub struct Context<'a, A: Actor> {
+    cell: &'a ActorCell<A>,
+    worker: &'a Worker,
+    stopping: Cell<bool>,
+}
+
+impl<'a, A: Actor> Context<'a, A> {
+    #[inline(always)]
+    pub(crate) fn new(cell: &'a ActorCell<A>, worker: &'a Worker) -> Self {
+        Context {
+            cell,
+            worker,
+            stopping: Cell::new(false),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
+    /// Its own address. Each address that it keeps or sends away keeps it alive.
+    pub fn address(&self) -> Address<A> {
+        Address::of(self.cell)
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> ActorId {
+        self.cell.core.id
+    }
+
+    /// The system that it lives in.
+    pub fn system(&self) -> SystemHandle {
+        SystemHandle::new(self.cell.core.system.clone())
+    }
+
+    /// Index of the worker that it runs on now.
+    pub fn worker(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        Time {
+            ns: self.worker.shared().clock().now_ns(),
+        }
+    }
+
+    /// Ends the actor when this call returns. What is left in its mailbox becomes dead letters.
+    /// (To end after what is in the mailbox: `ctx.address().stop()`.)
+    pub fn stop(&self) {
+        self.stopping.set(true);
+    }
+
+    /// Starts another actor, on this worker for a start. It is nobody's child: it lives on when this one ends.
+    pub fn spawn<B: Actor>(&self, actor: B) -> Address<B> {
+        self.cell.core.system.spawn_light(actor, Some(self.worker))
+    }
+
+    /// Starts a child: when it fails, its supervision decides; when this actor ends or restarts, the child ends.
+    ///
+    /// # Errors
+    /// If the name is taken, or the worker does not exist.
+    pub fn spawn_with<B: Actor>(
+        &self,
+        options: SpawnOptions,
+        factory: impl FnMut() -> B + Send + 'static,
+    ) -> Result<Address<B>, SpawnError> {
+        let parent = CoreRef::new(&self.cell.core);
+        let child = self.cell.core.system.spawn_full(
+            options,
+            Box::new(factory),
+            Some(parent),
+            Some(self.worker),
+        )?;
+        let core = child.0.core_ref();
+        self.cell
+            .with_life(|life| life.extra().children.insert(core.id, core));
+        Ok(child)
+    }
+
+    // ---- timers --------------------------------------------------------------------------------------------------
+
+    /// Sends `msg` to this actor once, after so long. An armed timer keeps the actor alive.
+    pub fn after(&self, delay: Duration, msg: A::Msg) -> TimerId {
+        let me = self.address();
+        self.cell.with_life(|life| {
+            life.extra()
+                .timers
+                .after(self.worker, nanoseconds(delay), me, msg)
+        })
+    }
+
+    /// Sends what `msg` makes to this actor each time so long has passed, until cancelled. Missed times are skipped, not made up for.
+    pub fn every(&self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
+        let me = self.address();
+        self.cell.with_life(|life| {
+            life.extra()
+                .timers
+                .every(self.worker, nanoseconds(period), me, msg)
+        })
+    }
+
+    /// Cancels a timer of this actor; false if it has fired for the last time, or was cancelled.
+    /// A message that it has sent already stays in the mailbox.
+    pub fn cancel(&self, timer: TimerId) -> bool {
+        // What a cancelled timer would have sent is dropped in here: it is the actor's own message and address.
+        self.cell
+            .with_life(|life| life.extra().timers.cancel(self.worker, timer))
+    }
+
+    // ---- watching ------------------------------------------------------------------------------------------------
+
+    /// Asks for a message when another actor ends; at once if it has ended.
+    pub fn watch<B: Actor>(
+        &self,
+        other: &Address<B>,
+        msg: impl FnOnce(Down) -> A::Msg + Send + 'static,
+    ) {
+        let me = self.address().downgrade();
+        let notify = Box::new(move |down: Down| {
+            if let Some(me) = me.upgrade() {
+                me.tell(msg(down));
+            }
+        });
+        self.hand(
+            &other.0.core,
+            Control::Watch {
+                watcher: self.id(),
+                notify,
+            },
+        );
+    }
+
+    /// Takes back what was asked with [`Context::watch`].
+    pub fn unwatch<B: Actor>(&self, other: &Address<B>) {
+        self.hand(&other.0.core, Control::Unwatch { watcher: self.id() });
+    }
+
+    /// Shares fate with another actor: when one of the two ends abnormally, so does the other.
+    pub fn link<B: Actor>(&self, other: &Address<B>) {
+        let core = other.0.core_ref();
+        self.cell
+            .with_life(|life| life.extra().links.insert(core.id, core));
+        self.hand(&other.0.core, Control::Link(CoreRef::new(&self.cell.core)));
+    }
+
+    /// Takes back [`Context::link`], for both.
+    pub fn unlink<B: Actor>(&self, other: &Address<B>) {
+        let core = self
+            .cell
+            .with_life(|life| life.extra().links.remove(&other.id()));
+        drop(core);
+        self.hand(&other.0.core, Control::Unlink(self.id()));
+    }
+
+    fn hand(&self, other: &crate::cell::Core, control: Control) {
+        if let Err((control, reason)) = other.control(control) {
+            let reason = if reason.is_abnormal() {
+                reason
+            } else {
+                StopReason::AlreadyStopped
+            };
+            refuse(other.id, control, &reason);
+        }
+    }
+}
+
+impl<A: Actor> fmt::Debug for Context<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({}, worker {})", self.id(), self.worker())
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

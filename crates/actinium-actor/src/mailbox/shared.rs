@@ -1,0 +1,549 @@
+//! A lock-free queue in blocks, many producers and one consumer.
+//!
+//! The scheme is that of block-based unbounded channels: `tail` counts positions, and a producer claims one by a
+//! compare-and-swap. Of the `LAP` positions of a block the last holds no message: while `tail` stands there, the producer
+//! that claimed the one before it installs the next block.
+//!
+//! | who | touches |
+//! |---|---|
+//! | any producer | `tail`, `tail_block`, the slot that it claimed, `next` of the block whose last slot it claimed |
+//! | the consumer (the actor's owner) | `head`, `head_block`, slots that are marked ready, blocks that are used up |
+//!
+//! A block is used up when all its slots have been taken and its `next` is set; setting `next` is the last thing any producer does
+//! to a block, so the consumer may then reuse it. One used-up block is kept for the next producer that needs one: in
+//! steady state nothing is allocated.
+//!
+//! Bit 0 of `tail` says closed: no position can be claimed any more, and what was claimed before will be marked ready.
+
+use super::Envelope;
+use actinium_scheduler::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use actinium_scheduler::sync::{OwnerCell, spin_loop, thread};
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+
+/// Positions per block.
+#[cfg(not(loom))]
+const LAP: usize = 32;
+#[cfg(loom)]
+const LAP: usize = 2;
+const CLOSED: usize = 1;
+/// What one position adds to `tail`.
+const STEP: usize = 2;
+/// A slot's state: ready, sent at an unknown time. 0: empty; more: ready, sent at that time.
+const READY: u64 = 1;
+
+struct Slot<M> {
+    state: AtomicU64,
+    msg: OwnerCell<MaybeUninit<M>>,
+}
+
+struct Block<M> {
+    next: AtomicPtr<Block<M>>,
+    slots: [Slot<M>; LAP - 1],
+}
+
+impl<M> Block<M> {
+    fn alloc() -> *mut Self {
+        let slot = |_| Slot {
+            state: AtomicU64::new(0),
+            msg: OwnerCell::new(MaybeUninit::uninit()),
+        };
+        Box::into_raw(Box::new(Block {
+            next: AtomicPtr::new(null_mut()),
+            slots: std::array::from_fn(slot),
+        }))
+    }
+}
+
+#[repr(align(128))]
+struct Tail<M> {
+    index: AtomicUsize,
+    block: AtomicPtr<Block<M>>,
+    /// A used-up block for the next producer that needs one.
+    spare: AtomicPtr<Block<M>>,
+}
+
+#[repr(align(128))]
+struct Head<M> {
+    /// Written by the consumer only; read by producers of a bounded mailbox and by whoever asks for the length.
+    index: AtomicUsize,
+    block: OwnerCell<*mut Block<M>>,
+}
+
+/// The allocated part.
+struct Body<M> {
+    tail: Tail<M>,
+    head: Head<M>,
+    /// Most messages that may wait; 0: no bound.
+    capacity: usize,
+}
+
+/// The shared part of a mailbox.
+pub(crate) struct SharedQueue<M> {
+    /// Null: nothing was pushed yet. `closed()`: closed before anything was pushed.
+    body: AtomicPtr<Body<M>>,
+}
+
+/// Why a push was refused; the message comes back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PushError<M> {
+    Closed(M),
+    Full(M),
+}
+
+// SAFETY: messages pass from producers to the consumer by value (M: Send); all else is atomic or touched by the consumer
+// only, which changes hands with the actor's ownership (through locks, see `actinium_scheduler::runnable`).
+unsafe impl<M: Send> Send for SharedQueue<M> {}
+// SAFETY: as above.
+unsafe impl<M: Send> Sync for SharedQueue<M> {}
+
+/// The mark of a queue closed before it was allocated: an address that no allocation has.
+fn closed<M>() -> *mut Body<M> {
+    std::ptr::without_provenance_mut(1)
+}
+
+/// Messages up to a position: one position per block holds none.
+fn messages(position: usize) -> usize {
+    position - position / LAP
+}
+
+impl<M> SharedQueue<M> {
+    /// An empty queue; with a capacity it is bounded and allocates at once.
+    pub(crate) fn new(capacity: Option<usize>) -> Self {
+        let body = capacity.map_or(null_mut(), Self::alloc);
+        SharedQueue {
+            body: AtomicPtr::new(body),
+        }
+    }
+
+    fn alloc(capacity: usize) -> *mut Body<M> {
+        let block = Block::alloc();
+        let tail = Tail {
+            index: AtomicUsize::new(0),
+            block: AtomicPtr::new(block),
+            spare: AtomicPtr::new(null_mut()),
+        };
+        let head = Head {
+            index: AtomicUsize::new(0),
+            block: OwnerCell::new(block),
+        };
+        Box::into_raw(Box::new(Body {
+            tail,
+            head,
+            capacity,
+        }))
+    }
+
+    /// The body, if it was allocated.
+    #[inline(always)]
+    fn body(&self) -> Option<&Body<M>> {
+        // Acquire: pairs with the release of the one who allocated it.
+        let body = self.body.load(Ordering::Acquire);
+        // SAFETY: neither null nor the mark: it was allocated here and lives until drop.
+        (!body.is_null() && body != closed()).then(|| unsafe { &*body })
+    }
+
+    /// Whether the owner may push to the own part of the mailbox instead: rule 2 of the mailbox, and not closed, and not bounded.
+    /// Only the consumer may ask.
+    #[inline(always)]
+    pub(crate) fn is_bypassed(&self) -> bool {
+        // Acquire: pairs with the release of the one who allocated it.
+        let body = self.body.load(Ordering::Acquire);
+        if body.is_null() {
+            return true;
+        }
+        self.body().is_some_and(|body| {
+            // Acquire: a message pushed before the asker's present doings (by the same actor elsewhere) is counted in `tail`.
+            let tail = body.tail.index.load(Ordering::Acquire);
+            // Relaxed: the consumer's own.
+            let head = body.head.index.load(Ordering::Relaxed);
+            body.capacity == 0 && tail & CLOSED == 0 && messages(tail / STEP) == messages(head)
+        })
+    }
+
+    /// Messages in it, claimed ones included. Exact for the consumer when no producer is at work.
+    pub(crate) fn len(&self) -> usize {
+        self.body().map_or(0, |body| {
+            // Relaxed: an estimate. Head first: it never passes the tail that is read later.
+            let head = messages(body.head.index.load(Ordering::Relaxed));
+            messages(body.tail.index.load(Ordering::Relaxed) / STEP).saturating_sub(head)
+        })
+    }
+
+    /// Whether nothing is in it and nothing claimed. Only the consumer may ask.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Most messages that may wait; 0: no bound.
+    pub(crate) fn capacity(&self) -> usize {
+        self.body().map_or(0, |body| body.capacity)
+    }
+
+    /// Whether it was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        // Relaxed: a hint; pushing decides.
+        self.body.load(Ordering::Relaxed) == closed()
+            || self
+                .body()
+                .is_some_and(|body| body.tail.index.load(Ordering::Relaxed) & CLOSED != 0)
+    }
+
+    /// The body, allocated now if need be; `None`: closed.
+    #[cold]
+    fn allocated(&self) -> Option<&Body<M>> {
+        let body = Self::alloc(0);
+        // AcqRel: the release half publishes the body; the acquire half (also on failure) shows another's.
+        match self
+            .body
+            .compare_exchange(null_mut(), body, Ordering::AcqRel, Ordering::Acquire)
+        {
+            // SAFETY: ours, just published; it lives until drop.
+            Ok(_) => Some(unsafe { &*body }),
+            Err(_) => {
+                // SAFETY: nobody else has seen it.
+                unsafe { Self::free(body) };
+                self.body()
+            }
+        }
+    }
+
+    /// Pushes a message. With `over`, a bounded queue takes it even when full. Lock-free but for the moment in which another
+    /// producer installs a block. Returns how many messages wait now, this one included.
+    pub(crate) fn push(&self, msg: M, stamp_ns: u64, over: bool) -> Result<usize, PushError<M>> {
+        let Some(body) = self.body().or_else(|| self.allocated()) else {
+            return Err(PushError::Closed(msg));
+        };
+        let mut new_block: *mut Block<M> = null_mut();
+        let mut waits = 0u32;
+        // Acquire: whoever sees a position also sees the block that belongs to it (installed before, with release).
+        let mut tail = body.tail.index.load(Ordering::Acquire);
+        let result = loop {
+            if tail & CLOSED != 0 {
+                break Err(PushError::Closed(msg));
+            }
+            let position = tail / STEP;
+            let offset = position % LAP;
+            if offset == LAP - 1 {
+                // Another producer is installing the next block.
+                wait(&mut waits);
+                tail = body.tail.index.load(Ordering::Acquire);
+                continue;
+            }
+            // Acquire: what the consumer did with the message that made room comes before the new one.
+            let len = if body.capacity == 0 {
+                0
+            } else {
+                messages(position).saturating_sub(messages(body.head.index.load(Ordering::Acquire)))
+            };
+            if body.capacity != 0 && !over && len >= body.capacity {
+                break Err(PushError::Full(msg));
+            }
+            if offset == LAP - 2 && new_block.is_null() {
+                // Acquire: pairs with the release of the consumer that put it there.
+                new_block = body.tail.spare.swap(null_mut(), Ordering::Acquire);
+                if new_block.is_null() {
+                    new_block = Block::alloc();
+                }
+            }
+            // Acquire: the block's content as its installer left it. It belongs to `position` if the swap below succeeds:
+            // a block is stored before the position that leads to it is reached, and positions only grow.
+            let block = body.tail.block.load(Ordering::Acquire);
+            // AcqRel: the claim orders this message before any that is pushed after seeing it (`is_bypassed`).
+            match body.tail.index.compare_exchange_weak(
+                tail,
+                tail + STEP,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Err(now) => tail = now,
+                Ok(_) => {
+                    // SAFETY: the block is alive: the slot claimed in it has not been taken, so it is not used up.
+                    let block = unsafe { &*block };
+                    if offset == LAP - 2 {
+                        // Release, each: block before position before link; `next` is the last touch that lets the consumer reuse it.
+                        body.tail.block.store(new_block, Ordering::Release);
+                        body.tail.index.fetch_add(STEP, Ordering::Release);
+                    }
+                    let slot = &block.slots[offset];
+                    // SAFETY: the claim makes the slot ours until it is marked ready.
+                    unsafe {
+                        slot.msg.with(|place| {
+                            place.write(msg);
+                        })
+                    };
+                    // Release: pairs with the acquire in `pop`.
+                    slot.state.store(stamp_ns.max(READY), Ordering::Release);
+                    if offset == LAP - 2 {
+                        block.next.store(new_block, Ordering::Release);
+                        new_block = null_mut();
+                    }
+                    break Ok(len + 1);
+                }
+            }
+        };
+        if !new_block.is_null() {
+            // SAFETY: never published.
+            drop(unsafe { Box::from_raw(new_block) });
+        }
+        result
+    }
+
+    /// Takes the oldest message, if it is ready. Only the consumer may.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Envelope<M>> {
+        let body = self.body()?;
+        // Relaxed: the consumer's own.
+        let mut position = body.head.index.load(Ordering::Relaxed);
+        // SAFETY: the consumer's own, and the closure calls no user code.
+        let mut block = unsafe { body.head.block.with(|block| *block) };
+        if position % LAP == LAP - 1 {
+            block = self.next_block(body, block)?;
+            position += 1;
+            body.head.index.store(position, Ordering::Relaxed);
+        }
+        // SAFETY: the head's block is alive until the consumer leaves it.
+        let slot = unsafe { &(*block).slots[position % LAP] };
+        // Acquire: pairs with the release of the producer that marked it ready.
+        let state = slot.state.load(Ordering::Acquire);
+        if state == 0 {
+            return None;
+        }
+        // Relaxed: the producer that reuses the block acquires it through `spare`.
+        slot.state.store(0, Ordering::Relaxed);
+        // SAFETY: ready: written by its producer, and taken once, for the head moves on.
+        let msg = unsafe { slot.msg.with(|place| place.assume_init_read()) };
+        // Release: a producer of a bounded queue that sees room comes after this message was taken.
+        body.head.index.store(position + 1, Ordering::Release);
+        Some(Envelope {
+            stamp_ns: if state == READY { 0 } else { state },
+            msg,
+        })
+    }
+
+    /// Leaves a used-up block; `None`: its successor is not linked yet.
+    #[cold]
+    fn next_block(&self, body: &Body<M>, used_up: *mut Block<M>) -> Option<*mut Block<M>> {
+        // SAFETY: the head's block is alive until the consumer leaves it, here.
+        // Acquire: pairs with the release of the producer that linked it: its last touch of the old block.
+        let next = unsafe { (*used_up).next.load(Ordering::Acquire) };
+        if next.is_null() {
+            return None;
+        }
+        // SAFETY: the consumer's own, and the closure calls no user code.
+        unsafe { body.head.block.with(|block| *block = next) };
+        // SAFETY: used up, and no producer touches it any more.
+        unsafe { (*used_up).next.store(null_mut(), Ordering::Relaxed) };
+        // Release: pairs with the acquire of the producer that takes it. Relaxed on failure: it is freed here.
+        if body
+            .tail
+            .spare
+            .compare_exchange(null_mut(), used_up, Ordering::Release, Ordering::Relaxed)
+            .is_err()
+        {
+            // SAFETY: as above; its messages have been taken.
+            drop(unsafe { Box::from_raw(used_up) });
+        }
+        Some(next)
+    }
+
+    /// Closes it: no push succeeds from now on. What was pushed before stays to be popped; see [`SharedQueue::pop_closed`].
+    pub(crate) fn close(&self) {
+        // AcqRel: as in `allocated`.
+        if self
+            .body
+            .compare_exchange(null_mut(), closed(), Ordering::AcqRel, Ordering::Acquire)
+            .is_err()
+        {
+            if let Some(body) = self.body() {
+                // AcqRel: orders the closing among the claims: each comes before it (and will be ready) or is refused.
+                body.tail.index.fetch_or(CLOSED, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// After `close`: takes the oldest message, waiting for a producer that has claimed it but not finished. Only the consumer may.
+    pub(crate) fn pop_closed(&self) -> Option<Envelope<M>> {
+        let mut waits = 0;
+        loop {
+            if let Some(envelope) = self.pop() {
+                return Some(envelope);
+            }
+            if self.is_empty() {
+                return None;
+            }
+            wait(&mut waits);
+        }
+    }
+
+    /// # Safety
+    /// Nobody else refers to the body, and it was made by `alloc`.
+    unsafe fn free(body: *mut Body<M>) {
+        // SAFETY: by contract.
+        let body = unsafe { Box::from_raw(body) };
+        // SAFETY: by contract.
+        let mut block = unsafe { body.head.block.with(|block| *block) };
+        while !block.is_null() {
+            // SAFETY: the blocks from the head on are ours; Relaxed: nobody else is there.
+            let next = unsafe { (*block).next.load(Ordering::Relaxed) };
+            // SAFETY: as above.
+            drop(unsafe { Box::from_raw(block) });
+            block = next;
+        }
+        let spare = body.tail.spare.load(Ordering::Relaxed);
+        if !spare.is_null() {
+            // SAFETY: ours, and not linked anywhere.
+            drop(unsafe { Box::from_raw(spare) });
+        }
+    }
+}
+
+impl<M> Drop for SharedQueue<M> {
+    fn drop(&mut self) {
+        while self.pop().is_some() {}
+        // Relaxed: nobody else is there.
+        let body = self.body.load(Ordering::Relaxed);
+        if !body.is_null() && body != closed() {
+            // SAFETY: made by `alloc`, and nobody refers to it any more.
+            unsafe { Self::free(body) };
+        }
+    }
+}
+
+/// Waits for another thread to finish a few instructions; if it was descheduled, lets it run.
+fn wait(waits: &mut u32) {
+    *waits += 1;
+    if *waits % 64 == 0 || cfg!(any(loom, shuttle)) {
+        thread::yield_now();
+    } else {
+        spin_loop();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn drain(queue: &SharedQueue<u64>) -> Vec<u64> {
+        std::iter::from_fn(|| queue.pop())
+            .map(|envelope| envelope.msg)
+            .collect()
+    }
+
+    #[test]
+    fn what_goes_in_comes_out_in_order_over_many_blocks() {
+        let queue = SharedQueue::new(None);
+        assert!(queue.is_bypassed());
+        for round in 0..5 {
+            for i in 0..100 {
+                queue.push(i, 0, false).unwrap();
+            }
+            assert_eq!(queue.len(), 100, "round {round}");
+            assert!(!queue.is_bypassed());
+            assert_eq!(drain(&queue), (0..100).collect::<Vec<_>>());
+            assert!(queue.is_empty() && queue.is_bypassed());
+        }
+    }
+
+    #[test]
+    fn the_length_counts_messages_at_every_position_of_a_block() {
+        let queue = SharedQueue::new(None);
+        for i in 0..200 {
+            assert_eq!(queue.len(), i as usize);
+            queue.push(i, 0, false).unwrap();
+        }
+        for i in (0..200usize).rev() {
+            queue.pop().unwrap();
+            assert_eq!(queue.len(), i);
+        }
+    }
+
+    #[test]
+    fn a_bounded_queue_is_full_at_its_capacity_and_has_room_again() {
+        let queue = SharedQueue::new(Some(3));
+        assert!(
+            !queue.is_bypassed(),
+            "a bound is only kept where every message passes it"
+        );
+        assert_eq!(
+            (0..3)
+                .map(|i| queue.push(i, 0, false).unwrap())
+                .collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
+        assert_eq!(queue.push(3, 0, false), Err(PushError::Full(3)));
+        assert_eq!(queue.push(4, 0, true), Ok(4), "over the bound when told so");
+        queue.pop().unwrap();
+        queue.pop().unwrap();
+        assert_eq!(queue.push(5, 0, false), Ok(3));
+        assert_eq!(drain(&queue), [2, 4, 5]);
+    }
+
+    #[test]
+    fn closing_refuses_new_messages_and_keeps_old_ones() {
+        let fresh = SharedQueue::new(None);
+        fresh.close();
+        assert_eq!(fresh.push(1, 0, false), Err(PushError::Closed(1)));
+        assert!(fresh.is_closed() && fresh.pop_closed().is_none());
+
+        let used = SharedQueue::new(None);
+        used.push(1, 0, false).unwrap();
+        used.close();
+        assert_eq!(used.push(2, 0, true), Err(PushError::Closed(2)));
+        assert!(!used.is_bypassed());
+        assert_eq!(used.pop_closed().map(|envelope| envelope.msg), Some(1));
+        assert!(used.pop_closed().is_none());
+    }
+
+    #[test]
+    fn the_time_of_a_sampled_message_travels_with_it() {
+        let queue = SharedQueue::new(None);
+        queue.push(1, 0, false).unwrap();
+        queue.push(2, 77, false).unwrap();
+        assert_eq!(queue.pop().unwrap().stamp_ns, 0);
+        assert_eq!(queue.pop().unwrap().stamp_ns, 77);
+    }
+
+    #[test]
+    fn messages_left_in_the_queue_are_dropped_with_it() {
+        let witness = Arc::new(());
+        let queue = SharedQueue::new(None);
+        for _ in 0..70 {
+            queue.push(witness.clone(), 0, false).unwrap();
+        }
+        drop(queue.pop());
+        drop(queue);
+        assert_eq!(Arc::strong_count(&witness), 1);
+    }
+
+    #[test]
+    fn many_producers_keep_each_ones_order() {
+        let n = if cfg!(miri) { 200 } else { 20_000u64 };
+        let queue = Arc::new(SharedQueue::new(None));
+        let producers: Vec<_> = (0..3u64)
+            .map(|p| {
+                let queue = queue.clone();
+                std::thread::spawn(move || {
+                    (0..n).for_each(|i| drop(queue.push(p << 32 | i, 0, false).unwrap()))
+                })
+            })
+            .collect();
+        let mut next = [0u64; 3];
+        while next.iter().sum::<u64>() < 3 * n {
+            match queue.pop() {
+                Some(Envelope { msg, .. }) => {
+                    let producer = (msg >> 32) as usize;
+                    assert_eq!(msg & 0xffff_ffff, next[producer]);
+                    next[producer] += 1;
+                }
+                None => std::thread::yield_now(),
+            }
+        }
+        producers
+            .into_iter()
+            .for_each(|producer| producer.join().unwrap());
+        assert!(queue.is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! What threads outside the workers count.
+
+use actinium_scheduler::{CounterValues, Shared};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters that several threads write: only the slower path from outside comes here.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Outside {
+    /// Sends begun (which is what counts as sent) and ended.
+    begun: AtomicU64,
+    ended: AtomicU64,
+    returned: AtomicU64,
+    dead: AtomicU64,
+    spawned: AtomicU64,
+}
+
+/// One send from outside, from before its push until after.
+pub(crate) struct Send<'a> {
+    outside: &'a Outside,
+    shared: &'a Shared,
+    number: u64,
+}
+
+/// One in so many sends from outside is sampled.
+const SAMPLED: u64 = 64;
+
+impl Outside {
+    /// Begins a send. Waits while a ledger is drawn up.
+    pub(crate) fn begin<'a>(&'a self, shared: &'a Shared) -> Send<'a> {
+        loop {
+            // SeqCst, as in `while_quiet`: either we see the pause, or the one who pauses sees our send.
+            let number = self.begun.fetch_add(1, Ordering::SeqCst);
+            if !shared.control().is_paused() {
+                return Send {
+                    outside: self,
+                    shared,
+                    number,
+                };
+            }
+            self.begun.fetch_sub(1, Ordering::SeqCst);
+            while shared.control().is_paused() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Runs `f` at a moment at which no send from outside is under way; the caller has raised the pause.
+    pub(crate) fn while_quiet<R>(&self, f: impl FnOnce() -> R) -> R {
+        while self.begun.load(Ordering::SeqCst) != self.ended.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        f()
+    }
+
+    pub(crate) fn spawned(&self) {
+        // Relaxed: a count.
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn returned_as_dead(&self) {
+        // Relaxed: counts.
+        self.returned.fetch_sub(1, Ordering::Relaxed);
+        self.dead.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The values, in the shape of a worker's.
+    pub(crate) fn values(&self) -> CounterValues {
+        // Relaxed: counts.
+        let mut values = CounterValues::default();
+        values.sent = self.ended.load(Ordering::Relaxed);
+        values.returned = self.returned.load(Ordering::Relaxed);
+        values.dead = self.dead.load(Ordering::Relaxed);
+        values.spawned = self.spawned.load(Ordering::Relaxed);
+        values
+    }
+}
+
+impl Send<'_> {
+    /// The time, if this send is one of those that are sampled; else 0.
+    pub(crate) fn stamp_ns(&self) -> u64 {
+        let sampled = self.shared.settings().figures && self.number % SAMPLED == 0;
+        if sampled {
+            self.shared.clock().now_ns().max(1)
+        } else {
+            0
+        }
+    }
+
+    /// The message goes back to its sender.
+    pub(crate) fn count_returned(&self) {
+        // Relaxed: a count.
+        self.outside.returned.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Send<'_> {
+    fn drop(&mut self) {
+        // SeqCst: see `begin`.
+        self.outside.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,48 @@
+//! Figures of a system.
+
+use actinium_scheduler::CounterValues;
+
+/// Counters and sampled latencies of a system.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Each worker's counters.
+    pub workers: Vec<CounterValues>,
+    /// What threads outside the workers counted.
+    pub outside: CounterValues,
+    /// Sampled latencies from send to handling: (nanoseconds, how many messages), rising; three significant digits.
+    pub latencies: Vec<(u64, u64)>,
+    /// Living actors.
+    pub actors: usize,
+}
+
+impl Stats {
+    /// All counters together.
+    pub fn total(&self) -> CounterValues {
+        let mut total = self.outside;
+        self.workers.iter().for_each(|values| total.add(values));
+        total
+    }
+}
+
+/// The ledger of all messages of a system at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Messages that anybody tried to send.
+    pub sent: u64,
+    /// Messages handled.
+    pub handled: u64,
+    /// Messages in mailboxes.
+    pub queued: u64,
+    /// Messages that went back to their sender, because the mailbox was full or closed.
+    pub returned: u64,
+    /// Messages that became dead letters.
+    pub dead: u64,
+}
+
+impl Audit {
+    /// Whether every message is accounted for: `sent = handled + queued + returned + dead`.
+    pub fn is_balanced(&self) -> bool {
+        self.sent == self.handled + self.queued + self.returned + self.dead
+    }
+}

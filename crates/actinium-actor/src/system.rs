@@ -1,0 +1,590 @@
+//! A system: workers, the actors on them, and its beginning and end.
+
+use crate::actor::{Actor, ActorId, PanicInfo};
+use crate::address::Address;
+use crate::cell::{ActorCell, Core, CoreRef};
+use crate::dead_letters::{DeadLetter, DeadLetters};
+use crate::life::{Extra, Factory, Life, message_of};
+use crate::names::{LookupError, NameError, Names};
+use crate::outside::Outside;
+use crate::spawn::{Mailbox, SpawnError, SpawnOptions};
+use crate::stats::{Audit, Stats};
+use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::sync::{Mutex, lock, thread};
+use actinium_scheduler::{Policy, Runnable, Shared, Worker, current};
+use slab::Slab;
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What all parts of a system share.
+pub(crate) struct Inner {
+    pub(crate) shared: actinium_scheduler::sync::Arc<Shared>,
+    pub(crate) names: Names,
+    pub(crate) dead_letters: DeadLetters,
+    pub(crate) outside: Outside,
+    /// Living actors: a shard per worker and one for those spawned outside, so that spawning does not contend.
+    register: Box<[Mutex<Slab<Runnable>>]>,
+    kinds: Mutex<HashMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
+    next_id: AtomicU64,
+    stop: StopRequest,
+    escalation: Mutex<Option<PanicInfo>>,
+    #[cfg(feature = "tokio")]
+    pub(crate) tokio: Option<tokio::runtime::Handle>,
+}
+
+/// Somebody inside wants the system to end.
+#[derive(Default)]
+struct StopRequest {
+    requested: Mutex<bool>,
+    changed: actinium_scheduler::sync::Condvar,
+}
+
+impl Inner {
+    pub(crate) fn new(
+        shared: Shared,
+        #[cfg(feature = "tokio")] tokio: Option<tokio::runtime::Handle>,
+    ) -> Self {
+        let shards = shared.workers() + 1;
+        Inner {
+            shared: actinium_scheduler::sync::Arc::new(shared),
+            names: Names::default(),
+            dead_letters: DeadLetters::default(),
+            outside: Outside::default(),
+            register: (0..shards).map(|_| Mutex::new(Slab::new())).collect(),
+            kinds: Mutex::new(HashMap::new()),
+            next_id: AtomicU64::new(1),
+            stop: StopRequest::default(),
+            escalation: Mutex::new(None),
+            #[cfg(feature = "tokio")]
+            tokio,
+        }
+    }
+
+    /// Lends the calling thread's worker to `f`, if it is one of this system.
+    pub(crate) fn with_worker<R>(&self, f: impl FnOnce(Option<&Worker>) -> R) -> R {
+        current(|worker| {
+            f(worker.filter(|worker| {
+                actinium_scheduler::sync::Arc::ptr_eq(worker.shared(), &self.shared)
+            }))
+        })
+    }
+
+    fn kind_of<A: Actor>(&self) -> actinium_scheduler::sync::Arc<Kind> {
+        let kind = || actinium_scheduler::sync::Arc::new(Kind::new(std::any::type_name::<A>()));
+        lock(&self.kinds)
+            .entry(TypeId::of::<A>())
+            .or_insert_with(kind)
+            .clone()
+    }
+
+    /// Starts an actor without anything special.
+    pub(crate) fn spawn_light<A: Actor>(
+        self: &Arc<Self>,
+        actor: A,
+        worker: Option<&Worker>,
+    ) -> Address<A> {
+        let home = worker.map_or_else(|| self.shared.place(), Worker::index);
+        self.start(home, None, actor, None, worker)
+    }
+
+    /// Starts an actor with all that the options say.
+    pub(crate) fn spawn_full<A: Actor>(
+        self: &Arc<Self>,
+        options: SpawnOptions,
+        mut factory: Factory<A>,
+        parent: Option<CoreRef>,
+        worker: Option<&Worker>,
+    ) -> Result<Address<A>, SpawnError> {
+        let workers = self.shared.workers();
+        if let Some(worker) = options.worker.filter(|&worker| worker >= workers) {
+            return Err(SpawnError::NoSuchWorker { worker, workers });
+        }
+        let capacity = match options.mailbox {
+            Mailbox::Unbounded => None,
+            Mailbox::Bounded(0) => return Err(SpawnError::NoCapacity),
+            Mailbox::Bounded(capacity) => Some(capacity),
+        };
+        let actor = catch_unwind(AssertUnwindSafe(&mut factory))
+            .map_err(|payload| SpawnError::FactoryPanicked(message_of(payload)))?;
+        let here = worker.map(Worker::index);
+        let home = options
+            .worker
+            .or(here)
+            .unwrap_or_else(|| self.shared.place());
+        let extra = Extra {
+            parent,
+            supervision: options.supervision,
+            factory: Some(factory),
+            name: options.name.clone(),
+            ..Extra::default()
+        };
+        let make = |actor| self.make(home, capacity, actor, Some(Box::new(extra)));
+        let cell = make(actor);
+        if let Some(name) = options.name {
+            if self.names.give(&name, cell.core_ref()).is_err() {
+                cell.discard();
+                return Err(SpawnError::NameTaken(name));
+            }
+        }
+        Ok(self.launch(cell, home, worker.filter(|_| here == Some(home))))
+    }
+
+    fn start<A: Actor>(
+        self: &Arc<Self>,
+        home: usize,
+        capacity: Option<usize>,
+        actor: A,
+        extra: Option<Box<Extra<A>>>,
+        worker: Option<&Worker>,
+    ) -> Address<A> {
+        let cell = self.make(home, capacity, actor, extra);
+        self.launch(cell, home, worker)
+    }
+
+    fn make<A: Actor>(
+        self: &Arc<Self>,
+        home: usize,
+        capacity: Option<usize>,
+        actor: A,
+        extra: Option<Box<Extra<A>>>,
+    ) -> crate::cell::CellRef<A> {
+        // Relaxed: only uniqueness matters.
+        let id = ActorId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        ActorCell::new(
+            self.clone(),
+            id,
+            self.kind_of::<A>(),
+            home,
+            capacity,
+            Some(actor),
+            Life::new(extra),
+        )
+    }
+
+    fn launch<A: Actor>(
+        &self,
+        cell: crate::cell::CellRef<A>,
+        home: usize,
+        worker: Option<&Worker>,
+    ) -> Address<A> {
+        let shard = self.with_worker(|worker| worker.map_or(self.shared.workers(), Worker::index));
+        let runnable = cell.core.runnable();
+        let key = lock(&self.register[shard]).insert(runnable);
+        cell.core.set_place(shard, key);
+        match worker {
+            Some(worker) => {
+                worker.counters().spawned.add(1);
+                worker.start(runnable);
+            }
+            None => {
+                self.outside.spawned();
+                self.shared.start(runnable, home);
+            }
+        }
+        Address(cell)
+    }
+
+    /// An actor has ended.
+    pub(crate) fn unregister(&self, core: &Core) {
+        let (shard, key) = core.place();
+        lock(&self.register[shard]).remove(key);
+    }
+
+    /// Ends the actors of worker `index`'s shard (and, for worker 0, those spawned outside). All workers have left their loops.
+    fn dispose(&self, worker: &Worker) {
+        let outside = self.shared.workers();
+        let shards =
+            std::iter::once(worker.index()).chain((worker.index() == 0).then_some(outside));
+        for shard in shards {
+            loop {
+                // One at a time: ending an actor takes it out of the register, and may run user code that spawns another.
+                let next = lock(&self.register[shard])
+                    .iter()
+                    .next()
+                    .map(|(_, &runnable)| runnable);
+                let Some(runnable) = next else { break };
+                worker.dispose(runnable);
+            }
+        }
+    }
+
+    /// Messages in all mailboxes, while all workers stand still.
+    fn queued(&self) -> u64 {
+        let len =
+            |runnable: &Runnable| Core::of_runnable(*runnable).map_or(0, |core| core.mailbox_len());
+        self.register
+            .iter()
+            .map(|shard| {
+                lock(shard)
+                    .iter()
+                    .map(|(_, runnable)| len(runnable) as u64)
+                    .sum::<u64>()
+            })
+            .sum()
+    }
+
+    /// Living actors.
+    fn actors(&self) -> usize {
+        self.register.iter().map(|shard| lock(shard).len()).sum()
+    }
+
+    fn ledger(&self, queued: u64) -> Audit {
+        let mut sum = self.outside.values();
+        for values in self.shared.counter_values() {
+            sum.add(&values);
+        }
+        Audit {
+            sent: sum.sent,
+            handled: sum.handled,
+            queued,
+            returned: sum.returned,
+            dead: sum.dead,
+        }
+    }
+
+    fn audit(&self) -> Audit {
+        self.shared.control().while_paused(&self.shared, || {
+            self.outside.while_quiet(|| self.ledger(self.queued()))
+        })
+    }
+
+    fn stats(&self) -> Stats {
+        Stats {
+            workers: self.shared.counter_values(),
+            outside: self.outside.values(),
+            latencies: self.shared.latencies(false),
+            actors: self.actors(),
+        }
+    }
+
+    /// A failure reached the top.
+    pub(crate) fn escalated(&self, info: &PanicInfo) {
+        lock(&self.escalation).get_or_insert_with(|| info.clone());
+        self.request_stop();
+    }
+
+    fn request_stop(&self) {
+        *lock(&self.stop.requested) = true;
+        self.stop.changed.notify_all();
+    }
+
+    /// A message that came back to its sender is not wanted there: it is a dead letter now.
+    pub(crate) fn count_returned_as_dead(&self) {
+        self.with_worker(|worker| match worker {
+            Some(worker) => {
+                worker.counters().dead.add(1);
+                // The counter wraps: this takes one away.
+                worker.counters().returned.add(u64::MAX);
+            }
+            None => self.outside.returned_as_dead(),
+        });
+    }
+}
+
+/// What becomes of queued messages when a system shuts down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// They are handled first, and so are those that this causes. Timers end, and messages from outside are refused from now on.
+    Drain,
+    /// They are dropped, and counted.
+    Drop,
+}
+
+/// What a system did in its life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// Messages handled.
+    pub handled: u64,
+    /// Messages that the shutdown dropped.
+    pub dropped: u64,
+    /// All dead letters, those dropped included.
+    pub dead: u64,
+    /// The failure that ended the system, if one reached the top (see [`crate::Supervision::escalate`]).
+    pub escalated: Option<PanicInfo>,
+}
+
+/// Workers and actors, from [`System::builder`] to [`System::shutdown`].
+///
+/// Dropping it shuts it down with [`Shutdown::Drop`].
+pub struct System {
+    inner: Arc<Inner>,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    report: Mutex<Option<ShutdownReport>>,
+}
+
+/// Access to a system from anywhere; it does not keep the system running.
+#[derive(Clone)]
+pub struct SystemHandle {
+    inner: Arc<Inner>,
+}
+
+impl System {
+    /// Describes a system.
+    pub fn builder() -> crate::builder::SystemBuilder {
+        crate::builder::SystemBuilder::default()
+    }
+
+    /// Starts the workers.
+    pub(crate) fn start(inner: Inner) -> std::io::Result<Self> {
+        let system = System {
+            inner: Arc::new(inner),
+            threads: Mutex::new(Vec::new()),
+            report: Mutex::new(None),
+        };
+        for index in 0..system.inner.shared.workers() {
+            let inner = system.inner.clone();
+            let thread = thread::Builder::new()
+                .name(format!("actinium-{index}"))
+                .spawn(move || work(&inner, index))?;
+            lock(&system.threads).push(thread);
+        }
+        Ok(system)
+    }
+
+    /// Access to the system that can be cloned and passed on.
+    pub fn handle(&self) -> SystemHandle {
+        SystemHandle {
+            inner: self.inner.clone(),
+        }
+    }
+
+    /// Starts an actor, where the policy places it.
+    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
+        self.handle().spawn(actor)
+    }
+
+    /// Starts an actor with options. The factory makes its state, now and at each restart.
+    ///
+    /// # Errors
+    /// If the name is taken, the worker does not exist, the capacity is 0, or the factory panics.
+    pub fn spawn_with<A: Actor>(
+        &self,
+        options: SpawnOptions,
+        factory: impl FnMut() -> A + Send + 'static,
+    ) -> Result<Address<A>, SpawnError> {
+        self.handle().spawn_with(options, factory)
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.inner.shared.workers()
+    }
+
+    /// The scheduling policy.
+    pub fn policy(&self) -> Policy {
+        self.inner.shared.settings().policy
+    }
+
+    /// See [`SystemHandle::register`].
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn register<A: Actor>(&self, name: &str, address: &Address<A>) -> Result<(), NameError> {
+        self.handle().register(name, address)
+    }
+
+    /// See [`SystemHandle::lookup`].
+    ///
+    /// # Errors
+    /// If no living actor has the name, or it has another type.
+    pub fn lookup<A: Actor>(&self, name: &str) -> Result<Address<A>, LookupError> {
+        self.handle().lookup(name)
+    }
+
+    /// Blocks until no message is queued or handled. Timers that are not due, and futures and closures that are under way elsewhere, do not count.
+    pub fn wait_idle(&self) {
+        self.inner.shared.control().wait_idle(&self.inner.shared);
+    }
+
+    /// Blocks until somebody calls [`SystemHandle::stop`], or a failure reaches the top; then drains and shuts down.
+    pub fn wait(&self) -> ShutdownReport {
+        let mut requested = lock(&self.inner.stop.requested);
+        while !*requested {
+            requested = self
+                .inner
+                .stop
+                .changed
+                .wait(requested)
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        drop(requested);
+        self.shutdown(Shutdown::Drain)
+    }
+
+    /// Counters and sampled latencies.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    /// Forgets the latencies sampled so far: after a warm-up, say.
+    pub fn reset_latencies(&self) {
+        self.inner.shared.latencies(true);
+    }
+
+    /// Draws up the ledger of all messages while all workers stand between two turns; waits for long turns to end.
+    /// `sent = handled + queued + returned + dead` at every moment: see [`Audit::is_balanced`].
+    pub fn audit(&self) -> Audit {
+        self.inner.audit()
+    }
+
+    /// Ends the system and says what became of its messages. Later calls return the same report.
+    ///
+    /// Called by an actor (which can only happen if the system was smuggled into one), it only requests the end, as [`SystemHandle::stop`].
+    pub fn shutdown(&self, how: Shutdown) -> ShutdownReport {
+        let shared = &self.inner.shared;
+        if self.inner.with_worker(|worker| worker.is_some()) {
+            self.inner.request_stop();
+            return self.report(0);
+        }
+        let mut report = lock(&self.report);
+        if let Some(report) = &*report {
+            return report.clone();
+        }
+        if how == Shutdown::Drain {
+            shared.control().request_drain(shared);
+            shared.control().wait_idle(shared);
+        }
+        let dead_before = self.inner.ledger(0).dead;
+        shared.control().request_exit(shared);
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            // A worker never panics: it aborts the process (see `work`).
+            let _ = thread.join();
+        }
+        let dropped = self.inner.ledger(0).dead - dead_before;
+        self.inner.request_stop();
+        report.insert(self.report(dropped)).clone()
+    }
+
+    fn report(&self, dropped: u64) -> ShutdownReport {
+        let ledger = self.inner.ledger(0);
+        let escalated = lock(&self.inner.escalation).clone();
+        ShutdownReport {
+            handled: ledger.handled,
+            dropped,
+            dead: ledger.dead,
+            escalated,
+        }
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.shutdown(Shutdown::Drop);
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "System({} workers, {})", self.workers(), self.policy())
+    }
+}
+
+impl SystemHandle {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        SystemHandle { inner }
+    }
+
+    /// Starts an actor: on this worker if called on one, else where the policy places it.
+    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
+        self.inner
+            .with_worker(|worker| self.inner.spawn_light(actor, worker))
+    }
+
+    /// Starts an actor with options. The factory makes its state, now and at each restart.
+    ///
+    /// # Errors
+    /// If the name is taken, the worker does not exist, the capacity is 0, or the factory panics.
+    pub fn spawn_with<A: Actor>(
+        &self,
+        options: SpawnOptions,
+        factory: impl FnMut() -> A + Send + 'static,
+    ) -> Result<Address<A>, SpawnError> {
+        self.inner.with_worker(|worker| {
+            self.inner
+                .spawn_full(options, Box::new(factory), None, worker)
+        })
+    }
+
+    /// Gives an actor a name (it may have several). It is taken back when the actor ends.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn register<A: Actor>(&self, name: &str, address: &Address<A>) -> Result<(), NameError> {
+        self.inner.names.give(name, address.0.core_ref())
+    }
+
+    /// The actor of this name.
+    ///
+    /// # Errors
+    /// If no living actor has the name, or it has another type.
+    pub fn lookup<A: Actor>(&self, name: &str) -> Result<Address<A>, LookupError> {
+        self.inner.names.find(name)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.inner.names.all()
+    }
+
+    /// Asks the thread that waits in [`System::wait`] to drain and shut the system down.
+    pub fn stop(&self) {
+        self.inner.request_stop();
+    }
+
+    /// Calls `listener` for every dead letter from now on, on the thread where it occurs.
+    pub fn on_dead_letter(&self, listener: impl Fn(&DeadLetter) + Send + Sync + 'static) {
+        self.inner.dead_letters.listen(Arc::new(listener));
+    }
+
+    /// The latest dead letters, oldest first. All are counted in [`Stats`].
+    pub fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.inner.dead_letters.latest()
+    }
+
+    /// Counters and sampled latencies.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.inner.shared.workers()
+    }
+}
+
+impl fmt::Debug for SystemHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SystemHandle({} workers)", self.workers())
+    }
+}
+
+/// A worker's thread.
+fn work(inner: &Inner, index: usize) {
+    let shared = &inner.shared;
+    if let Some(pus) = &shared.settings().pus {
+        // Not fatal: it runs, only less predictably. The builder has checked what can be checked.
+        if let Err(error) = actinium_topology::bind_current_thread(pus[index]) {
+            eprintln!("actinium: worker {index} runs unbound: {error}");
+        }
+    }
+    let worker = Worker::new(shared.clone(), index);
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        worker.enter(|worker| {
+            worker.run();
+            worker.end(|worker| inner.dispose(worker));
+        });
+    }));
+    if outcome.is_err() {
+        // User code is caught where it is called: this is a defect of the runtime, whose state can not be trusted any more.
+        eprintln!(
+            "actinium: a defect of the runtime on {worker:?}; counters: {:?}",
+            worker.counters().values()
+        );
+        std::process::abort();
+    }
+}

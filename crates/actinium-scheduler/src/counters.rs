@@ -1,0 +1,119 @@
+//! What each worker counts: its own cache lines, plain stores by the owner, read by anyone.
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// A counter with one writer.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds `n`. Only the owning worker calls it.
+    #[inline(always)]
+    pub fn add(&self, n: u64) {
+        // Relaxed, as a load and a store and not a read-modify-write: there is one writer, and readers only want a recent value.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// Sets it. Only the owning worker calls it.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        // Relaxed: as in `add`.
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Its value, at most one turn old.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        // Relaxed: as in `add`.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// The counters of one worker (or of the threads outside), on cache lines of their own.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub struct Counters { $($(#[doc = $doc])+ pub $name: Counter,)+ }
+
+        /// The values of [`Counters`] at one moment.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct CounterValues { $($(#[doc = $doc])+ pub $name: u64,)+ }
+
+        impl Counters {
+            /// The present values.
+            pub fn values(&self) -> CounterValues {
+                CounterValues { $($name: self.$name.get(),)+ }
+            }
+        }
+
+        impl CounterValues {
+            /// Adds another worker's values.
+            pub fn add(&mut self, other: &CounterValues) { $(self.$name += other.$name;)+ }
+
+            /// Name and value of each, in a fixed order.
+            pub fn pairs(&self) -> Vec<(&'static str, u64)> { vec![$((stringify!($name), self.$name),)+] }
+        }
+    };
+}
+
+counters! {
+    /// Messages that senders on this worker tried to send.
+    sent,
+    /// Messages handled.
+    handled,
+    /// Messages that went back to their sender (full or closed).
+    returned,
+    /// Messages that ended as dead letters.
+    dead,
+    /// Bytes of the messages handled, by their types' sizes.
+    bytes,
+    /// Turns run.
+    turns,
+    /// Rounds of housekeeping.
+    ticks,
+    /// Runnables taken from other workers.
+    stolen,
+    /// Runnables whose home moved here.
+    rehomed,
+    /// Runnables put up for others to take.
+    exposed,
+    /// Wake-ups passed to other workers' inboxes.
+    posted,
+    /// Wake-ups that arrived for something that lives elsewhere by now.
+    forwarded,
+    /// Times this worker went to sleep.
+    parked,
+    /// Sleepers that this worker woke.
+    woken,
+    /// Actors started.
+    spawned,
+    /// Actors ended.
+    stopped,
+    /// Actors restarted by their supervisors.
+    restarted,
+    /// Panics of actors caught.
+    panicked,
+    /// Timers fired.
+    timers,
+    /// Senders muted by a full mailbox.
+    muted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_add_up() {
+        let counters = Counters::default();
+        counters.sent.add(3);
+        counters.sent.add(4);
+        counters.parked.set(9);
+        let mut sum = counters.values();
+        sum.add(&counters.values());
+        assert_eq!((sum.sent, sum.parked, sum.dead), (14, 18, 0));
+        assert_eq!(sum.pairs()[0], ("sent", 14));
+    }
+}

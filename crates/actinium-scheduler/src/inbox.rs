@@ -1,0 +1,130 @@
+//! A worker's inbox: tokens of its runnables that others raised. An intrusive stack, emptied at once.
+//!
+//! States: `head` is null (empty) or the youngest token of a chain linked by `Header::next`, which the oldest ends with
+//! null. Any thread pushes a chain; only the worker takes, and it takes all. There is no single pop, hence no ABA.
+//! A token is in at most one inbox (see `runnable`), hence one link suffices and nothing is allocated.
+
+use crate::runnable::{Header, Runnable};
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr::{NonNull, null_mut};
+
+/// Tokens on their way to one worker.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Inbox {
+    head: AtomicPtr<Header>,
+}
+
+/// A chain of tokens that one thread has gathered: the sender's private half of an inbox.
+#[derive(Debug)]
+pub struct Chain {
+    first: *mut Header,
+    last: *mut Header,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Chain { first: null_mut(), last: null_mut() }
+    }
+}
+
+impl Chain {
+    /// Adds a token that the caller has raised.
+    #[inline]
+    pub fn add(&mut self, runnable: Runnable) {
+        let header = runnable.0.as_ptr();
+        // Relaxed: the chain is private until `push_chain` releases it.
+        runnable.header().next.store(self.first, Ordering::Relaxed);
+        if self.first.is_null() {
+            self.last = header;
+        }
+        self.first = header;
+    }
+
+    /// Whether it holds none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first.is_null()
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Inbox {
+    /// An empty inbox.
+    pub fn new() -> Self {
+        Inbox { head: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Delivers one token. O(1), lock-free.
+    pub fn push(&self, runnable: Runnable) {
+        let mut chain = Chain::default();
+        chain.add(runnable);
+        self.push_chain(&mut chain);
+    }
+
+    /// Delivers a chain with one compare-and-swap, and empties it. O(1), lock-free.
+    pub fn push_chain(&self, chain: &mut Chain) {
+        if chain.is_empty() {
+            return;
+        }
+        let last = Runnable(NonNull::new(chain.last).expect("a chain that is not empty has a last token"));
+        // Relaxed: the value only becomes the link; the compare-and-swap below orders what matters.
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            last.header().next.store(head, Ordering::Relaxed);
+            // Release: publishes the links (and what was done before) to `take`. Relaxed on failure: retried.
+            match self.head.compare_exchange_weak(head, chain.first, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => head = now,
+            }
+        }
+        *chain = Chain::default();
+    }
+
+    /// Whether there is nothing to take.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // Relaxed: a hint; the sleep protocol puts a SeqCst fence before it where it decides something.
+        self.head.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Takes all, oldest first. O(number of tokens).
+    pub fn take(&self) -> Tokens {
+        if self.is_empty() {
+            return Tokens(null_mut());
+        }
+        // Acquire: synchronises with the releases of every `push_chain` in the chain (each is part of the release sequence).
+        let mut young = self.head.swap(null_mut(), Ordering::Acquire);
+        let mut old = null_mut();
+        while let Some(header) = NonNull::new(young) {
+            let runnable = Runnable(header);
+            let next = &runnable.header().next;
+            // Relaxed: the chain is ours now.
+            young = next.load(Ordering::Relaxed);
+            next.store(old, Ordering::Relaxed);
+            old = header.as_ptr();
+        }
+        Tokens(old)
+    }
+}
+
+/// The tokens taken from an inbox, oldest first.
+#[derive(Debug)]
+pub struct Tokens(*mut Header);
+
+impl Iterator for Tokens {
+    type Item = Runnable;
+
+    #[inline]
+    fn next(&mut self) -> Option<Runnable> {
+        let header = NonNull::new(self.0)?;
+        // Relaxed: the chain is ours; read before the caller lowers the token and somebody else may link it again.
+        self.0 = Runnable(header).header().next.load(Ordering::Relaxed);
+        Some(Runnable(header))
+    }
+}

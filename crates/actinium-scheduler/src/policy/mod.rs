@@ -1,0 +1,242 @@
+//! Where work runs: four questions, answered by plain data and pure functions.
+//!
+//! A [`Policy`] sees only the views below, never a thread or an atomic; so the simulator runs this very code, and a policy
+//! can be tested by asking it. The questions are those of the design:
+//!
+//! 1. something woke: which worker's queue? [`Policy::wake_to`]
+//! 2. this worker is idle: whom may it take from, and is the move worth it? [`Policy::expose`] (the giving side), [`Policy::worth_stealing`] (the taking side)
+//! 3. something was stolen: does its home move? [`Policy::rehome`]
+//! 4. too much or too little work for those awake? [`Policy::wake_more`]
+
+mod affine;
+
+pub use affine::Affine;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How the scheduler places and moves work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Policy {
+    /// One fixed worker per runnable; nothing is ever moved.
+    Pinned,
+    /// One queue that all workers share: a plain thread pool.
+    Pool,
+    /// What wakes goes to the waking worker; anyone steals, at once.
+    Stealing,
+    /// What wakes goes home; thieves take, nearest first, only what is worth moving.
+    Affine(Affine),
+}
+
+/// Where a woken runnable is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeTo {
+    /// At its owner, which keeps it while it is idle.
+    Owner,
+    /// At the worker that woke it.
+    Waker,
+    /// In the queue that all share.
+    Shared,
+}
+
+/// A worker's queue, as the worker itself sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView {
+    /// Runnables in its private queue.
+    pub len: usize,
+    /// Measured nanoseconds per turn, exponentially weighted.
+    pub turn_ns: u64,
+    /// How long the turn that it is in, or about to start, takes or has taken: nanoseconds.
+    pub current_ns: u64,
+    /// Workers that look for work or sleep.
+    pub idle_workers: usize,
+}
+
+/// A queue that an idle worker might take from.
+#[derive(Clone, Copy, Debug)]
+pub struct StealView {
+    /// Runnables in the victim's public queue.
+    pub len: usize,
+    /// The victim's measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// Rank of the distance between the two workers' PUs; 0: the same PU.
+    pub distance: u32,
+}
+
+/// Something that ran away from home.
+#[derive(Clone, Copy, Debug)]
+pub struct StolenView {
+    /// How often the same worker has stolen it in a row, this time included.
+    pub steals_in_a_row: u32,
+}
+
+impl Policy {
+    /// All policies with their default parameters, in the order in which reports show them.
+    pub const ALL: [Policy; 4] = [Policy::Pinned, Policy::Pool, Policy::Stealing, Policy::Affine(Affine::DEFAULT)];
+
+    /// [`Policy::Pinned`].
+    pub fn pinned() -> Self {
+        Policy::Pinned
+    }
+
+    /// [`Policy::Pool`].
+    pub fn pool() -> Self {
+        Policy::Pool
+    }
+
+    /// [`Policy::Stealing`].
+    pub fn stealing() -> Self {
+        Policy::Stealing
+    }
+
+    /// [`Policy::Affine`] with its default parameters.
+    pub fn affine() -> Self {
+        Policy::Affine(Affine::DEFAULT)
+    }
+
+    /// Its name, as flags and the environment spell it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Policy::Pinned => "pinned",
+            Policy::Pool => "pool",
+            Policy::Stealing => "stealing",
+            Policy::Affine(_) => "affine",
+        }
+    }
+
+    /// Question 1: which queue does a woken runnable go to?
+    #[inline]
+    pub fn wake_to(&self) -> WakeTo {
+        match self {
+            Policy::Pinned | Policy::Affine(_) => WakeTo::Owner,
+            Policy::Pool => WakeTo::Shared,
+            Policy::Stealing => WakeTo::Waker,
+        }
+    }
+
+    /// Whether idle runnables stay with a worker, so that it can send to them without atomics.
+    #[inline]
+    pub fn keeps_idle(&self) -> bool {
+        self.wake_to() == WakeTo::Owner
+    }
+
+    /// Question 2, the giving side: how many of its private runnables does a worker expose to thieves?
+    #[inline]
+    pub fn expose(&self, view: &QueueView) -> usize {
+        match self {
+            // These keep nothing private that could be exposed.
+            Policy::Pool | Policy::Stealing => view.len,
+            Policy::Pinned => 0,
+            Policy::Affine(affine) => affine.expose(view),
+        }
+    }
+
+    /// Question 2, the taking side: is it worth taking from this queue?
+    #[inline]
+    pub fn worth_stealing(&self, view: &StealView) -> bool {
+        match self {
+            Policy::Pinned | Policy::Pool => false,
+            Policy::Stealing => view.len > 0,
+            Policy::Affine(affine) => affine.worth_stealing(view),
+        }
+    }
+
+    /// Question 3: does the home of something stolen move to the thief?
+    #[inline]
+    pub fn rehome(&self, view: &StolenView) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.rehome(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => true,
+        }
+    }
+
+    /// Question 4: how many sleepers are woken for so many runnables that anyone may take?
+    #[inline]
+    pub fn wake_more(&self, public_len: usize, idle_workers: usize) -> usize {
+        match self {
+            Policy::Pinned => 0,
+            Policy::Pool | Policy::Stealing | Policy::Affine(_) => public_len.min(idle_workers),
+        }
+    }
+
+    /// Where the `n`-th runnable that a thread outside the workers makes is placed: a worker's index.
+    ///
+    /// Affine starts at the first worker and lets load, not count, spread the work: two runnables that talk to each other stay
+    /// together until moving one is worth it. The others spread by count.
+    pub fn place(&self, n: usize, workers: usize) -> usize {
+        match self {
+            Policy::Affine(_) => 0,
+            Policy::Pinned | Policy::Pool | Policy::Stealing => n % workers,
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy::affine()
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A policy's name that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPolicy(pub String);
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown policy '{}': allowed are pinned, pool, stealing, affine", self.0)
+    }
+}
+
+impl std::error::Error for UnknownPolicy {}
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        Policy::ALL.into_iter().find(|policy| policy.name() == name).ok_or_else(|| UnknownPolicy(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for policy in Policy::ALL {
+            assert_eq!(policy.to_string().parse::<Policy>(), Ok(policy));
+        }
+        let error = "Affine".parse::<Policy>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown policy 'Affine': allowed are pinned, pool, stealing, affine");
+    }
+
+    #[test]
+    fn pinned_never_moves_anything() {
+        let queue = QueueView { len: 1000, turn_ns: 1_000_000, current_ns: 1_000_000, idle_workers: 63 };
+        assert_eq!(Policy::pinned().expose(&queue), 0);
+        assert!(!Policy::pinned().worth_stealing(&StealView { len: 1000, turn_ns: 1_000_000, distance: 1 }));
+        assert_eq!(Policy::pinned().wake_more(1000, 63), 0);
+    }
+
+    #[test]
+    fn the_pool_and_stealing_expose_everything() {
+        let queue = QueueView { len: 7, turn_ns: 1, current_ns: 0, idle_workers: 0 };
+        assert_eq!(Policy::pool().expose(&queue), 7);
+        assert_eq!(Policy::stealing().expose(&queue), 7);
+    }
+
+    #[test]
+    fn pinned_spawns_spread_and_affine_spawns_start_together() {
+        let spread: Vec<usize> = (0..4).map(|n| Policy::pinned().place(n, 2)).collect();
+        assert_eq!(spread, [0, 1, 0, 1]);
+        let together: Vec<usize> = (0..4).map(|n| Policy::affine().place(n, 2)).collect();
+        assert_eq!(together, [0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,254 @@
+//! What the workers of one scheduler share: queues, sleepers, settings. No worker's private state.
+
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::counters::{CounterValues, Counters};
+use crate::inbox::Inbox;
+use crate::policy::{Policy, WakeTo};
+use crate::public::PublicQueue;
+use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable};
+use crate::sleep::Sleep;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::worker::Worker;
+use actinium_topology::{Distance, PuId, Topology};
+use hdrhistogram::Histogram;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// How the workers behave: decided when the scheduler is built.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of workers, at least 1.
+    pub workers: usize,
+    /// Where work runs.
+    pub policy: Policy,
+    /// Most items that one runnable handles in a turn.
+    pub batch: u32,
+    /// Longest time that a turn goes on, checked between items (every eighth while they are short).
+    pub batch_time: Duration,
+    /// Whether latency is sampled and turns are timed for the figures. Plain counts are always kept: they are the ledger
+    /// that proves that nothing was lost.
+    pub figures: bool,
+    /// PU of each worker, where they are bound.
+    pub pus: Option<Vec<PuId>>,
+}
+
+/// Latencies from 1 ns to 60 s, three significant digits.
+pub(crate) type Latencies = Histogram<u64>;
+
+/// The shared part of a scheduler.
+#[derive(Debug)]
+pub struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) clock: Clock,
+    /// Worker `i` has the id `first_id + i`; ids are unique in the process.
+    first_id: u32,
+    pub(crate) inboxes: Box<[Inbox]>,
+    pub(crate) publics: Box<[PublicQueue]>,
+    /// New runnables, and idle ones that come home: only the worker itself takes them.
+    pub(crate) homecomings: Box<[PublicQueue]>,
+    /// The one queue of the policy `pool`.
+    pub(crate) global: PublicQueue,
+    pub(crate) sleep: Sleep,
+    pub(crate) control: Control,
+    /// For each worker: the others by rising distance, with the distance's rank.
+    pub(crate) neighbours: Box<[Vec<(usize, u32)>]>,
+    counters: Box<[Counters]>,
+    latencies: Box<[Mutex<Latencies>]>,
+    /// The measured time per turn of each worker, for thieves.
+    pub(crate) turn_ns: Box<[AtomicUsize]>,
+    placed: AtomicUsize,
+}
+
+/// Next free worker id. The standard library's atomic, not the model checkers': ids mean nothing to them.
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+impl Shared {
+    /// The shared part of a scheduler on this machine.
+    ///
+    /// # Panics
+    /// If `settings.workers` or `settings.batch` is 0: whoever offers these to users checks them first.
+    pub fn new(settings: Settings, topology: Option<&Topology>, clock: Clock) -> Self {
+        let n = settings.workers;
+        assert!(n > 0 && settings.batch > 0, "Settings: workers and batch must be at least 1, not {n} and {}", settings.batch);
+        // Relaxed: only uniqueness matters.
+        let first_id = NEXT_ID.fetch_add(n as u32, std::sync::atomic::Ordering::Relaxed);
+        assert!(first_id.checked_add(n as u32).is_some_and(|last| last < IN_TRANSIT), "worker ids are used up");
+        let latencies = || Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
+        Shared {
+            clock,
+            first_id,
+            inboxes: (0..n).map(|_| Inbox::new()).collect(),
+            publics: (0..n).map(|_| PublicQueue::new()).collect(),
+            homecomings: (0..n).map(|_| PublicQueue::new()).collect(),
+            global: PublicQueue::new(),
+            sleep: Sleep::new(n),
+            control: Control::new(n),
+            neighbours: (0..n).map(|worker| neighbours(worker, &settings, topology)).collect(),
+            counters: (0..n).map(|_| Counters::default()).collect(),
+            latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
+            turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            placed: AtomicUsize::new(0),
+            settings,
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.settings.workers
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Starting, pausing and ending the workers.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The id of worker `index`.
+    pub fn id_of(&self, index: usize) -> u32 {
+        self.first_id + index as u32
+    }
+
+    /// The worker of this scheduler with this id.
+    pub(crate) fn index_of(&self, id: u32) -> usize {
+        let index = (id & !IN_TRANSIT).wrapping_sub(self.first_id) as usize;
+        assert!(index < self.workers(), "worker id {id} is not one of this scheduler's {}", self.workers());
+        index
+    }
+
+    /// The counters of worker `index`; only its thread may add to them.
+    pub fn counters(&self, index: usize) -> &Counters {
+        &self.counters[index]
+    }
+
+    /// The values of all workers' counters.
+    pub fn counter_values(&self) -> Vec<CounterValues> {
+        self.counters.iter().map(Counters::values).collect()
+    }
+
+    /// Sampled latencies of all workers: (nanoseconds, how many), rising. With `reset`, they start anew.
+    pub fn latencies(&self, reset: bool) -> Vec<(u64, u64)> {
+        let mut sum = Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
+        for latencies in &self.latencies {
+            let mut latencies = lock(latencies);
+            sum.add(&*latencies).expect("equal bounds");
+            if reset {
+                latencies.reset();
+            }
+        }
+        sum.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+    }
+
+    /// Records one latency on worker `index`.
+    #[cold]
+    pub fn record_latency(&self, index: usize, ns: u64) {
+        lock(&self.latencies[index]).saturating_record(ns.max(1));
+    }
+
+    /// Where a runnable made outside the workers is placed.
+    pub fn place(&self) -> usize {
+        // Relaxed: only a count.
+        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
+    }
+
+    /// Starts a new runnable at worker `index`. The caller has made it and nobody else knows it yet.
+    pub fn start(&self, runnable: Runnable, index: usize) {
+        let header = runnable.header();
+        if self.settings.policy.keeps_idle() {
+            // Relaxed: the queue's lock publishes it.
+            header.owner.store(self.id_of(index) | IN_TRANSIT, Ordering::Relaxed);
+            // Not in the public queue: what belongs together starts together, and moves when its worker has too much to do.
+            self.homecomings[index].lock().push_back(runnable);
+            self.sleep.wake(index);
+        } else {
+            header.raise();
+            self.queue_unowned(runnable, index);
+        }
+    }
+
+    /// Something was pushed to the runnable's shared queue by a thread that does not own it: sees to it that it runs.
+    #[inline]
+    pub fn notify(&self, runnable: Runnable, from: Option<&Worker>) {
+        if runnable.header().raise() {
+            self.deliver(runnable, from);
+        }
+    }
+
+    /// Delivers a token that the caller has raised.
+    pub(crate) fn deliver(&self, runnable: Runnable, from: Option<&Worker>) {
+        if !self.settings.policy.keeps_idle() {
+            // With no worker at hand, the queues take turns.
+            let index = from.map_or_else(|| self.place(), |worker| worker.index());
+            return self.queue_unowned(runnable, index);
+        }
+        // Acquire: pairs with the release of DEAD in `bury`. Any other value may be stale: who receives the token forwards it.
+        let owner = runnable.header().owner.load(Ordering::Acquire);
+        if owner == DEAD {
+            // SAFETY: the runnable ended while this token was up, so its release was left to the token's receiver: us.
+            return unsafe { (runnable.header().vtable.release)(runnable.0) };
+        }
+        let index = self.index_of(owner);
+        match from {
+            Some(worker) => worker.post(runnable, index),
+            None => {
+                self.inboxes[index].push(runnable);
+                self.sleep.wake(index);
+            }
+        }
+    }
+
+    /// Queues a runnable under a policy that keeps no idle ones; its token is up.
+    fn queue_unowned(&self, runnable: Runnable, index: usize) {
+        let order = self.neighbours[index].iter().map(|&(other, _)| other);
+        match self.settings.policy.wake_to() {
+            WakeTo::Shared => self.global.lock().push_back(runnable),
+            WakeTo::Waker | WakeTo::Owner => self.publics[index].lock().push_back(runnable),
+        }
+        self.sleep.wake_one_of(std::iter::once(index).chain(order));
+    }
+
+    /// Whether nothing runs and nothing waits to be run. See [`Control::wait_idle`].
+    pub(crate) fn is_quiescent(&self) -> bool {
+        let naps = || self.counters.iter().map(|counters| counters.parked.get()).sum::<u64>();
+        // A worker that worked during this check has gone to sleep again by its end, which changes the number of naps.
+        let before = naps();
+        let queues = self.publics.iter().chain([&self.global]);
+        let empty = self.inboxes.iter().all(Inbox::is_empty) && queues.into_iter().all(PublicQueue::is_empty);
+        self.sleep.all_asleep() && empty && before == naps()
+    }
+
+    /// Wakes every sleeper, for instance to look at `control`.
+    pub(crate) fn wake_all(&self) {
+        for index in 0..self.workers() {
+            self.sleep.wake(index);
+        }
+    }
+}
+
+/// The other workers by rising distance between the PUs; without topology all are equally far.
+fn neighbours(worker: usize, settings: &Settings, topology: Option<&Topology>) -> Vec<(usize, u32)> {
+    let n = settings.workers;
+    // Starting behind oneself spreads thieves over victims at equal distance.
+    let others = (1..n).map(|step| (worker + step) % n);
+    let mut order: Vec<(usize, u32)> = match (&settings.pus, topology) {
+        (Some(pus), Some(topology)) => {
+            others.map(|other| (other, topology.distance(pus[worker], pus[other]).rank())).collect()
+        }
+        _ => others.map(|other| (other, Distance::Machine.rank())).collect(),
+    };
+    order.sort_by_key(|&(_, rank)| rank);
+    order
+}
+
+/// The header must lead: runnables are cast to and from it.
+const _: () = assert!(std::mem::size_of::<Header>() <= 64);
