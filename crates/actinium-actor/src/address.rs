@@ -73,92 +73,35 @@ impl<M> std::error::Error for SendError<M> {}
 
 /// What a send does with a full mailbox.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum WhenFull {
+pub(crate) enum WhenFull {
     /// Says so.
     Refuse,
     /// From an actor: goes over the bound and mutes the sender. From elsewhere: says so.
     Mute,
 }
 
-impl<A: Actor> Address<A> {
-    /// Sends a message.
-    ///
-    /// From an actor, a full mailbox takes the message nevertheless, and the sender is *muted*: it is not run again until
-    /// the receiver has caught up (to half its capacity), so a mailbox exceeds its bound by at most what each sender
-    /// sends in one turn. A sender whose own mailbox is over its bound is not muted; that is why muting cannot deadlock.
-    /// From outside, nobody is ever made to wait: a full mailbox is an error.
-    ///
-    /// # Errors
-    /// [`SendError::Closed`] if the actor has ended; outside actors [`SendError::Full`] if its mailbox is full.
-    #[inline(always)]
-    pub fn send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
-        current(|worker| match worker {
-            Some(worker) if self.0.is_owned_by(worker) => {
-                let stamp_ns = if worker.count_send() {
-                    worker.sample()
-                } else {
-                    0
-                };
-                match self.0.send_own(msg, stamp_ns, worker) {
-                    Ok(()) => Ok(()),
-                    Err(msg) => self.send_here(msg, stamp_ns, WhenFull::Mute, worker),
-                }
-            }
-            _ => self.send_there(msg, WhenFull::Mute, worker),
-        })
-    }
-
-    /// Sends a message unless the mailbox is full; never mutes the sender.
-    ///
-    /// # Errors
-    /// [`SendError::Closed`] if the actor has ended, [`SendError::Full`] if its mailbox is full.
-    pub fn try_send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
-        current(|worker| self.send_there(msg, WhenFull::Refuse, worker))
-    }
-
-    /// Sends a message of which nobody waits to hear: what cannot be delivered becomes a dead letter, which is counted, sampled
-    /// and shown to listeners.
-    pub fn tell(&self, msg: A::Msg) {
-        if let Err(error) = self.send(msg) {
-            let reason = if error.is_closed() {
-                StopReason::AlreadyStopped
-            } else {
-                StopReason::Requested
-            };
-            let core = &self.0.core;
-            core.system.count_returned_as_dead();
-            core.system.dead_letters.add(DeadLetter {
-                to: core.id,
-                kind: core.kind(),
-                message: std::any::type_name::<A::Msg>(),
-                count: 1,
-                reason,
-            });
-        }
-    }
-
+impl<A: Actor> ActorCell<A> {
     /// The owner's own worker, where the plain way is not open: a bound, or messages from elsewhere are in between.
     #[cold]
     #[inline(never)]
-    fn send_here(
+    pub(crate) fn send_here(
         &self,
         msg: A::Msg,
         stamp_ns: u64,
-        when_full: WhenFull,
         worker: &Worker,
     ) -> Result<(), SendError<A::Msg>> {
-        self.push(msg, stamp_ns, when_full, Some(worker))
+        self.push(msg, stamp_ns, WhenFull::Mute, Some(worker))
     }
 
     /// From another worker, or from outside.
     #[inline(never)]
-    fn send_there(
+    pub(crate) fn send_there(
         &self,
         msg: A::Msg,
         when_full: WhenFull,
         worker: Option<&Worker>,
     ) -> Result<(), SendError<A::Msg>> {
-        let system = &self.0.core.system;
+        let system = &self.core.system;
         // A worker of another system is an outsider here.
         let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &system.shared));
         match worker {
@@ -195,9 +138,9 @@ impl<A: Actor> Address<A> {
         let sender = worker
             .filter(|_| when_full == WhenFull::Mute)
             .and_then(Worker::running);
-        let result = self.0.send_shared(msg, stamp_ns, sender.is_some(), worker);
+        let result = self.send_shared(msg, stamp_ns, sender.is_some(), worker);
         if let (Ok(len), Some(worker), Some(_)) = (&result, worker, sender) {
-            let capacity = self.0.capacity();
+            let capacity = self.capacity();
             if capacity != 0 && *len > capacity {
                 worker
                     .counters()
@@ -217,11 +160,56 @@ impl<A: Actor> Address<A> {
 
     #[cold]
     fn mute_sender(&self, worker: &Worker) -> bool {
-        let muted = self.0.mute_running(worker);
+        let muted = self.mute_running(worker);
         if muted {
             worker.note().set(NOTE_MUTED);
         }
         muted
+    }
+}
+
+impl<A: Actor> Address<A> {
+    /// Sends a message.
+    ///
+    /// From an actor, a full mailbox takes the message nevertheless, and the sender is *muted*: it is not run again until
+    /// the receiver has caught up (to half its capacity), so a mailbox exceeds its bound by at most what each sender
+    /// sends in one turn. A sender whose own mailbox is over its bound is not muted; that is why muting cannot deadlock.
+    /// From outside, nobody is ever made to wait: a full mailbox is an error.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`] if the actor has ended; outside actors [`SendError::Full`] if its mailbox is full.
+    #[inline(always)]
+    pub fn send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        self.0.send(msg)
+    }
+
+    /// Sends a message unless the mailbox is full; never mutes the sender.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`] if the actor has ended, [`SendError::Full`] if its mailbox is full.
+    pub fn try_send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        current(|worker| self.0.send_there(msg, WhenFull::Refuse, worker))
+    }
+
+    /// Sends a message of which nobody waits to hear: what cannot be delivered becomes a dead letter, which is counted, sampled
+    /// and shown to listeners.
+    pub fn tell(&self, msg: A::Msg) {
+        if let Err(error) = self.send(msg) {
+            let reason = if error.is_closed() {
+                StopReason::AlreadyStopped
+            } else {
+                StopReason::Requested
+            };
+            let core = &self.0.core;
+            core.system.count_returned_as_dead();
+            core.system.dead_letters.add(DeadLetter {
+                to: core.id,
+                kind: core.kind(),
+                message: std::any::type_name::<A::Msg>(),
+                count: 1,
+                reason,
+            });
+        }
     }
 
     /// The actor's identity.

@@ -13,31 +13,35 @@
 //! the length of a turn; user code never reaches it in another way, for only the owner's turn does, and a turn is not entered twice.
 
 use crate::actor::{Actor, ActorId, StopReason};
+use crate::address::{SendError, WhenFull};
 use crate::backpressure::Backpressure;
 use crate::context::Context;
 use crate::control::{Control, Controls};
-use crate::life::{Life, State};
-use crate::mailbox::{Envelope, PushError, SharedQueue};
+use crate::life::Life;
+use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
-use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
-use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker};
-use std::collections::VecDeque;
+use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker, current_unbound};
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 /// The scheduler's word for what is an `ActorCell`.
 const SORT: &str = "actor";
+/// A flag of the runnable: messages only go to the shared part of the mailbox, because it is bounded or closed.
+pub(crate) const HELD: u8 = FIRST_FREE;
+/// A flag of the runnable: it is not running its normal life; a turn begins with the prelude.
+pub(crate) const UNUSUAL: u8 = FIRST_FREE << 1;
+/// A flag of the runnable: it ends when its mailbox is empty.
+pub(crate) const DRAINING: u8 = FIRST_FREE << 2;
 /// `flags`: there is something in `control`.
 pub(crate) const CONTROL: u8 = 1;
 /// `flags`: a full mailbox muted it; it is not run until that has room.
 pub(crate) const MUTED: u8 = 2;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
-/// An own queue that has grown beyond this is shrunk when it is empty.
-const KEPT_CAPACITY: usize = 1024;
 
 /// What all actors have in common: the part that is used without knowing the actor's type.
 #[repr(C)]
@@ -45,13 +49,15 @@ pub(crate) struct Core {
     header: Header,
     /// The cell's own address as it was allocated: every pointer to it is a copy of this one.
     me: NonNull<Header>,
+    /// The own part of the mailbox: envelopes of the actor's messages.
+    own: OwnerCell<RawRing>,
+    /// Its length, for those who may not look.
+    own_len: AtomicU32,
     strong: AtomicU32,
     refs: AtomicU32,
     pub(crate) flags: AtomicU8,
     /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
-    /// The length of the own part of its mailbox, for those who may not look.
-    own_len: AtomicU32,
     /// The shared part's length, without knowing the actor's type.
     shared_len: fn(&Core) -> usize,
     /// Those whom its bounded mailbox holds back.
@@ -65,7 +71,6 @@ pub(crate) struct Core {
 #[repr(C)]
 pub(crate) struct ActorCell<A: Actor> {
     pub(crate) core: Core,
-    own: OwnerCell<VecDeque<Envelope<A::Msg>>>,
     shared: SharedQueue<A::Msg>,
     pub(crate) life: OwnerCell<Life<A>>,
     actor: OwnerCell<Option<A>>,
@@ -186,21 +191,30 @@ impl<A: Actor> ActorCell<A> {
     ) -> CellRef<A> {
         let cell = ActorCell {
             core: Core {
-                header: Header::new(&Self::VTABLE, kind, home),
+                header: Header::new(
+                    &Self::VTABLE,
+                    kind,
+                    home,
+                    if capacity.is_some() {
+                        UNUSUAL | HELD
+                    } else {
+                        UNUSUAL
+                    },
+                ),
                 me: NonNull::dangling(),
+                own: OwnerCell::new(RawRing::new()),
+                own_len: AtomicU32::new(0),
                 strong: AtomicU32::new(1),
                 // One for the addresses, one of the scheduler's.
                 refs: AtomicU32::new(2),
                 flags: AtomicU8::new(0),
                 place: AtomicU64::new(0),
-                own_len: AtomicU32::new(0),
                 shared_len: shared_len::<A>,
                 backpressure: capacity.map(|_| Box::default()),
                 id,
                 system,
                 controls: Mutex::new(Controls::default()),
             },
-            own: OwnerCell::new(VecDeque::new()),
             shared: SharedQueue::new(capacity),
             life: OwnerCell::new(life),
             actor: OwnerCell::new(actor),
@@ -213,29 +227,54 @@ impl<A: Actor> ActorCell<A> {
 
     // ---- sending -------------------------------------------------------------------------------------------------
 
-    /// Sends from the worker that owns the actor, without an atomic read-modify-write; gives the message back if that is not
-    /// possible here.
+    /// Sends from the worker that owns the actor without an atomic read-modify-write; gives the message back, with the time to
+    /// stamp it with, if that is not possible here.
     #[inline(always)]
-    pub(crate) fn send_own(
-        &self,
-        msg: A::Msg,
-        stamp_ns: u64,
-        worker: &Worker,
-    ) -> Result<(), A::Msg> {
-        if !(self.is_owned_by(worker) && self.shared.is_bypassed()) {
-            return Err(msg);
+    pub(crate) fn send_own(&self, msg: A::Msg, worker: &Worker) -> Result<(), (A::Msg, u64)> {
+        if worker.count_send() {
+            return self.send_sampled(msg, worker);
         }
-        // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code.
+        if !self.takes_own() {
+            return Err((msg, 0));
+        }
+        self.push_own(Envelope { stamp_ns: 0, msg }, worker);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_sampled(&self, msg: A::Msg, worker: &Worker) -> Result<(), (A::Msg, u64)> {
+        // This may hand the actor on to other workers: look again.
+        let stamp_ns = worker.sample();
+        if !self.is_owned_by(worker) || !self.takes_own() {
+            return Err((msg, stamp_ns));
+        }
+        self.push_own(Envelope { stamp_ns, msg }, worker);
+        Ok(())
+    }
+
+    /// Whether the own part of the mailbox may be pushed to (rule 2 of `mailbox`). Only the owner may ask.
+    #[inline(always)]
+    fn takes_own(&self) -> bool {
+        // SAFETY: the owner asks, and the closure calls no user code.
+        let flags = unsafe { self.core.header.with_private(|private| private.flags) };
+        flags & (ALERTED | HELD) == 0 && !self.core.header.is_raised()
+    }
+
+    #[inline(always)]
+    fn push_own(&self, envelope: Envelope<A::Msg>, worker: &Worker) {
+        // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code; the ring holds
+        // envelopes of this actor's messages.
         let len = unsafe {
-            self.own.with(|own| {
-                own.push_back(Envelope { stamp_ns, msg });
+            self.core.own.with(|own| {
+                let mut own = own.of::<Envelope<A::Msg>>();
+                own.push(envelope);
                 own.len()
             })
         };
         // Relaxed: an estimate for others.
-        self.core.own_len.store(len as u32, Ordering::Relaxed);
+        self.core.own_len.store(len, Ordering::Relaxed);
         worker.schedule(self.core.runnable());
-        Ok(())
     }
 
     /// Whether this worker owns the actor now.
@@ -277,16 +316,45 @@ impl<A: Actor> ActorCell<A> {
     fn next(&self) -> Option<Envelope<A::Msg>> {
         // SAFETY: only the owner's turn comes here, and the closure calls no user code.
         let own = unsafe {
-            self.own.with(|own| {
-                let envelope = own.pop_front();
-                if envelope.is_some() {
-                    // Relaxed: an estimate for others.
-                    self.core.own_len.store(own.len() as u32, Ordering::Relaxed);
-                }
+            self.core.own.with(|own| {
+                let mut own = own.of::<Envelope<A::Msg>>();
+                let envelope = own.pop();
+                // Relaxed: an estimate for others.
+                self.core.own_len.store(own.len(), Ordering::Relaxed);
                 envelope
             })
         };
-        own.or_else(|| self.shared.pop())
+        if own.is_none() && self.flags() & ALERTED != 0 {
+            self.next_shared()
+        } else {
+            own
+        }
+    }
+
+    #[inline(never)]
+    fn next_shared(&self) -> Option<Envelope<A::Msg>> {
+        let envelope = self.shared.pop();
+        if envelope.is_none() && self.shared.is_empty() {
+            self.set_flags(0, ALERTED);
+        }
+        envelope
+    }
+
+    /// The runnable's flags. Only the owner's turn asks.
+    #[inline(always)]
+    pub(crate) fn flags(&self) -> u8 {
+        // SAFETY: the owner's turn, and the closure calls no user code.
+        unsafe { self.core.header.with_private(|private| private.flags) }
+    }
+
+    /// Sets and clears flags of the runnable. Only the owner's turn does.
+    pub(crate) fn set_flags(&self, set: u8, clear: u8) {
+        // SAFETY: the owner's turn, and the closure calls no user code.
+        unsafe {
+            self.core
+                .header
+                .with_private(|private| private.flags = private.flags & !clear | set)
+        }
     }
 
     /// One turn: a batch of messages.
@@ -294,14 +362,13 @@ impl<A: Actor> ActorCell<A> {
     fn turn(&self, worker: &Worker) -> (Turn, u32) {
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.core.flags.load(Ordering::Acquire);
-        // SAFETY: the owner's turn, and the closure calls no user code.
-        if flags != 0 || unsafe { self.life.with(|life| life.state) } != State::Running {
+        if flags != 0 || self.flags() & UNUSUAL != 0 {
             if let Some(turn) = self.prelude(worker) {
                 return (turn, 0);
             }
         }
         let mut handled = 0;
-        let batch = worker.shared().settings().batch;
+        let batch = worker.batch();
         let check_every = worker.check_every();
         // SAFETY: the owner's turn; user code does not reach `actor` in another way (module documentation).
         let pause = unsafe {
@@ -343,7 +410,7 @@ impl<A: Actor> ActorCell<A> {
             Ok(Pause::Stop) => self.end(worker, StopReason::Requested),
             Err(payload) => self.panicked(worker, payload),
         };
-        if self.capacity() != 0 {
+        if self.core.backpressure.is_some() {
             self.let_senders_go_on(worker);
         }
         (turn, handled)
@@ -352,33 +419,38 @@ impl<A: Actor> ActorCell<A> {
     /// The mailbox is empty.
     #[inline(always)]
     fn at_rest(&self, worker: &Worker) -> Turn {
-        // SAFETY: the owner's turn, and the closure calls no user code.
-        let capacity = unsafe { self.own.with(|own| own.capacity()) };
+        // SAFETY: the owner's turn, and the closure calls no user code; the ring holds envelopes of this actor's messages.
+        let large = unsafe {
+            self.core
+                .own
+                .with(|own| own.of::<Envelope<A::Msg>>().is_large())
+        };
         // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then.
-        if capacity > KEPT_CAPACITY || self.core.strong.load(Ordering::Acquire) == 0 {
+        if large || self.flags() & DRAINING != 0 || self.core.strong.load(Ordering::Acquire) == 0 {
             return self.rest(worker);
         }
-        // SAFETY: as above.
-        if unsafe { self.life.with(|life| life.draining) } {
-            self.end(worker, StopReason::Requested)
-        } else {
-            Turn::Idle
-        }
+        Turn::Idle
     }
 
     #[cold]
     fn rest(&self, worker: &Worker) -> Turn {
-        // SAFETY: the owner's turn, and the closure calls no user code.
-        unsafe { self.own.with(|own| own.shrink_to(KEPT_CAPACITY / 4)) };
-        // Acquire: as in `at_rest`.
-        if self.core.strong.load(Ordering::Acquire) == 0 && self.shared.is_empty() {
-            return self.end(worker, StopReason::Orphaned);
+        // SAFETY: the owner's turn, and the closure calls no user code (the ring is empty).
+        unsafe {
+            self.core
+                .own
+                .with(|own| own.of::<Envelope<A::Msg>>().free())
+        };
+        if !self.shared.is_empty() {
+            return Turn::Again;
         }
-        // SAFETY: as above.
-        if unsafe { self.life.with(|life| life.draining) } {
-            self.end(worker, StopReason::Requested)
+        if self.flags() & DRAINING != 0 {
+            return self.end(worker, StopReason::Requested);
+        }
+        // Acquire: as in `at_rest`.
+        if self.core.strong.load(Ordering::Acquire) == 0 {
+            self.end(worker, StopReason::Orphaned)
         } else {
-            Turn::Again
+            Turn::Idle
         }
     }
 
@@ -424,13 +496,15 @@ impl<A: Actor> ActorCell<A> {
 
     /// Refuses further messages. What waits stays.
     pub(crate) fn close(&self) {
+        self.set_flags(HELD, 0);
         self.shared.close();
     }
 
     /// After `close`: takes what waits, one by one.
     pub(crate) fn take_left(&self) -> Option<A::Msg> {
         // SAFETY: only the owner calls this, between messages, and the closure calls no user code.
-        let own = unsafe { self.own.with(|own| own.pop_front()) };
+        let own = unsafe { self.core.own.with(|own| own.of::<Envelope<A::Msg>>().pop()) };
+        // Relaxed: an estimate for others.
         self.core.own_len.store(0, Ordering::Relaxed);
         own.or_else(|| self.shared.pop_closed())
             .map(|envelope| envelope.msg)
@@ -537,6 +611,17 @@ unsafe impl<A: Actor> Send for CellRef<A> {}
 // SAFETY: as above.
 unsafe impl<A: Actor> Sync for CellRef<A> {}
 
+impl<A: Actor> Drop for ActorCell<A> {
+    fn drop(&mut self) {
+        // SAFETY: the last reference is gone; the ring holds envelopes of this actor's messages.
+        unsafe {
+            self.core
+                .own
+                .with(|own| own.of::<Envelope<A::Msg>>().free())
+        }
+    }
+}
+
 impl<A: Actor> CellRef<A> {
     /// One more address.
     pub(crate) fn new(cell: &ActorCell<A>) -> Self {
@@ -545,6 +630,20 @@ impl<A: Actor> CellRef<A> {
             cell.core.refs.fetch_add(1, Ordering::Relaxed);
         }
         CellRef(cell.core.me.cast())
+    }
+
+    /// Sends a message: the whole way of one that stays on its worker stands here.
+    #[inline(always)]
+    pub(crate) fn send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        // SAFETY: not kept beyond this function.
+        let worker = unsafe { current_unbound() };
+        match worker {
+            Some(worker) if self.is_owned_by(worker) => match self.send_own(msg, worker) {
+                Ok(()) => Ok(()),
+                Err((msg, stamp_ns)) => self.send_here(msg, stamp_ns, worker),
+            },
+            _ => self.send_there(msg, WhenFull::Mute, worker),
+        }
     }
 
     /// Gives up a cell that was never registered nor started.

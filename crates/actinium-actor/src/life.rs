@@ -9,7 +9,7 @@
 //! All of this runs on the actor's owner, between messages.
 
 use crate::actor::{Actor, ActorId, Down, PanicInfo, StopReason};
-use crate::cell::{ActorCell, CONTROL, CoreRef, MUTED};
+use crate::cell::{ActorCell, CONTROL, CoreRef, DRAINING, MUTED, UNUSUAL};
 use crate::control::{Control, Notify};
 use crate::dead_letters::DeadLetter;
 use crate::supervision::{Strategy, Supervision};
@@ -37,8 +37,6 @@ pub(crate) enum State {
 /// What only the owner touches, beside the mailbox and the state.
 pub(crate) struct Life<A: Actor> {
     pub(crate) state: State,
-    /// It ends when its mailbox is empty.
-    pub(crate) draining: bool,
     /// What most actors have nothing of.
     pub(crate) extra: Option<Box<Extra<A>>>,
 }
@@ -81,7 +79,6 @@ impl<A: Actor> Life<A> {
     pub(crate) fn new(extra: Option<Box<Extra<A>>>) -> Self {
         Life {
             state: State::New,
-            draining: false,
             extra,
         }
     }
@@ -110,6 +107,7 @@ impl<A: Actor> ActorCell<A> {
             State::New => {
                 // Set first: `started` may stop the actor.
                 self.with_life(|life| life.state = State::Running);
+                self.set_flags(0, UNUSUAL);
                 match self.hook(worker, |actor, ctx| actor.started(ctx)) {
                     Ok(false) => {}
                     Ok(true) => return Some(self.end(worker, StopReason::Requested)),
@@ -127,7 +125,7 @@ impl<A: Actor> ActorCell<A> {
         match control {
             Control::Stop => {
                 self.close();
-                self.with_life(|life| life.draining = true);
+                self.set_flags(DRAINING, 0);
             }
             Control::Kill(reason) => return Some(self.end(worker, reason)),
             Control::Watch { watcher, notify } => {
@@ -225,6 +223,7 @@ impl<A: Actor> ActorCell<A> {
                     return self.restart(worker).unwrap_or(Turn::Again);
                 }
                 self.with_life(|life| life.state = State::Waiting);
+                self.set_flags(UNUSUAL, 0);
                 let me = CoreRef::new(&self.core);
                 let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
                 worker.set_alarm(
@@ -257,6 +256,7 @@ impl<A: Actor> ActorCell<A> {
             life.extra().factory = Some(factory);
             life.state = State::New;
         });
+        self.set_flags(UNUSUAL, 0);
         worker.counters().restarted.add(1);
         match made {
             Ok(actor) => {
@@ -279,6 +279,7 @@ impl<A: Actor> ActorCell<A> {
         if self.with_life(|life| std::mem::replace(&mut life.state, State::Dead)) == State::Dead {
             return Turn::Dead;
         }
+        self.set_flags(UNUSUAL, 0);
         self.close();
         let mut left = 0;
         while let Some(msg) = self.take_left() {

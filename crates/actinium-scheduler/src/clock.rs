@@ -41,7 +41,9 @@ impl Clock {
     /// On a real clock: nobody moves that.
     pub fn advance(&self, ns: u64) {
         match self {
-            Clock::Real(_) => panic!("Clock::advance on a real clock: build the system with virtual time"),
+            Clock::Real(_) => {
+                panic!("Clock::advance on a real clock: build the system with virtual time")
+            }
             // Relaxed: only the test's own thread advances and reads virtual time.
             Clock::Virtual(now) => {
                 now.fetch_add(ns, Ordering::Relaxed);

@@ -24,7 +24,10 @@ pub struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        Chain { first: null_mut(), last: null_mut() }
+        Chain {
+            first: null_mut(),
+            last: null_mut(),
+        }
     }
 }
 
@@ -57,7 +60,9 @@ impl Default for Inbox {
 impl Inbox {
     /// An empty inbox.
     pub fn new() -> Self {
-        Inbox { head: AtomicPtr::new(null_mut()) }
+        Inbox {
+            head: AtomicPtr::new(null_mut()),
+        }
     }
 
     /// Delivers one token. O(1), lock-free.
@@ -72,13 +77,19 @@ impl Inbox {
         if chain.is_empty() {
             return;
         }
-        let last = Runnable(NonNull::new(chain.last).expect("a chain that is not empty has a last token"));
+        let last =
+            Runnable(NonNull::new(chain.last).expect("a chain that is not empty has a last token"));
         // Relaxed: the value only becomes the link; the compare-and-swap below orders what matters.
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             last.header().next.store(head, Ordering::Relaxed);
             // Release: publishes the links (and what was done before) to `take`. Relaxed on failure: retried.
-            match self.head.compare_exchange_weak(head, chain.first, Ordering::Release, Ordering::Relaxed) {
+            match self.head.compare_exchange_weak(
+                head,
+                chain.first,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => break,
                 Err(now) => head = now,
             }

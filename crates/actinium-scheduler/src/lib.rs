@@ -23,4 +23,4 @@ pub use counters::{Counter, CounterValues, Counters};
 pub use policy::{Affine, Policy, UnknownPolicy};
 pub use runnable::{Header, Runnable, Turn, VTable};
 pub use shared::{Settings, Shared};
-pub use worker::{Worker, current};
+pub use worker::{Worker, current, current_unbound};

@@ -31,8 +31,8 @@
 //! `RUNNING` before it looks, and to `DOWN` by a compare-and-swap when it finds nothing more; if that fails, somebody has raised
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
-use crate::sync::{Arc, OwnerCell};
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
 use std::ptr::NonNull;
 
@@ -42,6 +42,14 @@ pub const NOBODY: u32 = 0;
 pub const DEAD: u32 = u32::MAX;
 /// `owner`: added to a worker's id while the runnable lies in that worker's public queue.
 pub const IN_TRANSIT: u32 = 1 << 31;
+
+/// `Private::flags`: in a run queue, or running.
+pub const SCHEDULED: u8 = 1;
+/// `Private::flags`: something may be in its shared queue. Set by whatever lowers the token or takes the runnable over, cleared by
+/// its turn when it has found the shared queue empty.
+pub const ALERTED: u8 = 2;
+/// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
+pub const FIRST_FREE: u8 = 4;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +86,10 @@ pub struct Kind {
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind { name, cost_ns: AtomicU32::new(0) }
+        Kind {
+            name,
+            cost_ns: AtomicU32::new(0),
+        }
     }
 
     /// Its name.
@@ -102,8 +113,8 @@ impl Kind {
 /// Fields that only the owner touches.
 #[derive(Debug)]
 pub struct Private {
-    /// In a run queue, or running.
-    pub scheduled: bool,
+    /// See the constants.
+    pub flags: u8,
     /// Index of the worker that it prefers.
     pub home: u32,
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's may be).
@@ -116,6 +127,7 @@ pub struct Private {
 
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
 #[derive(Debug)]
+#[repr(C)]
 pub struct Header {
     pub(crate) vtable: &'static VTable,
     pub(crate) kind: Arc<Kind>,
@@ -147,12 +159,19 @@ impl Runnable {
 
 impl Header {
     /// A header for a runnable that nobody holds yet; its home is the worker with index `home`.
-    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize) -> Self {
+    /// `flags` are those of its own sort.
+    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8) -> Self {
         let home = home as u32;
         Header {
             vtable,
             kind,
-            private: OwnerCell::new(Private { scheduled: true, home, cost_ns: 0, thief: u32::MAX, steals: 0 }),
+            private: OwnerCell::new(Private {
+                flags: SCHEDULED | flags,
+                home,
+                cost_ns: 0,
+                thief: u32::MAX,
+                steals: 0,
+            }),
             owner: AtomicU32::new(NOBODY),
             token: AtomicU8::new(DOWN),
             next: AtomicPtr::new(std::ptr::null_mut()),
@@ -180,6 +199,23 @@ impl Header {
     pub fn is_owned_by(&self, worker_id: u32) -> bool {
         // Relaxed: only the worker itself can make this true or false (module documentation).
         self.owner.load(Ordering::Relaxed) == worker_id
+    }
+
+    /// Lends the private fields to `f`.
+    ///
+    /// # Safety
+    /// The caller owns the runnable (module documentation), and `f` does not come back here.
+    #[inline(always)]
+    pub unsafe fn with_private<R>(&self, f: impl FnOnce(&mut Private) -> R) -> R {
+        // SAFETY: by contract.
+        unsafe { self.private.with(f) }
+    }
+
+    /// Whether the token is up: somebody has pushed to the shared queue, and whoever lowers the token will mark the runnable alerted.
+    #[inline(always)]
+    pub fn is_raised(&self) -> bool {
+        // Relaxed: asked by the owner about what was done before on its own thread, or came to it through a lock.
+        self.token.load(Ordering::Relaxed) == UP
     }
 
     /// Raises the token; true if the caller has to deliver it.
@@ -211,7 +247,9 @@ impl Header {
     pub fn finish(&self) -> bool {
         // AcqRel: the release half hands the private fields to the worker that takes it next (through the raise that reads
         // this); the acquire half is for symmetry with `raise`. Relaxed on failure: the next `start` acquires.
-        self.token.compare_exchange(RUNNING, DOWN, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.token
+            .compare_exchange(RUNNING, DOWN, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// It ended: nobody owns it any more. True if the caller shall release the scheduler's reference; else a token is on

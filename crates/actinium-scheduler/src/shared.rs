@@ -71,11 +71,21 @@ impl Shared {
     /// If `settings.workers` or `settings.batch` is 0: whoever offers these to users checks them first.
     pub fn new(settings: Settings, topology: Option<&Topology>, clock: Clock) -> Self {
         let n = settings.workers;
-        assert!(n > 0 && settings.batch > 0, "Settings: workers and batch must be at least 1, not {n} and {}", settings.batch);
+        assert!(
+            n > 0 && settings.batch > 0,
+            "Settings: workers and batch must be at least 1, not {n} and {}",
+            settings.batch
+        );
         // Relaxed: only uniqueness matters.
         let first_id = NEXT_ID.fetch_add(n as u32, std::sync::atomic::Ordering::Relaxed);
-        assert!(first_id.checked_add(n as u32).is_some_and(|last| last < IN_TRANSIT), "worker ids are used up");
-        let latencies = || Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
+        assert!(
+            first_id
+                .checked_add(n as u32)
+                .is_some_and(|last| last < IN_TRANSIT),
+            "worker ids are used up"
+        );
+        let latencies =
+            || Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
         Shared {
             clock,
             first_id,
@@ -85,7 +95,9 @@ impl Shared {
             global: PublicQueue::new(),
             sleep: Sleep::new(n),
             control: Control::new(n),
-            neighbours: (0..n).map(|worker| neighbours(worker, &settings, topology)).collect(),
+            neighbours: (0..n)
+                .map(|worker| neighbours(worker, &settings, topology))
+                .collect(),
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
@@ -122,7 +134,11 @@ impl Shared {
     /// The worker of this scheduler with this id.
     pub(crate) fn index_of(&self, id: u32) -> usize {
         let index = (id & !IN_TRANSIT).wrapping_sub(self.first_id) as usize;
-        assert!(index < self.workers(), "worker id {id} is not one of this scheduler's {}", self.workers());
+        assert!(
+            index < self.workers(),
+            "worker id {id} is not one of this scheduler's {}",
+            self.workers()
+        );
         index
     }
 
@@ -138,7 +154,8 @@ impl Shared {
 
     /// Sampled latencies of all workers: (nanoseconds, how many), rising. With `reset`, they start anew.
     pub fn latencies(&self, reset: bool) -> Vec<(u64, u64)> {
-        let mut sum = Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
+        let mut sum =
+            Latencies::new_with_bounds(1, 60_000_000_000, 3).expect("these bounds are valid");
         for latencies in &self.latencies {
             let mut latencies = lock(latencies);
             sum.add(&*latencies).expect("equal bounds");
@@ -146,7 +163,9 @@ impl Shared {
                 latencies.reset();
             }
         }
-        sum.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+        sum.iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect()
     }
 
     /// Records one latency on worker `index`.
@@ -158,7 +177,9 @@ impl Shared {
     /// Where a runnable made outside the workers is placed.
     pub fn place(&self) -> usize {
         // Relaxed: only a count.
-        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
+        self.settings
+            .policy
+            .place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
     }
 
     /// Starts a new runnable at worker `index`. The caller has made it and nobody else knows it yet.
@@ -166,7 +187,9 @@ impl Shared {
         let header = runnable.header();
         if self.settings.policy.keeps_idle() {
             // Relaxed: the queue's lock publishes it.
-            header.owner.store(self.id_of(index) | IN_TRANSIT, Ordering::Relaxed);
+            header
+                .owner
+                .store(self.id_of(index) | IN_TRANSIT, Ordering::Relaxed);
             // Not in the public queue: what belongs together starts together, and moves when its worker has too much to do.
             self.homecomings[index].lock().push_back(runnable);
             self.sleep.wake(index);
@@ -219,11 +242,17 @@ impl Shared {
 
     /// Whether nothing runs and nothing waits to be run. See [`Control::wait_idle`].
     pub(crate) fn is_quiescent(&self) -> bool {
-        let naps = || self.counters.iter().map(|counters| counters.parked.get()).sum::<u64>();
+        let naps = || {
+            self.counters
+                .iter()
+                .map(|counters| counters.parked.get())
+                .sum::<u64>()
+        };
         // A worker that worked during this check has gone to sleep again by its end, which changes the number of naps.
         let before = naps();
         let queues = self.publics.iter().chain([&self.global]);
-        let empty = self.inboxes.iter().all(Inbox::is_empty) && queues.into_iter().all(PublicQueue::is_empty);
+        let empty = self.inboxes.iter().all(Inbox::is_empty)
+            && queues.into_iter().all(PublicQueue::is_empty);
         self.sleep.all_asleep() && empty && before == naps()
     }
 
@@ -236,15 +265,21 @@ impl Shared {
 }
 
 /// The other workers by rising distance between the PUs; without topology all are equally far.
-fn neighbours(worker: usize, settings: &Settings, topology: Option<&Topology>) -> Vec<(usize, u32)> {
+fn neighbours(
+    worker: usize,
+    settings: &Settings,
+    topology: Option<&Topology>,
+) -> Vec<(usize, u32)> {
     let n = settings.workers;
     // Starting behind oneself spreads thieves over victims at equal distance.
     let others = (1..n).map(|step| (worker + step) % n);
     let mut order: Vec<(usize, u32)> = match (&settings.pus, topology) {
-        (Some(pus), Some(topology)) => {
-            others.map(|other| (other, topology.distance(pus[worker], pus[other]).rank())).collect()
-        }
-        _ => others.map(|other| (other, Distance::Machine.rank())).collect(),
+        (Some(pus), Some(topology)) => others
+            .map(|other| (other, topology.distance(pus[worker], pus[other]).rank()))
+            .collect(),
+        _ => others
+            .map(|other| (other, Distance::Machine.rank()))
+            .collect(),
     };
     order.sort_by_key(|&(_, rank)| rank);
     order

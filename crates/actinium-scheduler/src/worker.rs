@@ -5,7 +5,7 @@
 
 use crate::inbox::Chain;
 use crate::policy::{QueueView, StealView, StolenView};
-use crate::runnable::{DEAD, IN_TRANSIT, NOBODY, Runnable, Turn};
+use crate::runnable::{ALERTED, DEAD, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, OwnerCell, spin_loop, thread};
@@ -25,6 +25,8 @@ const LONG_NS: u64 = 10_000;
 /// Most runnables exposed, and taken by a thief, under one hold of a queue's lock: it is held for some microseconds at most.
 const EXPOSED_AT_ONCE: usize = 512;
 const STOLEN_AT_ONCE: usize = 64;
+/// Most runnables that a worker looks at in vain when it exposes.
+const KEPT_AT_ONCE: usize = 16;
 /// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
 const CHECK_EVERY: u32 = 32;
 /// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
@@ -41,6 +43,9 @@ pub struct Worker {
     shared: Arc<Shared>,
     index: usize,
     id: u32,
+    /// Copies of what each turn asks of the settings.
+    keeps_idle: bool,
+    batch: u32,
     /// Runnables to run, all owned by this worker.
     queue: OwnerCell<VecDeque<Runnable>>,
     /// Tokens gathered for other workers' inboxes.
@@ -58,6 +63,8 @@ pub struct Worker {
     began_ns: Cell<u64>,
     /// Measured nanoseconds per turn, exponentially weighted.
     turn_ns: Cell<u64>,
+    /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
+    sampled_turn: Cell<(u64, u32)>,
     posted: Cell<bool>,
     /// The present turn looks at the clock every so many items.
     check_every: Cell<u32>,
@@ -76,6 +83,8 @@ impl Worker {
         let workers = shared.workers();
         Worker {
             id: shared.id_of(index),
+            keeps_idle: shared.settings.policy.keeps_idle(),
+            batch: shared.settings.batch,
             index,
             queue: OwnerCell::new(VecDeque::with_capacity(256)),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
@@ -86,6 +95,7 @@ impl Worker {
             sends_left: Cell::new(ROUND),
             began_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),
+            sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
@@ -123,6 +133,12 @@ impl Worker {
     #[inline]
     pub fn note(&self) -> &Cell<u32> {
         &self.note
+    }
+
+    /// Most items that a turn handles.
+    #[inline(always)]
+    pub fn batch(&self) -> u32 {
+        self.batch
     }
 
     /// What runs now.
@@ -192,13 +208,15 @@ impl Worker {
         self.running.set(Some(runnable));
         let header = runnable.header();
         // SAFETY: this worker owns the runnable (it was in its queue), and the closure calls no user code.
-        let (mut cost_ns, home) = unsafe { header.private.with(|private| (private.cost_ns, private.home)) };
-        if cost_ns == 0 {
-            cost_ns = header.kind.cost_ns();
-        }
-        if !self.shared.settings.policy.keeps_idle() {
+        let home = unsafe { header.private.with(|private| private.home) };
+        let cost_ns = self.cost_ns(runnable);
+        if !self.keeps_idle {
             self.turn_unowned(runnable);
-        } else if cost_ns == 0 || cost_ns >= TIMED_NS || self.round.get() == 0 || home as usize != self.index {
+        } else if cost_ns == 0
+            || cost_ns >= TIMED_NS
+            || self.round.get() == 0
+            || home as usize != self.index
+        {
             self.turn_timed(runnable, cost_ns);
         } else {
             // SAFETY: this worker owns the runnable, which is alive.
@@ -208,13 +226,33 @@ impl Worker {
         self.running.set(None);
     }
 
+    /// Nanoseconds per item of a runnable that this worker owns, its kind's as long as its own are not known; 0: not known either.
+    #[inline(always)]
+    fn cost_ns(&self, runnable: Runnable) -> u32 {
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        unsafe {
+            header.private.with(|private| {
+                if private.cost_ns == 0 {
+                    private.cost_ns = header.kind.cost_ns();
+                }
+                private.cost_ns
+            })
+        }
+    }
+
     /// What follows from how the turn of an owned runnable ended.
     #[inline(always)]
     fn after(&self, runnable: Runnable, turn: Turn) {
         match turn {
             Turn::Again => self.push(runnable),
             // SAFETY: this worker owns the runnable, and the closure calls no user code.
-            Turn::Idle => unsafe { runnable.header().private.with(|private| private.scheduled = false) },
+            Turn::Idle => unsafe {
+                runnable
+                    .header()
+                    .private
+                    .with(|private| private.flags &= !SCHEDULED)
+            },
             Turn::Dead => self.bury(runnable),
         }
     }
@@ -232,13 +270,22 @@ impl Worker {
     fn turn_timed(&self, runnable: Runnable, cost_ns: u32) {
         let header = runnable.header();
         // What nobody has measured may take long.
-        let expected_ns = if cost_ns == 0 { u64::MAX } else { u64::from(cost_ns) };
+        let expected_ns = if cost_ns == 0 {
+            u64::MAX
+        } else {
+            u64::from(cost_ns)
+        };
         if expected_ns >= LONG_NS {
             self.hand_on(expected_ns);
         }
         let start_ns = self.shared.clock.now_ns();
         self.began_ns.set(start_ns);
-        self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
+        self.check_every
+            .set(if cost_ns == 0 || cost_ns >= TIMED_NS {
+                1
+            } else {
+                CHECK_EVERY
+            });
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
         self.check_every.set(CHECK_EVERY);
@@ -247,20 +294,33 @@ impl Worker {
             // Others may have waited: look after them before the next turn.
             self.cut.set(self.round.replace(0) + self.cut.get());
         }
+        let home = self.learn(runnable, took_ns, handled);
         if turn == Turn::Dead {
             return self.bury(runnable);
         }
+        if home != self.index {
+            return self.after_theft(runnable, turn, home);
+        }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        let home = unsafe {
+        unsafe { header.private.with(|private| private.steals = 0) };
+        self.after(runnable, turn);
+    }
+
+    /// Notes what a timed turn has cost, for the runnable and for its kind. Returns the index of its home.
+    fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) -> usize {
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        unsafe {
             header.private.with(|private| {
                 if handled > 0 {
                     private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
-                    header.kind.set_cost_ns(weigh(header.kind.cost_ns(), u64::from(private.cost_ns)));
+                    header
+                        .kind
+                        .set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
                 }
                 private.home as usize
             })
-        };
-        if home == self.index { self.after(runnable, turn) } else { self.after_theft(runnable, turn, home) }
+        }
     }
 
     /// The turn of something that ran away from home: it stays here for good, or goes back.
@@ -270,14 +330,22 @@ impl Worker {
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let stays = unsafe {
             header.private.with(|private| {
-                private.steals = if private.thief == me { private.steals + 1 } else { 1 };
+                private.steals = if private.thief == me {
+                    private.steals + 1
+                } else {
+                    1
+                };
                 private.thief = me;
-                let stays = self.shared.settings.policy.rehome(&StolenView { steals_in_a_row: private.steals });
+                let view = StolenView {
+                    steals_in_a_row: private.steals,
+                    cost_ns: private.cost_ns,
+                };
+                let stays = self.shared.settings.policy.rehome(&view);
                 if stays {
                     (private.home, private.steals) = (me, 0);
                 }
                 if turn == Turn::Idle && !stays {
-                    private.scheduled = false;
+                    private.flags &= !SCHEDULED;
                 }
                 stays
             })
@@ -288,7 +356,11 @@ impl Worker {
         }
         // Relaxed: the queue's lock publishes it.
         let away = self.shared.id_of(home) | IN_TRANSIT;
-        let queue = if turn == Turn::Again { &self.shared.publics[home] } else { &self.shared.homecomings[home] };
+        let queue = if turn == Turn::Again {
+            &self.shared.publics[home]
+        } else {
+            &self.shared.homecomings[home]
+        };
         let mut queue = queue.lock();
         header.owner.store(away, Ordering::Relaxed);
         queue.push_back(runnable);
@@ -328,7 +400,11 @@ impl Worker {
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.
     #[cold]
     pub fn is_over_time(&self) -> bool {
-        let ran_ns = self.shared.clock.now_ns().saturating_sub(self.began_ns.get());
+        let ran_ns = self
+            .shared
+            .clock
+            .now_ns()
+            .saturating_sub(self.began_ns.get());
         u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
     }
 
@@ -336,7 +412,8 @@ impl Worker {
     #[cold]
     pub fn record_latency(&self, stamp_ns: u64) {
         let now_ns = self.shared.clock.now_ns();
-        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns));
+        self.shared
+            .record_latency(self.index, now_ns.saturating_sub(stamp_ns));
     }
 
     // ---- sending -------------------------------------------------------------------------------------------------
@@ -345,9 +422,15 @@ impl Worker {
     #[inline(always)]
     pub fn schedule(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
-        let wakes = unsafe { runnable.header().private.with(|private| !std::mem::replace(&mut private.scheduled, true)) };
+        let flags = unsafe {
+            runnable.header().private.with(|private| {
+                let flags = private.flags;
+                private.flags = flags | SCHEDULED;
+                flags
+            })
+        };
         // Without an owner between turns, what this worker owns is what it runs: it will be looked at again.
-        if wakes {
+        if flags & SCHEDULED == 0 {
             self.push(runnable);
         }
     }
@@ -367,14 +450,22 @@ impl Worker {
         self.flush_sends();
         let now_ns = self.shared.clock.now_ns();
         let current_ns = now_ns.saturating_sub(self.began_ns.get());
-        if current_ns >= LONG_NS {
+        // Twice in one turn: else it may only be that the system did not run this thread for a while.
+        let turn = (self.counters().ticks.get(), self.round.get());
+        if self.sampled_turn.replace(turn) == turn && current_ns >= LONG_NS {
             self.hand_on(current_ns);
         }
-        if self.shared.settings.figures { now_ns.max(1) } else { 0 }
+        if self.shared.settings.figures {
+            now_ns.max(1)
+        } else {
+            0
+        }
     }
 
     fn flush_sends(&self) {
-        self.counters().sent.add(u64::from(ROUND - self.sends_left.get()));
+        self.counters()
+            .sent
+            .add(u64::from(ROUND - self.sends_left.get()));
         self.sends_left.set(ROUND);
     }
 
@@ -455,7 +546,10 @@ impl Worker {
         self.shared.control.pause_point();
         if self.shared.control.is_draining() {
             // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
-            let alarms = unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) };
+            let alarms = unsafe {
+                self.timers
+                    .with(|timers| std::mem::replace(timers, Wheel::new(0)))
+            };
             drop(alarms);
         }
         if self.shared.control.exit_requested() {
@@ -467,13 +561,19 @@ impl Worker {
 
     fn fire(&self, now_ns: u64) {
         // SAFETY: this thread owns the timers, and the closure calls no user code.
-        let due = unsafe { self.timers.with(|timers| timers.next_deadline().is_some_and(|next| next <= now_ns)) };
+        let due = unsafe {
+            self.timers
+                .with(|timers| timers.next_deadline().is_some_and(|next| next <= now_ns))
+        };
         if !due {
             return;
         }
         let mut fired = Vec::new();
         // SAFETY: as above.
-        unsafe { self.timers.with(|timers| timers.advance(now_ns, &mut fired)) };
+        unsafe {
+            self.timers
+                .with(|timers| timers.advance(now_ns, &mut fired))
+        };
         self.counters().timers.add(fired.len() as u64);
         for (_, alarm) in fired {
             alarm(self);
@@ -509,7 +609,13 @@ impl Worker {
             // Relaxed: the lock has handed it over; only this worker tests for its own id.
             header.owner.store(self.id, Ordering::Relaxed);
             // SAFETY: this worker owns the runnable now, and the closure calls no user code.
-            if unsafe { header.private.with(|private| private.scheduled) } {
+            let flags = unsafe {
+                header.private.with(|private| {
+                    private.flags |= ALERTED;
+                    private.flags
+                })
+            };
+            if flags & SCHEDULED != 0 {
                 self.push(runnable);
             }
         }
@@ -518,7 +624,7 @@ impl Worker {
     /// Starts a new runnable here. The caller has made it and nobody else knows it yet.
     #[inline]
     pub fn start(&self, runnable: Runnable) {
-        if self.shared.settings.policy.keeps_idle() {
+        if self.keeps_idle {
             // Relaxed: only this worker tests for its own id.
             runnable.header().owner.store(self.id, Ordering::Relaxed);
             self.push(runnable);
@@ -541,7 +647,7 @@ impl Worker {
             let owner = header.owner.load(Ordering::Acquire);
             if owner == self.id {
                 header.lower();
-                return self.schedule(runnable);
+                return self.alert(runnable);
             }
             if owner == self.id | IN_TRANSIT {
                 // It lies in one of this worker's queues. Only under the lock is that certain to last until the token is down; the
@@ -565,24 +671,42 @@ impl Worker {
         }
     }
 
+    /// Something of this worker has messages in its shared queue.
+    fn alert(&self, runnable: Runnable) {
+        // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
+        unsafe {
+            runnable
+                .header()
+                .private
+                .with(|private| private.flags |= ALERTED)
+        };
+        self.schedule(runnable);
+    }
+
     /// After `welcome`: schedules the runnable if it has come home; else it lies in the public queue and will run anyway.
     fn wake_if_home(&self, runnable: Runnable) {
         if runnable.header().is_owned_by(self.id) {
-            self.schedule(runnable);
+            self.alert(runnable);
         }
     }
 
     /// Takes from its own public queue what nobody came for.
     fn take_back(&self) {
         let queue = &self.shared.publics[self.index];
-        if queue.is_empty() || !self.shared.settings.policy.keeps_idle() {
+        if queue.is_empty() || !self.keeps_idle {
             return;
         }
         let mut queue = queue.lock();
         // While somebody may come for the rest, one at a time: enough that nothing starves here.
-        let n = if self.shared.sleep.idle() == 0 || self.shared.workers() == 1 { queue.len() } else { 1 };
+        let n = if self.shared.sleep.idle() == 0 || self.shared.workers() == 1 {
+            queue.len()
+        } else {
+            1
+        };
         for _ in 0..n {
-            let Some(runnable) = queue.pop_front() else { break };
+            let Some(runnable) = queue.pop_front() else {
+                break;
+            };
             self.adopt(runnable);
         }
     }
@@ -590,10 +714,17 @@ impl Worker {
     /// Something taken from a public queue, under that queue's lock.
     #[inline]
     fn adopt(&self, runnable: Runnable) {
-        if self.shared.settings.policy.keeps_idle() {
+        if self.keeps_idle {
             // Relaxed: the lock has handed it over; only this worker tests for its own id.
             runnable.header().owner.store(self.id, Ordering::Relaxed);
         }
+        // SAFETY: the lock has handed it over, and the closure calls no user code.
+        unsafe {
+            runnable
+                .header()
+                .private
+                .with(|private| private.flags |= ALERTED)
+        };
         self.push(runnable);
     }
 
@@ -604,38 +735,71 @@ impl Worker {
             return;
         }
         let len = self.queue_len();
-        let view = QueueView { len, turn_ns: self.turn_ns.get(), current_ns, idle_workers };
-        let n = self.shared.settings.policy.expose(&view).min(len).min(EXPOSED_AT_ONCE);
+        let view = QueueView {
+            len,
+            turn_ns: self.turn_ns.get(),
+            current_ns,
+            idle_workers,
+        };
+        let n = self
+            .shared
+            .settings
+            .policy
+            .expose(&view)
+            .min(EXPOSED_AT_ONCE);
         if n > 0 {
-            self.expose(n);
+            self.expose(n, view.wait_ns());
         }
     }
 
     #[cold]
-    fn expose(&self, n: usize) {
+    fn expose(&self, n: usize, wait_ns: u64) {
         let away = self.id | IN_TRANSIT;
+        // What stays is put back in its order.
+        let mut kept = Vec::new();
         let mut queue = self.shared.publics[self.index].lock();
         for _ in 0..n {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if self.shared.settings.policy.keeps_idle() {
+            if !self
+                .shared
+                .settings
+                .policy
+                .worth_exposing(self.cost_ns(runnable), wait_ns)
+            {
+                kept.push(runnable);
+                if kept.len() == KEPT_AT_ONCE {
+                    break;
+                }
+                continue;
+            }
+            if self.keeps_idle {
                 // Relaxed: the lock publishes it.
                 runnable.header().owner.store(away, Ordering::Relaxed);
             }
             queue.push_front(runnable);
+            self.counters().exposed.add(1);
         }
         let public_len = queue.len();
         drop(queue);
-        self.counters().exposed.add(n as u64);
+        for runnable in kept.into_iter().rev() {
+            self.push(runnable);
+        }
         self.call_thieves(public_len);
     }
 
     /// Wakes as many sleepers as the policy wants for so many runnables.
     fn call_thieves(&self, public_len: usize) {
-        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.sleep.idle());
+        let wanted = self
+            .shared
+            .settings
+            .policy
+            .wake_more(public_len, self.shared.sleep.idle());
         for _ in 0..wanted {
-            let order = self.shared.neighbours[self.index].iter().map(|&(other, _)| other);
+            let order = self.shared.neighbours[self.index]
+                .iter()
+                .map(|&(other, _)| other);
             if self.shared.sleep.wake_one_of(order).is_none() {
                 break;
             }
@@ -666,9 +830,15 @@ impl Worker {
         }
         let mut queue = queue.lock();
         // Policies that keep nothing private take one at a time, so that others can have the rest.
-        let n = if self.shared.settings.policy.keeps_idle() { queue.len().div_ceil(2) } else { 1 };
+        let n = if self.keeps_idle {
+            queue.len().div_ceil(2)
+        } else {
+            1
+        };
         for _ in 0..n {
-            let Some(runnable) = queue.pop_front() else { break };
+            let Some(runnable) = queue.pop_front() else {
+                break;
+            };
             self.adopt(runnable);
         }
         self.queue_len() > 0
@@ -683,13 +853,19 @@ impl Worker {
             }
             // Relaxed: a hint.
             let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
-            if !policy.worth_stealing(&StealView { len, turn_ns, distance }) {
+            if !policy.worth_stealing(&StealView {
+                len,
+                turn_ns,
+                distance,
+            }) {
                 continue;
             }
             let mut queue = self.shared.publics[victim].lock();
             let mut stolen = 0;
             for _ in 0..queue.len().div_ceil(2).min(STOLEN_AT_ONCE) {
-                let Some(runnable) = queue.pop_front() else { break };
+                let Some(runnable) = queue.pop_front() else {
+                    break;
+                };
                 self.adopt(runnable);
                 stolen += 1;
             }
@@ -741,13 +917,21 @@ impl Worker {
             || !shared.homecomings[self.index].is_empty()
             || !shared.publics[self.index].is_empty()
             || !shared.global.is_empty()
-            || shared.control.wants_attention() && (shared.control.exit_requested() || shared.control.is_paused())
-            || shared.neighbours[self.index].iter().any(|&(other, distance)| {
-                let len = shared.publics[other].len();
-                // Relaxed: a hint.
-                let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
-                len > 0 && shared.settings.policy.worth_stealing(&StealView { len, turn_ns: turn_ns(), distance })
-            })
+            || shared.control.wants_attention()
+                && (shared.control.exit_requested() || shared.control.is_paused())
+            || shared.neighbours[self.index]
+                .iter()
+                .any(|&(other, distance)| {
+                    let len = shared.publics[other].len();
+                    // Relaxed: a hint.
+                    let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
+                    len > 0
+                        && shared.settings.policy.worth_stealing(&StealView {
+                            len,
+                            turn_ns: turn_ns(),
+                            distance,
+                        })
+                })
     }
 
     /// The sleep protocol: see `sleep`.
@@ -790,14 +974,17 @@ impl Worker {
         }
         // Alarms may hold references to runnables.
         // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
-        drop(unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) });
+        drop(unsafe {
+            self.timers
+                .with(|timers| std::mem::replace(timers, Wheel::new(0)))
+        });
     }
 
     /// Ends a runnable at shutdown: disposes of it and drops the scheduler's reference.
     pub fn dispose(&self, runnable: Runnable) {
         // SAFETY: all workers have left their loops, and each runnable is disposed of by one of them.
         unsafe { (runnable.header().vtable.dispose)(runnable.0, self) };
-        if self.shared.settings.policy.keeps_idle() {
+        if self.keeps_idle {
             self.bury(runnable);
         } else {
             runnable.header().raise();
@@ -822,14 +1009,24 @@ impl Worker {
 impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (len, turn_ns) = (self.queue_len(), self.turn_ns.get());
-        write!(f, "worker {} (id {}): {len} queued, {turn_ns} ns per turn, running {:?}", self.index, self.id, self.running.get())
+        write!(
+            f,
+            "worker {} (id {}): {len} queued, {turn_ns} ns per turn, running {:?}",
+            self.index,
+            self.id,
+            self.running.get()
+        )
     }
 }
 
 /// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
 fn weigh(old: u32, new: u64) -> u32 {
     let new = new.clamp(1, u64::from(u32::MAX));
-    if old == 0 { new as u32 } else { ((u64::from(old) * 7 + new) / 8).max(1) as u32 }
+    if old == 0 {
+        new as u32
+    } else {
+        ((u64::from(old) * 7 + new) / 8).max(1) as u32
+    }
 }
 
 #[cfg(not(any(loom, shuttle)))]
@@ -839,6 +1036,17 @@ thread_local! {
 #[cfg(any(loom, shuttle))]
 crate::sync::thread_local! {
     static CURRENT: Cell<*const Worker> = Cell::new(std::ptr::null());
+}
+
+/// The calling thread's worker, if it is one, without a closure around its use: for the hottest path.
+///
+/// # Safety
+/// The reference is not kept beyond the calling function: it must not outlive [`Worker::enter`].
+#[inline(always)]
+pub unsafe fn current_unbound<'a>() -> Option<&'a Worker> {
+    let worker = CURRENT.with(|current| current.get());
+    // SAFETY: `enter` sets the pointer to a worker that it borrows for as long as it is set.
+    unsafe { worker.as_ref() }
 }
 
 /// The calling thread's worker, if it is one.

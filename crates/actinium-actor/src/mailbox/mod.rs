@@ -9,11 +9,17 @@
 //! 1. The owner takes from the own part until that is empty, then from the shared part.
 //! 2. The own part may be pushed to only while the shared part is empty (claimed by a sender counts as not empty).
 //!
+//! The owner knows that the shared part is empty without looking at it: whoever pushes there then raises the runnable's token, and what
+//! lowers the token marks the runnable `ALERTED` until its turn has found the shared part empty. A sender that has pushed
+//! there and now runs on the owner's worker has raised the token before it came, so one of the two is seen.
+//!
 //! So at every moment all that is in the own part was sent before all that is in the shared part. A sender that moves from the
 //! owner's worker to another and back cannot overtake itself: its message in the shared part makes rule 2 send the next one there too.
 
+pub(crate) mod own;
 pub(crate) mod shared;
 
+pub(crate) use own::RawRing;
 pub(crate) use shared::{PushError, SharedQueue};
 
 /// A message as it waits: by value, with the time at which it was sent if it is one of those that are sampled (else 0).

@@ -143,24 +143,6 @@ impl<M> SharedQueue<M> {
         (!body.is_null() && body != closed()).then(|| unsafe { &*body })
     }
 
-    /// Whether the owner may push to the own part of the mailbox instead: rule 2 of the mailbox, and not closed, and not bounded.
-    /// Only the consumer may ask.
-    #[inline(always)]
-    pub(crate) fn is_bypassed(&self) -> bool {
-        // Acquire: pairs with the release of the one who allocated it.
-        let body = self.body.load(Ordering::Acquire);
-        if body.is_null() {
-            return true;
-        }
-        self.body().is_some_and(|body| {
-            // Acquire: a message pushed before the asker's present doings (by the same actor elsewhere) is counted in `tail`.
-            let tail = body.tail.index.load(Ordering::Acquire);
-            // Relaxed: the consumer's own.
-            let head = body.head.index.load(Ordering::Relaxed);
-            body.capacity == 0 && tail & CLOSED == 0 && messages(tail / STEP) == messages(head)
-        })
-    }
-
     /// Messages in it, claimed ones included. Exact for the consumer when no producer is at work.
     pub(crate) fn len(&self) -> usize {
         self.body().map_or(0, |body| {
@@ -250,7 +232,7 @@ impl<M> SharedQueue<M> {
             // Acquire: the block's content as its installer left it. It belongs to `position` if the swap below succeeds:
             // a block is stored before the position that leads to it is reached, and positions only grow.
             let block = body.tail.block.load(Ordering::Acquire);
-            // AcqRel: the claim orders this message before any that is pushed after seeing it (`is_bypassed`).
+            // AcqRel: the claim orders this message before any that is pushed after seeing it.
             match body.tail.index.compare_exchange_weak(
                 tail,
                 tail + STEP,
@@ -435,15 +417,13 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out_in_order_over_many_blocks() {
         let queue = SharedQueue::new(None);
-        assert!(queue.is_bypassed());
         for round in 0..5 {
             for i in 0..100 {
                 queue.push(i, 0, false).unwrap();
             }
             assert_eq!(queue.len(), 100, "round {round}");
-            assert!(!queue.is_bypassed());
             assert_eq!(drain(&queue), (0..100).collect::<Vec<_>>());
-            assert!(queue.is_empty() && queue.is_bypassed());
+            assert!(queue.is_empty());
         }
     }
 
@@ -463,10 +443,6 @@ mod tests {
     #[test]
     fn a_bounded_queue_is_full_at_its_capacity_and_has_room_again() {
         let queue = SharedQueue::new(Some(3));
-        assert!(
-            !queue.is_bypassed(),
-            "a bound is only kept where every message passes it"
-        );
         assert_eq!(
             (0..3)
                 .map(|i| queue.push(i, 0, false).unwrap())
@@ -492,7 +468,6 @@ mod tests {
         used.push(1, 0, false).unwrap();
         used.close();
         assert_eq!(used.push(2, 0, true), Err(PushError::Closed(2)));
-        assert!(!used.is_bypassed());
         assert_eq!(used.pop_closed().map(|envelope| envelope.msg), Some(1));
         assert!(used.pop_closed().is_none());
     }

@@ -9,15 +9,29 @@ pub struct Affine {
     /// A move costs a wake-up (4 to 18 µs) and some hundred nanoseconds of cache misses per runnable and per message that
     /// from then on crosses workers; a queue that the worker itself empties faster than that stays where it is warm.
     pub wait_worth_moving_ns: u64,
+    /// What costs less than this per message, in nanoseconds, is not moved for a short wait: a move costs about as much, and every
+    /// message that then crosses workers costs more than handling it.
+    pub cost_worth_moving_ns: u32,
+    /// What waits longer than this, in nanoseconds, is offered to others however little it costs.
+    pub wait_too_long_ns: u64,
     /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
     pub distance_ns: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
     pub steals_to_rehome: u32,
 }
 
+/// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
+const CHEAP: u32 = 16;
+
 impl Affine {
     /// The defaults.
-    pub const DEFAULT: Affine = Affine { wait_worth_moving_ns: 20_000, distance_ns: 500, steals_to_rehome: 2 };
+    pub const DEFAULT: Affine = Affine {
+        wait_worth_moving_ns: 20_000,
+        cost_worth_moving_ns: 1_000,
+        wait_too_long_ns: 10_000_000,
+        distance_ns: 500,
+        steals_to_rehome: 2,
+    };
 
     /// Half of the queue, when somebody is idle and the last in it would wait too long; all of it, when the present turn
     /// alone takes too long.
@@ -28,17 +42,33 @@ impl Affine {
         if view.current_ns >= self.wait_worth_moving_ns {
             return view.len;
         }
-        let wait_ns = view.current_ns + view.len as u64 * view.turn_ns;
-        if wait_ns >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
+        if view.wait_ns() >= self.wait_worth_moving_ns {
+            view.len / 2
+        } else {
+            0
+        }
+    }
+
+    /// What nobody has measured may cost anything; what is cheap had better stay, unless it waits too long.
+    pub(super) fn worth_exposing(&self, cost_ns: u32, wait_ns: u64) -> bool {
+        cost_ns == 0 || cost_ns >= self.cost_worth_moving_ns || wait_ns >= self.wait_too_long_ns
     }
 
     /// What was exposed is worth taking unless it is about to be run at home, given the distance.
     pub(super) fn worth_stealing(&self, view: &StealView) -> bool {
-        view.len > 0 && view.len as u64 * view.turn_ns.max(1) * 64 >= u64::from(view.distance) * self.distance_ns
+        view.len > 0
+            && view.len as u64 * view.turn_ns.max(1) * 64
+                >= u64::from(view.distance) * self.distance_ns
     }
 
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
-        view.steals_in_a_row >= self.steals_to_rehome
+        let cheap = view.cost_ns < self.cost_worth_moving_ns;
+        view.steals_in_a_row
+            >= if cheap {
+                self.steals_to_rehome * CHEAP
+            } else {
+                self.steals_to_rehome
+            }
     }
 }
 
@@ -53,7 +83,12 @@ mod tests {
     use super::*;
 
     fn queue(len: usize, turn_ns: u64, current_ns: u64, idle_workers: usize) -> QueueView {
-        QueueView { len, turn_ns, current_ns, idle_workers }
+        QueueView {
+            len,
+            turn_ns,
+            current_ns,
+            idle_workers,
+        }
     }
 
     #[test]
@@ -63,8 +98,19 @@ mod tests {
 
     #[test]
     fn half_of_a_long_queue_is_exposed_when_somebody_is_idle() {
-        assert_eq!(Affine::DEFAULT.expose(&queue(2000, 20, 0, 1)), 1000);
-        assert_eq!(Affine::DEFAULT.expose(&queue(2000, 20, 0, 0)), 0);
+        assert_eq!(Affine::DEFAULT.expose(&queue(20, 2_000, 0, 1)), 10);
+        assert_eq!(Affine::DEFAULT.expose(&queue(20, 2_000, 0, 0)), 0);
+    }
+
+    #[test]
+    fn what_is_cheap_moves_only_when_the_wait_is_too_long() {
+        assert!(!Affine::DEFAULT.worth_exposing(20, 9_999_999));
+        assert!(Affine::DEFAULT.worth_exposing(20, 10_000_000));
+        assert!(Affine::DEFAULT.worth_exposing(1_000, 20_000));
+        assert!(
+            Affine::DEFAULT.worth_exposing(0, 20_000),
+            "what nobody has measured may cost anything"
+        );
     }
 
     #[test]
@@ -74,7 +120,15 @@ mod tests {
 
     #[test]
     fn the_home_moves_when_the_same_thief_comes_again() {
-        assert!(!Affine::DEFAULT.rehome(&StolenView { steals_in_a_row: 1 }));
-        assert!(Affine::DEFAULT.rehome(&StolenView { steals_in_a_row: 2 }));
+        let rehome = |steals_in_a_row, cost_ns| {
+            Affine::DEFAULT.rehome(&StolenView {
+                steals_in_a_row,
+                cost_ns,
+            })
+        };
+        assert!(!rehome(1, 5_000));
+        assert!(rehome(2, 5_000));
+        assert!(!rehome(31, 20), "what is cheap stays where it is warm");
+        assert!(rehome(32, 20));
     }
 }

@@ -69,11 +69,26 @@ pub struct StealView {
 pub struct StolenView {
     /// How often the same worker has stolen it in a row, this time included.
     pub steals_in_a_row: u32,
+    /// Its measured nanoseconds per item; 0: not known.
+    pub cost_ns: u32,
+}
+
+impl QueueView {
+    /// How long what stands last in the queue will wait, in nanoseconds.
+    pub fn wait_ns(&self) -> u64 {
+        self.current_ns
+            .saturating_add(self.turn_ns.saturating_mul(self.len as u64))
+    }
 }
 
 impl Policy {
     /// All policies with their default parameters, in the order in which reports show them.
-    pub const ALL: [Policy; 4] = [Policy::Pinned, Policy::Pool, Policy::Stealing, Policy::Affine(Affine::DEFAULT)];
+    pub const ALL: [Policy; 4] = [
+        Policy::Pinned,
+        Policy::Pool,
+        Policy::Stealing,
+        Policy::Affine(Affine::DEFAULT),
+    ];
 
     /// [`Policy::Pinned`].
     pub fn pinned() -> Self {
@@ -129,6 +144,15 @@ impl Policy {
             Policy::Pool | Policy::Stealing => view.len,
             Policy::Pinned => 0,
             Policy::Affine(affine) => affine.expose(view),
+        }
+    }
+
+    /// Question 2, the giving side, for one runnable that costs so much per item and would wait so long: nanoseconds.
+    #[inline]
+    pub fn worth_exposing(&self, cost_ns: u32, wait_ns: u64) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.worth_exposing(cost_ns, wait_ns),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }
 
@@ -190,7 +214,11 @@ pub struct UnknownPolicy(pub String);
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown policy '{}': allowed are pinned, pool, stealing, affine", self.0)
+        write!(
+            f,
+            "unknown policy '{}': allowed are pinned, pool, stealing, affine",
+            self.0
+        )
     }
 }
 
@@ -200,7 +228,10 @@ impl FromStr for Policy {
     type Err = UnknownPolicy;
 
     fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        Policy::ALL.into_iter().find(|policy| policy.name() == name).ok_or_else(|| UnknownPolicy(name.to_owned()))
+        Policy::ALL
+            .into_iter()
+            .find(|policy| policy.name() == name)
+            .ok_or_else(|| UnknownPolicy(name.to_owned()))
     }
 }
 
@@ -214,20 +245,37 @@ mod tests {
             assert_eq!(policy.to_string().parse::<Policy>(), Ok(policy));
         }
         let error = "Affine".parse::<Policy>().unwrap_err();
-        assert_eq!(error.to_string(), "unknown policy 'Affine': allowed are pinned, pool, stealing, affine");
+        assert_eq!(
+            error.to_string(),
+            "unknown policy 'Affine': allowed are pinned, pool, stealing, affine"
+        );
     }
 
     #[test]
     fn pinned_never_moves_anything() {
-        let queue = QueueView { len: 1000, turn_ns: 1_000_000, current_ns: 1_000_000, idle_workers: 63 };
+        let queue = QueueView {
+            len: 1000,
+            turn_ns: 1_000_000,
+            current_ns: 1_000_000,
+            idle_workers: 63,
+        };
         assert_eq!(Policy::pinned().expose(&queue), 0);
-        assert!(!Policy::pinned().worth_stealing(&StealView { len: 1000, turn_ns: 1_000_000, distance: 1 }));
+        assert!(!Policy::pinned().worth_stealing(&StealView {
+            len: 1000,
+            turn_ns: 1_000_000,
+            distance: 1
+        }));
         assert_eq!(Policy::pinned().wake_more(1000, 63), 0);
     }
 
     #[test]
     fn the_pool_and_stealing_expose_everything() {
-        let queue = QueueView { len: 7, turn_ns: 1, current_ns: 0, idle_workers: 0 };
+        let queue = QueueView {
+            len: 7,
+            turn_ns: 1,
+            current_ns: 0,
+            idle_workers: 0,
+        };
         assert_eq!(Policy::pool().expose(&queue), 7);
         assert_eq!(Policy::stealing().expose(&queue), 7);
     }

@@ -1,0 +1,221 @@
+//! A plain growing ring: the part of a mailbox that only the owner worker touches.
+//!
+//! It does not know its items' type, so that it can stand among an actor's untyped fields, next to what else a turn touches;
+//! and it writes an item straight to its place. All of its users name the same type (`ActorCell<A>`: `Envelope<A::Msg>`).
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// Capacity when the first item comes.
+const FIRST: u32 = 4;
+/// A ring that has grown beyond this is given back when it is empty.
+const KEPT: u32 = 1024;
+
+/// The untyped fields: nothing is allocated until the first item comes.
+#[derive(Debug)]
+pub(crate) struct RawRing {
+    items: NonNull<u8>,
+    /// A power of two, or 0.
+    capacity: u32,
+    head: u32,
+    len: u32,
+}
+
+// SAFETY: it holds Send items (its user sees to that: messages are Send) and is used by one thread at a time.
+unsafe impl Send for RawRing {}
+
+/// A ring whose items' type is known: a view of a [`RawRing`].
+pub(crate) struct Ring<'a, T> {
+    raw: &'a mut RawRing,
+    items: PhantomData<T>,
+}
+
+impl RawRing {
+    pub(crate) const fn new() -> Self {
+        RawRing {
+            items: NonNull::dangling(),
+            capacity: 0,
+            head: 0,
+            len: 0,
+        }
+    }
+
+    /// Views it as a ring of `T`.
+    ///
+    /// # Safety
+    /// Every view of this ring in its life is one of the same `T`, and whoever drops the ring calls [`Ring::free`] first.
+    #[inline(always)]
+    pub(crate) unsafe fn of<T>(&mut self) -> Ring<'_, T> {
+        Ring {
+            raw: self,
+            items: PhantomData,
+        }
+    }
+}
+
+impl<T> Ring<'_, T> {
+    /// Number of items.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> u32 {
+        self.raw.len
+    }
+
+    /// Puts an item last. O(1), amortised.
+    ///
+    /// # Panics
+    /// If it would hold 2^31 items.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, item: T) {
+        if self.raw.len == self.raw.capacity {
+            self.grow();
+        }
+        let raw = &mut *self.raw;
+        let place = raw.head.wrapping_add(raw.len) & (raw.capacity - 1);
+        raw.len += 1;
+        // SAFETY: below the capacity, and not among the items.
+        unsafe { raw.items.cast::<T>().add(place as usize).write(item) };
+    }
+
+    /// Takes the first item.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let raw = &mut *self.raw;
+        if raw.len == 0 {
+            return None;
+        }
+        let place = raw.head;
+        raw.head = place.wrapping_add(1) & (raw.capacity - 1);
+        raw.len -= 1;
+        // SAFETY: the first item; the head has left it.
+        Some(unsafe { raw.items.cast::<T>().add(place as usize).read() })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let raw = &mut *self.raw;
+        let capacity = if raw.capacity == 0 {
+            FIRST
+        } else {
+            raw.capacity
+                .checked_mul(2)
+                .expect("2^31 messages in a mailbox")
+        };
+        let layout =
+            Layout::array::<T>(capacity as usize).expect("a mailbox beyond the address space");
+        if layout.size() != 0 {
+            let old = Layout::array::<T>(raw.capacity as usize).expect("smaller than the new one");
+            // Growing in place spares copying, and for large rings the page faults of a second allocation.
+            let items = if old.size() == 0 {
+                // SAFETY: the size is not 0.
+                unsafe { alloc(layout) }
+            } else {
+                // SAFETY: allocated here with the layout `old`; the new size is not 0 and was checked by Layout.
+                unsafe { realloc(raw.items.as_ptr(), old, layout.size()) }
+            };
+            raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
+        }
+        // The ring was full: what had wrapped around, before the head, now follows the rest.
+        // SAFETY: the new capacity is at least twice the old one, so both stretches lie in it and do not overlap.
+        unsafe {
+            let items = raw.items.cast::<T>();
+            items
+                .add(raw.capacity as usize)
+                .copy_from_nonoverlapping(items, raw.head as usize);
+        }
+        raw.capacity = capacity;
+    }
+
+    fn dealloc(&mut self) {
+        let layout = Layout::array::<T>(self.raw.capacity as usize)
+            .expect("it was allocated with this layout");
+        if layout.size() != 0 {
+            // SAFETY: allocated by `grow` with this layout.
+            unsafe { dealloc(self.raw.items.as_ptr(), layout) };
+        }
+    }
+
+    /// Whether it holds much more room than most mailboxes need.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        self.raw.capacity > KEPT
+    }
+
+    /// Drops all items and gives the memory back.
+    pub(crate) fn free(&mut self) {
+        while self.pop().is_some() {}
+        self.dealloc();
+        *self.raw = RawRing::new();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+
+    fn with_ring<T, R>(f: impl FnOnce(&mut Ring<'_, T>) -> R) -> R {
+        let mut raw = RawRing::new();
+        // SAFETY: only viewed as a ring of T, and freed.
+        let mut ring = unsafe { raw.of::<T>() };
+        let result = f(&mut ring);
+        ring.free();
+        result
+    }
+
+    #[test]
+    fn it_behaves_like_a_deque_while_it_wraps_and_grows() {
+        with_ring(|ring| {
+            let mut model = VecDeque::new();
+            let mut state = 1u64;
+            for i in 0..3000u64 {
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                if state >> 62 != 0 {
+                    ring.push(i);
+                    model.push_back(i);
+                } else {
+                    assert_eq!(ring.pop(), model.pop_front());
+                }
+                assert_eq!(ring.len() as usize, model.len());
+            }
+            while let Some(item) = model.pop_front() {
+                assert_eq!(ring.pop(), Some(item));
+            }
+            assert_eq!(ring.pop(), None);
+        });
+    }
+
+    #[test]
+    fn items_of_no_size_are_counted() {
+        with_ring(|ring| {
+            (0..100).for_each(|_| ring.push(()));
+            assert_eq!(ring.len(), 100);
+            assert_eq!(std::iter::from_fn(|| ring.pop()).count(), 100);
+        });
+    }
+
+    #[test]
+    fn freeing_drops_what_is_left() {
+        let witness = Rc::new(());
+        with_ring(|ring| (0..9).for_each(|_| ring.push(witness.clone())));
+        assert_eq!(Rc::strong_count(&witness), 1);
+    }
+
+    #[test]
+    fn it_is_large_only_after_a_flood() {
+        with_ring(|ring| {
+            (0..1024).for_each(|i| ring.push(i));
+            assert!(!ring.is_large());
+            ring.push(1024);
+            assert!(ring.is_large());
+            ring.free();
+            assert!(!ring.is_large());
+            ring.push(7);
+            assert_eq!(ring.pop(), Some(7));
+        });
+    }
+}
