@@ -84,11 +84,7 @@ pub struct PanicInfo {
 
 impl fmt::Display for PanicInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} ({}) panicked: {}",
-            self.actor, self.kind, self.message
-        )
+        write!(f, "{} ({}) panicked: {}", self.actor, self.kind, self.message)
     }
 }
 

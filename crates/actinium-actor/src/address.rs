@@ -43,11 +43,7 @@ impl<M> SendError<M> {
 
 impl<M> fmt::Debug for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_closed() {
-            "Closed(..)"
-        } else {
-            "Full(..)"
-        })
+        f.write_str(if self.is_closed() { "Closed(..)" } else { "Full(..)" })
     }
 }
 
@@ -55,10 +51,9 @@ impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = std::any::type_name::<M>();
         match self {
-            SendError::Closed(_) => write!(
-                f,
-                "the actor has ended: this {message} can not be delivered"
-            ),
+            SendError::Closed(_) => {
+                write!(f, "the actor has ended: this {message} can not be delivered")
+            }
             SendError::Full(_) => {
                 write!(
                     f,
@@ -106,11 +101,7 @@ impl<A: Actor> ActorCell<A> {
         let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &system.shared));
         match worker {
             Some(worker) => {
-                let stamp_ns = if worker.count_send() {
-                    worker.sample()
-                } else {
-                    0
-                };
+                let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
                 self.push(msg, stamp_ns, when_full, Some(worker))
             }
             None => {
@@ -135,17 +126,12 @@ impl<A: Actor> ActorCell<A> {
         when_full: WhenFull,
         worker: Option<&Worker>,
     ) -> Result<(), SendError<A::Msg>> {
-        let sender = worker
-            .filter(|_| when_full == WhenFull::Mute)
-            .and_then(Worker::running);
+        let sender = worker.filter(|_| when_full == WhenFull::Mute).and_then(Worker::running);
         let result = self.send_shared(msg, stamp_ns, sender.is_some(), worker);
         if let (Ok(len), Some(worker), Some(_)) = (&result, worker, sender) {
             let capacity = self.capacity();
             if capacity != 0 && *len > capacity {
-                worker
-                    .counters()
-                    .muted
-                    .add(u64::from(self.mute_sender(worker)));
+                worker.counters().muted.add(u64::from(self.mute_sender(worker)));
             }
         }
         if let (Err(_), Some(worker)) = (&result, worker) {
@@ -162,7 +148,7 @@ impl<A: Actor> ActorCell<A> {
     fn mute_sender(&self, worker: &Worker) -> bool {
         let muted = self.mute_running(worker);
         if muted {
-            worker.note().set(NOTE_MUTED);
+            worker.note().set(worker.note().get() | NOTE_MUTED);
         }
         muted
     }
@@ -195,11 +181,8 @@ impl<A: Actor> Address<A> {
     /// and shown to listeners.
     pub fn tell(&self, msg: A::Msg) {
         if let Err(error) = self.send(msg) {
-            let reason = if error.is_closed() {
-                StopReason::AlreadyStopped
-            } else {
-                StopReason::Requested
-            };
+            let reason =
+                if error.is_closed() { StopReason::AlreadyStopped } else { StopReason::Requested };
             let core = &self.0.core;
             core.system.count_returned_as_dead();
             core.system.dead_letters.add(DeadLetter {
@@ -251,10 +234,7 @@ impl<A: Actor> Address<A> {
 
     /// An address that does not keep the actor alive.
     pub fn downgrade(&self) -> WeakAddress<A> {
-        WeakAddress {
-            core: self.0.core_ref(),
-            kind: std::marker::PhantomData,
-        }
+        WeakAddress { core: self.0.core_ref(), kind: std::marker::PhantomData }
     }
 
     pub(crate) fn of(cell: &ActorCell<A>) -> Self {
@@ -308,10 +288,7 @@ impl<A: Actor> WeakAddress<A> {
 
 impl<A: Actor> Clone for WeakAddress<A> {
     fn clone(&self) -> Self {
-        WeakAddress {
-            core: self.core.clone(),
-            kind: self.kind,
-        }
+        WeakAddress { core: self.core.clone(), kind: self.kind }
     }
 }
 

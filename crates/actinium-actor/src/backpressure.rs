@@ -58,10 +58,7 @@ impl<A: Actor> ActorCell<A> {
             return false;
         };
         if sender.id == self.core.id
-            || sender
-                .backpressure
-                .as_deref()
-                .is_some_and(Backpressure::is_overloaded)
+            || sender.backpressure.as_deref().is_some_and(Backpressure::is_overloaded)
         {
             // Marked nevertheless: whoever is muted on this mailbox waits for the mark to go.
             mine.overloaded.store(true, Ordering::Release);

@@ -103,11 +103,9 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BuildError::Setting {
-                name,
-                value,
-                allowed,
-            } => write!(f, "{name}: '{value}' is not allowed: {allowed}"),
+            BuildError::Setting { name, value, allowed } => {
+                write!(f, "{name}: '{value}' is not allowed: {allowed}")
+            }
             BuildError::Topology(error) => {
                 write!(f, "can not find out what this machine looks like: {error}")
             }
@@ -193,13 +191,7 @@ impl SystemBuilder {
                 return Ok(None);
             };
             let value = value.to_string_lossy().into_owned();
-            parse(&value)
-                .map(Some)
-                .map_err(|allowed| BuildError::Setting {
-                    name,
-                    value,
-                    allowed,
-                })
+            parse(&value).map(Some).map_err(|allowed| BuildError::Setting { name, value, allowed })
         }
         if let Some(workers) = read("ACTINIUM_WORKERS", |text| text.parse::<Workers>())? {
             self.workers = workers;
@@ -223,11 +215,8 @@ impl SystemBuilder {
 
     /// The settings with which the system would start, and remarks on them (more workers than PUs, say).
     pub(crate) fn settle(&self) -> Result<(Settings, Topology, Vec<String>), BuildError> {
-        let setting = |name, value: String, allowed: String| BuildError::Setting {
-            name,
-            value,
-            allowed,
-        };
+        let setting =
+            |name, value: String, allowed: String| BuildError::Setting { name, value, allowed };
         if self.batch == 0 || self.batch > MAX_BATCH {
             return Err(setting("batch", self.batch.to_string(), batch_allowed()));
         }
@@ -249,11 +238,7 @@ impl SystemBuilder {
             }
         };
         let mut remarks = Vec::new();
-        let pus = if self.bind && real {
-            topology.choose_pus(workers)
-        } else {
-            None
-        };
+        let pus = if self.bind && real { topology.choose_pus(workers) } else { None };
         if self.bind && real && pus.is_none() {
             let allowed = topology.allowed().len();
             remarks.push(format!(
@@ -277,9 +262,7 @@ impl SystemBuilder {
     /// If a setting is not allowed, the machine can not be looked at, or a thread can not be started.
     pub fn build(self) -> Result<System, BuildError> {
         let (settings, topology, remarks) = self.settle()?;
-        remarks
-            .iter()
-            .for_each(|remark| eprintln!("actinium: warning: {remark}"));
+        remarks.iter().for_each(|remark| eprintln!("actinium: warning: {remark}"));
         let shared = Shared::new(settings, Some(&topology), Clock::real());
         let inner = Inner::new(
             shared,

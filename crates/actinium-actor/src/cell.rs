@@ -42,6 +42,10 @@ pub(crate) const CONTROL: u8 = 1;
 pub(crate) const MUTED: u8 = 2;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
+/// A worker's note for the running actor: it asked to end.
+pub(crate) const NOTE_STOP: u32 = 2;
+/// Messages moved from the shared part of a mailbox to the own part at a time.
+const REFILL: usize = 64;
 
 /// What all actors have in common: the part that is used without knowing the actor's type.
 #[repr(C)]
@@ -51,7 +55,7 @@ pub(crate) struct Core {
     me: NonNull<Header>,
     /// The own part of the mailbox: envelopes of the actor's messages.
     own: OwnerCell<RawRing>,
-    /// Its length, for those who may not look.
+    /// The ring's length, written by the owner: others may look at this without touching the ring.
     own_len: AtomicU32,
     strong: AtomicU32,
     refs: AtomicU32,
@@ -98,9 +102,7 @@ impl Core {
     #[inline]
     pub(crate) fn wake(&self, worker: Option<&Worker>) {
         match worker {
-            Some(worker) if self.header.is_owned_by(worker.id()) => {
-                worker.schedule(self.runnable())
-            }
+            Some(worker) if self.header.is_owned_by(worker.id()) => worker.alert(self.runnable()),
             _ => self.system.shared.notify(self.runnable(), worker),
         }
     }
@@ -127,8 +129,7 @@ impl Core {
 
     pub(crate) fn set_place(&self, shard: usize, key: usize) {
         // Relaxed: before the actor starts; starting it publishes this.
-        self.place
-            .store((shard as u64) << 48 | key as u64, Ordering::Relaxed);
+        self.place.store((shard as u64) << 48 | key as u64, Ordering::Relaxed);
     }
 
     /// Where it stands in the system's register: shard and key.
@@ -152,10 +153,7 @@ impl Core {
 
     /// Whether it is an `A`.
     pub(crate) fn is_a<A: Actor>(&self) -> bool {
-        std::ptr::fn_addr_eq(
-            self.header.release_fn(),
-            release::<A> as unsafe fn(NonNull<Header>),
-        )
+        std::ptr::fn_addr_eq(self.header.release_fn(), release::<A> as unsafe fn(NonNull<Header>))
     }
 
     /// Mutes it: it is not run until [`Core::unmute`].
@@ -172,12 +170,8 @@ impl Core {
 }
 
 impl<A: Actor> ActorCell<A> {
-    const VTABLE: VTable = VTable {
-        sort: SORT,
-        run: run::<A>,
-        dispose: dispose::<A>,
-        release: release::<A>,
-    };
+    const VTABLE: VTable =
+        VTable { sort: SORT, run: run::<A>, dispose: dispose::<A>, release: release::<A> };
 
     /// A new actor with its first address. It is neither registered nor started yet.
     pub(crate) fn new(
@@ -195,11 +189,7 @@ impl<A: Actor> ActorCell<A> {
                     &Self::VTABLE,
                     kind,
                     home,
-                    if capacity.is_some() {
-                        UNUSUAL | HELD
-                    } else {
-                        UNUSUAL
-                    },
+                    if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL },
                 ),
                 me: NonNull::dangling(),
                 own: OwnerCell::new(RawRing::new()),
@@ -265,15 +255,7 @@ impl<A: Actor> ActorCell<A> {
     fn push_own(&self, envelope: Envelope<A::Msg>, worker: &Worker) {
         // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code; the ring holds
         // envelopes of this actor's messages.
-        let len = unsafe {
-            self.core.own.with(|own| {
-                let mut own = own.of::<Envelope<A::Msg>>();
-                own.push(envelope);
-                own.len()
-            })
-        };
-        // Relaxed: an estimate for others.
-        self.core.own_len.store(len, Ordering::Relaxed);
+        unsafe { self.core.own.with(|own| own.of(&self.core.own_len).push(envelope)) };
         worker.schedule(self.core.runnable());
     }
 
@@ -311,33 +293,29 @@ impl<A: Actor> ActorCell<A> {
 
     // ---- a turn --------------------------------------------------------------------------------------------------
 
-    /// The next message: own part first, then the shared part (see `mailbox`).
+    /// The place of the next message in the own part of the mailbox, out of which it must be read before anything is pushed.
     #[inline(always)]
-    fn next(&self) -> Option<Envelope<A::Msg>> {
-        // SAFETY: only the owner's turn comes here, and the closure calls no user code.
-        let own = unsafe {
-            self.core.own.with(|own| {
-                let mut own = own.of::<Envelope<A::Msg>>();
-                let envelope = own.pop();
-                // Relaxed: an estimate for others.
-                self.core.own_len.store(own.len(), Ordering::Relaxed);
-                envelope
-            })
-        };
-        if own.is_none() && self.flags() & ALERTED != 0 {
-            self.next_shared()
-        } else {
-            own
-        }
+    fn take_own(&self) -> Option<NonNull<Envelope<A::Msg>>> {
+        // SAFETY: only the owner's turn comes here, and the closure calls no user code; the ring holds such envelopes.
+        unsafe { self.core.own.with(|own| own.of(&self.core.own_len).pop_place()) }
     }
 
+    /// The own part is empty: moves messages from the shared part there (see `mailbox`). False if there is none.
     #[inline(never)]
-    fn next_shared(&self) -> Option<Envelope<A::Msg>> {
-        let envelope = self.shared.pop();
-        if envelope.is_none() && self.shared.is_empty() {
-            self.set_flags(0, ALERTED);
+    fn refill(&self) -> bool {
+        // A bound counts what is in the shared part: there they stay until each has its turn.
+        let most = if self.flags() & HELD != 0 { 1 } else { REFILL };
+        for moved in 0..most {
+            let Some(envelope) = self.shared.pop() else {
+                if self.shared.is_empty() {
+                    self.set_flags(0, ALERTED);
+                }
+                return moved > 0;
+            };
+            // SAFETY: as in `take_own`.
+            unsafe { self.core.own.with(|own| own.of(&self.core.own_len).push(envelope)) };
         }
-        envelope
+        true
     }
 
     /// The runnable's flags. Only the owner's turn asks.
@@ -351,9 +329,7 @@ impl<A: Actor> ActorCell<A> {
     pub(crate) fn set_flags(&self, set: u8, clear: u8) {
         // SAFETY: the owner's turn, and the closure calls no user code.
         unsafe {
-            self.core
-                .header
-                .with_private(|private| private.flags = private.flags & !clear | set)
+            self.core.header.with_private(|private| private.flags = private.flags & !clear | set)
         }
     }
 
@@ -368,41 +344,14 @@ impl<A: Actor> ActorCell<A> {
             }
         }
         let mut handled = 0;
-        let batch = worker.batch();
-        let check_every = worker.check_every();
         // SAFETY: the owner's turn; user code does not reach `actor` in another way (module documentation).
         let pause = unsafe {
             self.actor.with(|actor| {
                 let actor = actor.as_mut().expect("a running actor has its state");
-                catch_unwind(AssertUnwindSafe(|| {
-                    let mut ctx = Context::new(self, worker);
-                    loop {
-                        let Some(Envelope { stamp_ns, msg }) = self.next() else {
-                            break Pause::Empty;
-                        };
-                        handled += 1;
-                        if stamp_ns != 0 {
-                            worker.record_latency(stamp_ns);
-                        }
-                        actor.handle(msg, &mut ctx);
-                        if ctx.is_stopping() {
-                            break Pause::Stop;
-                        }
-                        if worker.note().get() == NOTE_MUTED {
-                            break Pause::Muted;
-                        }
-                        if handled == batch || handled % check_every == 0 && worker.is_over_time() {
-                            break Pause::More;
-                        }
-                    }
-                }))
+                catch_unwind(AssertUnwindSafe(|| self.batch(actor, worker, &mut handled)))
             })
         };
-        let counters = worker.counters();
-        counters.handled.add(u64::from(handled));
-        counters
-            .bytes
-            .add(u64::from(handled) * std::mem::size_of::<A::Msg>() as u64);
+        worker.count_handled(handled, std::mem::size_of::<A::Msg>());
         let turn = match pause {
             Ok(Pause::Empty) => self.at_rest(worker),
             Ok(Pause::More) => Turn::Again,
@@ -416,14 +365,49 @@ impl<A: Actor> ActorCell<A> {
         (turn, handled)
     }
 
+    /// The messages of a turn.
+    #[inline(always)]
+    fn batch(&self, actor: &mut A, worker: &Worker, handled: &mut u32) -> Pause {
+        let mut ctx = Context::new(self, worker);
+        let mut left = worker.batch();
+        let mut check_in = worker.check_every();
+        loop {
+            let Some(place) = self.take_own() else {
+                if self.flags() & ALERTED != 0 && self.refill() {
+                    continue;
+                }
+                return Pause::Empty;
+            };
+            // SAFETY: the message taken is read once, before anything is pushed.
+            let Envelope { stamp_ns, msg } = unsafe { place.read() };
+            *handled += 1;
+            if stamp_ns != 0 {
+                worker.record_latency(stamp_ns);
+            }
+            actor.handle(msg, &mut ctx);
+            let note = worker.note().get();
+            if note != 0 {
+                return if note & NOTE_STOP != 0 { Pause::Stop } else { Pause::Muted };
+            }
+            (left, check_in) = (left - 1, check_in - 1);
+            if left == 0 {
+                return Pause::More;
+            }
+            if check_in == 0 {
+                if worker.is_over_time() {
+                    return Pause::More;
+                }
+                check_in = worker.check_every();
+            }
+        }
+    }
+
     /// The mailbox is empty.
     #[inline(always)]
     fn at_rest(&self, worker: &Worker) -> Turn {
         // SAFETY: the owner's turn, and the closure calls no user code; the ring holds envelopes of this actor's messages.
         let large = unsafe {
-            self.core
-                .own
-                .with(|own| own.of::<Envelope<A::Msg>>().is_large())
+            self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).is_large())
         };
         // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then.
         if large || self.flags() & DRAINING != 0 || self.core.strong.load(Ordering::Acquire) == 0 {
@@ -435,11 +419,7 @@ impl<A: Actor> ActorCell<A> {
     #[cold]
     fn rest(&self, worker: &Worker) -> Turn {
         // SAFETY: the owner's turn, and the closure calls no user code (the ring is empty).
-        unsafe {
-            self.core
-                .own
-                .with(|own| own.of::<Envelope<A::Msg>>().free())
-        };
+        unsafe { self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).free()) };
         if !self.shared.is_empty() {
             return Turn::Again;
         }
@@ -503,11 +483,10 @@ impl<A: Actor> ActorCell<A> {
     /// After `close`: takes what waits, one by one.
     pub(crate) fn take_left(&self) -> Option<A::Msg> {
         // SAFETY: only the owner calls this, between messages, and the closure calls no user code.
-        let own = unsafe { self.core.own.with(|own| own.of::<Envelope<A::Msg>>().pop()) };
-        // Relaxed: an estimate for others.
-        self.core.own_len.store(0, Ordering::Relaxed);
-        own.or_else(|| self.shared.pop_closed())
-            .map(|envelope| envelope.msg)
+        let own = unsafe {
+            self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).pop())
+        };
+        own.or_else(|| self.shared.pop_closed()).map(|envelope| envelope.msg)
     }
 }
 
@@ -614,11 +593,7 @@ unsafe impl<A: Actor> Sync for CellRef<A> {}
 impl<A: Actor> Drop for ActorCell<A> {
     fn drop(&mut self) {
         // SAFETY: the last reference is gone; the ring holds envelopes of this actor's messages.
-        unsafe {
-            self.core
-                .own
-                .with(|own| own.of::<Envelope<A::Msg>>().free())
-        }
+        unsafe { self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).free()) }
     }
 }
 

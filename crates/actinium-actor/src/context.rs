@@ -2,14 +2,13 @@
 
 use crate::actor::{Actor, ActorId, Down, StopReason};
 use crate::address::Address;
-use crate::cell::{ActorCell, CoreRef};
+use crate::cell::{ActorCell, CoreRef, NOTE_STOP};
 use crate::control::Control;
 use crate::life::refuse;
 use crate::spawn::{SpawnError, SpawnOptions};
 use crate::system::SystemHandle;
 use crate::timers::TimerId;
 use actinium_scheduler::Worker;
-use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,22 +30,17 @@ impl Time {
 pub struct Context<'a, A: Actor> {
     cell: &'a ActorCell<A>,
     worker: &'a Worker,
-    stopping: Cell<bool>,
 }
 
 impl<'a, A: Actor> Context<'a, A> {
     #[inline(always)]
     pub(crate) fn new(cell: &'a ActorCell<A>, worker: &'a Worker) -> Self {
-        Context {
-            cell,
-            worker,
-            stopping: Cell::new(false),
-        }
+        Context { cell, worker }
     }
 
     #[inline(always)]
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.get()
+        self.worker.note().get() & NOTE_STOP != 0
     }
 
     /// Its own address. Each address that it keeps or sends away keeps it alive.
@@ -71,15 +65,13 @@ impl<'a, A: Actor> Context<'a, A> {
 
     /// The time.
     pub fn now(&self) -> Time {
-        Time {
-            ns: self.worker.shared().clock().now_ns(),
-        }
+        Time { ns: self.worker.shared().clock().now_ns() }
     }
 
     /// Ends the actor when this call returns. What is left in its mailbox becomes dead letters.
     /// (To end after what is in the mailbox: `ctx.address().stop()`.)
     pub fn stop(&self) {
-        self.stopping.set(true);
+        self.worker.note().set(self.worker.note().get() | NOTE_STOP);
     }
 
     /// Starts another actor, on this worker for a start. It is nobody's child: it lives on when this one ends.
@@ -104,8 +96,7 @@ impl<'a, A: Actor> Context<'a, A> {
             Some(self.worker),
         )?;
         let core = child.0.core_ref();
-        self.cell
-            .with_life(|life| life.extra().children.insert(core.id, core));
+        self.cell.with_life(|life| life.extra().children.insert(core.id, core));
         Ok(child)
     }
 
@@ -114,29 +105,22 @@ impl<'a, A: Actor> Context<'a, A> {
     /// Sends `msg` to this actor once, after so long. An armed timer keeps the actor alive.
     pub fn after(&self, delay: Duration, msg: A::Msg) -> TimerId {
         let me = self.address();
-        self.cell.with_life(|life| {
-            life.extra()
-                .timers
-                .after(self.worker, nanoseconds(delay), me, msg)
-        })
+        self.cell
+            .with_life(|life| life.extra().timers.after(self.worker, nanoseconds(delay), me, msg))
     }
 
     /// Sends what `msg` makes to this actor each time so long has passed, until cancelled. Missed times are skipped, not made up for.
     pub fn every(&self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
         let me = self.address();
-        self.cell.with_life(|life| {
-            life.extra()
-                .timers
-                .every(self.worker, nanoseconds(period), me, msg)
-        })
+        self.cell
+            .with_life(|life| life.extra().timers.every(self.worker, nanoseconds(period), me, msg))
     }
 
     /// Cancels a timer of this actor; false if it has fired for the last time, or was cancelled.
     /// A message that it has sent already stays in the mailbox.
     pub fn cancel(&self, timer: TimerId) -> bool {
         // What a cancelled timer would have sent is dropped in here: it is the actor's own message and address.
-        self.cell
-            .with_life(|life| life.extra().timers.cancel(self.worker, timer))
+        self.cell.with_life(|life| life.extra().timers.cancel(self.worker, timer))
     }
 
     // ---- watching ------------------------------------------------------------------------------------------------
@@ -153,13 +137,7 @@ impl<'a, A: Actor> Context<'a, A> {
                 me.tell(msg(down));
             }
         });
-        self.hand(
-            &other.0.core,
-            Control::Watch {
-                watcher: self.id(),
-                notify,
-            },
-        );
+        self.hand(&other.0.core, Control::Watch { watcher: self.id(), notify });
     }
 
     /// Takes back what was asked with [`Context::watch`].
@@ -170,27 +148,20 @@ impl<'a, A: Actor> Context<'a, A> {
     /// Shares fate with another actor: when one of the two ends abnormally, so does the other.
     pub fn link<B: Actor>(&self, other: &Address<B>) {
         let core = other.0.core_ref();
-        self.cell
-            .with_life(|life| life.extra().links.insert(core.id, core));
+        self.cell.with_life(|life| life.extra().links.insert(core.id, core));
         self.hand(&other.0.core, Control::Link(CoreRef::new(&self.cell.core)));
     }
 
     /// Takes back [`Context::link`], for both.
     pub fn unlink<B: Actor>(&self, other: &Address<B>) {
-        let core = self
-            .cell
-            .with_life(|life| life.extra().links.remove(&other.id()));
+        let core = self.cell.with_life(|life| life.extra().links.remove(&other.id()));
         drop(core);
         self.hand(&other.0.core, Control::Unlink(self.id()));
     }
 
     fn hand(&self, other: &crate::cell::Core, control: Control) {
         if let Err((control, reason)) = other.control(control) {
-            let reason = if reason.is_abnormal() {
-                reason
-            } else {
-                StopReason::AlreadyStopped
-            };
+            let reason = if reason.is_abnormal() { reason } else { StopReason::AlreadyStopped };
             refuse(other.id, control, &reason);
         }
     }

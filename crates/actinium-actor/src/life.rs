@@ -77,10 +77,7 @@ impl<A: Actor> Default for Extra<A> {
 impl<A: Actor> Life<A> {
     /// The life of an actor that is about to start.
     pub(crate) fn new(extra: Option<Box<Extra<A>>>) -> Self {
-        Life {
-            state: State::New,
-            extra,
-        }
+        Life { state: State::New, extra }
     }
 
     /// The extra part, made when it is first needed.
@@ -145,11 +142,7 @@ impl<A: Actor> ActorCell<A> {
                 drop(self.with_life(|life| life.extra().children.remove(&child)))
             }
             Control::ChildFailed(child) => {
-                for sibling in self
-                    .children()
-                    .into_iter()
-                    .filter(|sibling| sibling.id != child)
-                {
+                for sibling in self.children().into_iter().filter(|sibling| sibling.id != child) {
                     // One that has ended meanwhile needs no restart.
                     let _ = sibling.control(Control::Restart);
                 }
@@ -176,11 +169,8 @@ impl<A: Actor> ActorCell<A> {
     /// User code panicked.
     #[cold]
     pub(crate) fn panicked(&self, worker: &Worker, payload: Box<dyn Any + Send>) -> Turn {
-        let info = PanicInfo {
-            message: message_of(payload),
-            actor: self.core.id,
-            kind: self.core.kind(),
-        };
+        let info =
+            PanicInfo { message: message_of(payload), actor: self.core.id, kind: self.core.kind() };
         worker.counters().panicked.add(1);
         self.failed(worker, info)
     }
@@ -196,11 +186,7 @@ impl<A: Actor> ActorCell<A> {
             let since_ns = now_ns.saturating_sub(extra.supervision.period().as_nanos() as u64);
             extra.panics_ns.push_back(now_ns);
             extra.panics_ns.retain(|&at_ns| at_ns >= since_ns);
-            (
-                extra.supervision,
-                extra.panics_ns.len() as u32,
-                extra.parent.clone(),
-            )
+            (extra.supervision, extra.panics_ns.len() as u32, extra.parent.clone())
         });
         match supervision.strategy {
             Strategy::Stop => self.end(worker, StopReason::Panicked(info)),
@@ -226,10 +212,7 @@ impl<A: Actor> ActorCell<A> {
                 self.set_flags(UNUSUAL, 0);
                 let me = CoreRef::new(&self.core);
                 let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
-                worker.set_alarm(
-                    deadline_ns,
-                    Box::new(move |_| drop(me.control(Control::Resume))),
-                );
+                worker.set_alarm(deadline_ns, Box::new(move |_| drop(me.control(Control::Resume))));
                 Turn::Idle
             }
         }
@@ -238,14 +221,9 @@ impl<A: Actor> ActorCell<A> {
     /// A new state in the old one's place. `Some`: it could not be made.
     fn restart(&self, worker: &Worker) -> Option<Turn> {
         self.end_children();
-        let timers = self.with_life(|life| {
-            life.extra
-                .as_mut()
-                .map(|extra| std::mem::take(&mut extra.timers))
-        });
-        timers
-            .into_iter()
-            .for_each(|timers| timers.cancel_all(worker));
+        let timers = self
+            .with_life(|life| life.extra.as_mut().map(|extra| std::mem::take(&mut extra.timers)));
+        timers.into_iter().for_each(|timers| timers.cancel_all(worker));
         let Some(mut factory) =
             self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.factory.take()))
         else {
@@ -297,10 +275,7 @@ impl<A: Actor> ActorCell<A> {
                 reason: reason.clone(),
             });
         }
-        if self
-            .hook(worker, |actor, ctx| actor.stopped(ctx, &reason))
-            .is_err()
-        {
+        if self.hook(worker, |actor, ctx| actor.stopped(ctx, &reason)).is_err() {
             worker.counters().panicked.add(1);
         }
         self.set_actor(None);
@@ -331,17 +306,11 @@ impl<A: Actor> ActorCell<A> {
             self.core.system.names.forget(name, me);
         }
         for (_, notify) in extra.watchers {
-            notify(Down {
-                actor: me,
-                reason: reason.clone(),
-            });
+            notify(Down { actor: me, reason: reason.clone() });
         }
         for other in extra.links.values() {
-            let news = if reason.is_abnormal() {
-                Control::LinkBroken(me)
-            } else {
-                Control::Unlink(me)
-            };
+            let news =
+                if reason.is_abnormal() { Control::LinkBroken(me) } else { Control::Unlink(me) };
             let _ = other.control(news);
         }
         if let Some(parent) = &extra.parent {
@@ -353,10 +322,7 @@ impl<A: Actor> ActorCell<A> {
 /// A control that came too late: whoever waits for an answer gets it.
 pub(crate) fn refuse(ended: ActorId, control: Control, reason: &StopReason) {
     match control {
-        Control::Watch { notify, .. } => notify(Down {
-            actor: ended,
-            reason: reason.clone(),
-        }),
+        Control::Watch { notify, .. } => notify(Down { actor: ended, reason: reason.clone() }),
         Control::Link(other) if reason.is_abnormal() => {
             drop(other.control(Control::LinkBroken(ended)))
         }
@@ -368,9 +334,7 @@ pub(crate) fn refuse(ended: ActorId, control: Control, reason: &StopReason) {
 pub(crate) fn message_of(payload: Box<dyn Any + Send>) -> String {
     let message = match payload.downcast::<String>() {
         Ok(message) => return *message,
-        Err(payload) => payload
-            .downcast_ref::<&str>()
-            .map(|message| (*message).to_owned()),
+        Err(payload) => payload.downcast_ref::<&str>().map(|message| (*message).to_owned()),
     };
     message.unwrap_or_else(|| "(a panic whose payload is not a string)".to_owned())
 }

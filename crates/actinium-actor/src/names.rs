@@ -53,11 +53,7 @@ impl fmt::Display for LookupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LookupError::NotFound(name) => write!(f, "no living actor has the name '{name}'"),
-            LookupError::WrongType {
-                name,
-                expected,
-                found,
-            } => {
+            LookupError::WrongType { name, expected, found } => {
                 write!(f, "the actor named '{name}' is a {found}, not a {expected}")
             }
         }
@@ -68,19 +64,14 @@ impl std::error::Error for LookupError {}
 
 impl Names {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, CoreRef>> {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Gives a name to an actor.
     pub(crate) fn give(&self, name: &str, core: CoreRef) -> Result<(), NameError> {
         let mut names = self.lock();
         if let Some(other) = names.get(name) {
-            return Err(NameError {
-                name: name.to_owned(),
-                taken_by: other.id,
-            });
+            return Err(NameError { name: name.to_owned(), taken_by: other.id });
         }
         names.insert(name.to_owned(), core);
         Ok(())
@@ -98,22 +89,13 @@ impl Names {
 
     /// Takes back all names of an actor that has ended before it learnt them.
     pub(crate) fn find<A: Actor>(&self, name: &str) -> Result<Address<A>, LookupError> {
-        let core = self
-            .lock()
-            .get(name)
-            .cloned()
-            .ok_or_else(|| LookupError::NotFound(name.to_owned()))?;
+        let core =
+            self.lock().get(name).cloned().ok_or_else(|| LookupError::NotFound(name.to_owned()))?;
         if !core.is_a::<A>() {
             let (expected, found) = (std::any::type_name::<A>(), core.kind());
-            return Err(LookupError::WrongType {
-                name: name.to_owned(),
-                expected,
-                found,
-            });
+            return Err(LookupError::WrongType { name: name.to_owned(), expected, found });
         }
-        core.upgrade()
-            .map(Address)
-            .ok_or_else(|| LookupError::NotFound(name.to_owned()))
+        core.upgrade().map(Address).ok_or_else(|| LookupError::NotFound(name.to_owned()))
     }
 
     /// All names, sorted.

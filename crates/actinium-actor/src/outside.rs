@@ -32,11 +32,7 @@ impl Outside {
             // SeqCst, as in `while_quiet`: either we see the pause, or the one who pauses sees our send.
             let number = self.begun.fetch_add(1, Ordering::SeqCst);
             if !shared.control().is_paused() {
-                return Send {
-                    outside: self,
-                    shared,
-                    number,
-                };
+                return Send { outside: self, shared, number };
             }
             self.begun.fetch_sub(1, Ordering::SeqCst);
             while shared.control().is_paused() {
@@ -80,11 +76,7 @@ impl Send<'_> {
     /// The time, if this send is one of those that are sampled; else 0.
     pub(crate) fn stamp_ns(&self) -> u64 {
         let sampled = self.shared.settings().figures && self.number % SAMPLED == 0;
-        if sampled {
-            self.shared.clock().now_ns().max(1)
-        } else {
-            0
-        }
+        if sampled { self.shared.clock().now_ns().max(1) } else { 0 }
     }
 
     /// The message goes back to its sender.

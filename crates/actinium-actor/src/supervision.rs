@@ -84,8 +84,7 @@ impl Supervision {
 
     /// How long the past counts.
     pub(crate) fn period(&self) -> Duration {
-        self.limit
-            .map_or(Duration::from_secs(60), |(_, within)| within)
+        self.limit.map_or(Duration::from_secs(60), |(_, within)| within)
     }
 
     /// What to do at the `n`-th panic (from 1) within the period: wait so long and restart, or give up.
@@ -117,9 +116,8 @@ mod tests {
         let supervision = Supervision::restart()
             .limit(4, Duration::from_secs(1))
             .backoff(Duration::from_millis(10), Duration::from_millis(35));
-        let waits: Vec<_> = (1..=5)
-            .map(|n| supervision.decide(n).map(|wait| wait.as_millis()))
-            .collect();
+        let waits: Vec<_> =
+            (1..=5).map(|n| supervision.decide(n).map(|wait| wait.as_millis())).collect();
         assert_eq!(waits, [Some(10), Some(20), Some(35), Some(35), None]);
         assert_eq!(Supervision::restart().decide(1000), Some(Duration::ZERO));
     }

@@ -75,10 +75,7 @@ impl Inner {
 
     fn kind_of<A: Actor>(&self) -> actinium_scheduler::sync::Arc<Kind> {
         let kind = || actinium_scheduler::sync::Arc::new(Kind::new(std::any::type_name::<A>()));
-        lock(&self.kinds)
-            .entry(TypeId::of::<A>())
-            .or_insert_with(kind)
-            .clone()
+        lock(&self.kinds).entry(TypeId::of::<A>()).or_insert_with(kind).clone()
     }
 
     /// Starts an actor without anything special.
@@ -111,10 +108,7 @@ impl Inner {
         let actor = catch_unwind(AssertUnwindSafe(&mut factory))
             .map_err(|payload| SpawnError::FactoryPanicked(message_of(payload)))?;
         let here = worker.map(Worker::index);
-        let home = options
-            .worker
-            .or(here)
-            .unwrap_or_else(|| self.shared.place());
+        let home = options.worker.or(here).unwrap_or_else(|| self.shared.place());
         let extra = Extra {
             parent,
             supervision: options.supervision,
@@ -202,10 +196,7 @@ impl Inner {
         for shard in shards {
             loop {
                 // One at a time: ending an actor takes it out of the register, and may run user code that spawns another.
-                let next = lock(&self.register[shard])
-                    .iter()
-                    .next()
-                    .map(|(_, &runnable)| runnable);
+                let next = lock(&self.register[shard]).iter().next().map(|(_, &runnable)| runnable);
                 let Some(runnable) = next else { break };
                 worker.dispose(runnable);
             }
@@ -218,12 +209,7 @@ impl Inner {
             |runnable: &Runnable| Core::of_runnable(*runnable).map_or(0, |core| core.mailbox_len());
         self.register
             .iter()
-            .map(|shard| {
-                lock(shard)
-                    .iter()
-                    .map(|(_, runnable)| len(runnable) as u64)
-                    .sum::<u64>()
-            })
+            .map(|shard| lock(shard).iter().map(|(_, runnable)| len(runnable) as u64).sum::<u64>())
             .sum()
     }
 
@@ -247,9 +233,9 @@ impl Inner {
     }
 
     fn audit(&self) -> Audit {
-        self.shared.control().while_paused(&self.shared, || {
-            self.outside.while_quiet(|| self.ledger(self.queued()))
-        })
+        self.shared
+            .control()
+            .while_paused(&self.shared, || self.outside.while_quiet(|| self.ledger(self.queued())))
     }
 
     fn stats(&self) -> Stats {
@@ -348,9 +334,7 @@ impl System {
 
     /// Access to the system that can be cloned and passed on.
     pub fn handle(&self) -> SystemHandle {
-        SystemHandle {
-            inner: self.inner.clone(),
-        }
+        SystemHandle { inner: self.inner.clone() }
     }
 
     /// Starts an actor, where the policy places it.
@@ -463,12 +447,7 @@ impl System {
     fn report(&self, dropped: u64) -> ShutdownReport {
         let ledger = self.inner.ledger(0);
         let escalated = lock(&self.inner.escalation).clone();
-        ShutdownReport {
-            handled: ledger.handled,
-            dropped,
-            dead: ledger.dead,
-            escalated,
-        }
+        ShutdownReport { handled: ledger.handled, dropped, dead: ledger.dead, escalated }
     }
 }
 
@@ -491,8 +470,7 @@ impl SystemHandle {
 
     /// Starts an actor: on this worker if called on one, else where the policy places it.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
-        self.inner
-            .with_worker(|worker| self.inner.spawn_light(actor, worker))
+        self.inner.with_worker(|worker| self.inner.spawn_light(actor, worker))
     }
 
     /// Starts an actor with options. The factory makes its state, now and at each restart.
@@ -504,10 +482,8 @@ impl SystemHandle {
         options: SpawnOptions,
         factory: impl FnMut() -> A + Send + 'static,
     ) -> Result<Address<A>, SpawnError> {
-        self.inner.with_worker(|worker| {
-            self.inner
-                .spawn_full(options, Box::new(factory), None, worker)
-        })
+        self.inner
+            .with_worker(|worker| self.inner.spawn_full(options, Box::new(factory), None, worker))
     }
 
     /// Gives an actor a name (it may have several). It is taken back when the actor ends.

@@ -95,9 +95,7 @@ impl ActorTimers {
 
     /// Cancels a timer; false if it has fired (for the last time) or was cancelled before.
     pub(crate) fn cancel(&mut self, worker: &Worker, id: TimerId) -> bool {
-        self.armed
-            .remove(&id)
-            .is_some_and(|armed| armed.cancel(worker))
+        self.armed.remove(&id).is_some_and(|armed| armed.cancel(worker))
     }
 
     pub(crate) fn cancel_all(mut self, worker: &Worker) {

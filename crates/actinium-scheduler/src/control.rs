@@ -107,19 +107,13 @@ impl Control {
         self.raise(shared);
         let mut state = lock(&self.state);
         while state.standing < self.workers && !self.exit_requested() {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         let result = f();
         // Under the lock, so that no worker that stands misses the notification.
         self.paused.store(false, Ordering::Release);
         // Relaxed: `raise` sets it under this lock after it has set what it stands for, so nothing is forgotten here.
-        self.attention.store(
-            self.exit_requested() || self.is_draining(),
-            Ordering::Relaxed,
-        );
+        self.attention.store(self.exit_requested() || self.is_draining(), Ordering::Relaxed);
         self.changed.notify_all();
         drop(state);
         result
@@ -135,10 +129,7 @@ impl Control {
         state.standing += 1;
         self.changed.notify_all();
         while self.is_paused() && !self.exit_requested() {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         state.standing -= 1;
     }
@@ -154,10 +145,7 @@ impl Control {
             if shared.is_quiescent() || self.exit_requested() {
                 break;
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         self.idle_waiters.fetch_sub(1, Ordering::Relaxed);
     }
@@ -182,10 +170,7 @@ impl Control {
         }
         self.changed.notify_all();
         while state.stages == stage {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 }

@@ -11,10 +11,7 @@ impl Counter {
     #[inline(always)]
     pub fn add(&self, n: u64) {
         // Relaxed, as a load and a store and not a read-modify-write: there is one writer, and readers only want a recent value.
-        self.0.store(
-            self.0.load(Ordering::Relaxed).wrapping_add(n),
-            Ordering::Relaxed,
-        );
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
     /// Sets it. Only the owning worker calls it.

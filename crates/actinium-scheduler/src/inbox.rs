@@ -24,10 +24,7 @@ pub struct Chain {
 
 impl Default for Chain {
     fn default() -> Self {
-        Chain {
-            first: null_mut(),
-            last: null_mut(),
-        }
+        Chain { first: null_mut(), last: null_mut() }
     }
 }
 
@@ -60,9 +57,7 @@ impl Default for Inbox {
 impl Inbox {
     /// An empty inbox.
     pub fn new() -> Self {
-        Inbox {
-            head: AtomicPtr::new(null_mut()),
-        }
+        Inbox { head: AtomicPtr::new(null_mut()) }
     }
 
     /// Delivers one token. O(1), lock-free.

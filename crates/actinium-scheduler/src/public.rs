@@ -26,10 +26,7 @@ impl Default for PublicQueue {
 impl PublicQueue {
     /// An empty queue.
     pub fn new() -> Self {
-        PublicQueue {
-            len: AtomicUsize::new(0),
-            queue: Mutex::new(VecDeque::new()),
-        }
+        PublicQueue { len: AtomicUsize::new(0), queue: Mutex::new(VecDeque::new()) }
     }
 
     /// How many are in it: a hint unless the sleep protocol's fence stands before it.
@@ -47,10 +44,7 @@ impl PublicQueue {
 
     /// Locks it; the length is published when the guard goes.
     pub fn lock(&self) -> PublicGuard<'_> {
-        PublicGuard {
-            queue: lock(&self.queue),
-            len: &self.len,
-        }
+        PublicGuard { queue: lock(&self.queue), len: &self.len }
     }
 }
 

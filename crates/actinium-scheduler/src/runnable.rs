@@ -86,10 +86,7 @@ pub struct Kind {
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind {
-            name,
-            cost_ns: AtomicU32::new(0),
-        }
+        Kind { name, cost_ns: AtomicU32::new(0) }
     }
 
     /// Its name.
@@ -247,9 +244,7 @@ impl Header {
     pub fn finish(&self) -> bool {
         // AcqRel: the release half hands the private fields to the worker that takes it next (through the raise that reads
         // this); the acquire half is for symmetry with `raise`. Relaxed on failure: the next `start` acquires.
-        self.token
-            .compare_exchange(RUNNING, DOWN, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
+        self.token.compare_exchange(RUNNING, DOWN, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// It ended: nobody owns it any more. True if the caller shall release the scheduler's reference; else a token is on

@@ -79,9 +79,7 @@ impl Shared {
         // Relaxed: only uniqueness matters.
         let first_id = NEXT_ID.fetch_add(n as u32, std::sync::atomic::Ordering::Relaxed);
         assert!(
-            first_id
-                .checked_add(n as u32)
-                .is_some_and(|last| last < IN_TRANSIT),
+            first_id.checked_add(n as u32).is_some_and(|last| last < IN_TRANSIT),
             "worker ids are used up"
         );
         let latencies =
@@ -95,9 +93,7 @@ impl Shared {
             global: PublicQueue::new(),
             sleep: Sleep::new(n),
             control: Control::new(n),
-            neighbours: (0..n)
-                .map(|worker| neighbours(worker, &settings, topology))
-                .collect(),
+            neighbours: (0..n).map(|worker| neighbours(worker, &settings, topology)).collect(),
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
@@ -163,9 +159,7 @@ impl Shared {
                 latencies.reset();
             }
         }
-        sum.iter_recorded()
-            .map(|step| (step.value_iterated_to(), step.count_at_value()))
-            .collect()
+        sum.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
 
     /// Records one latency on worker `index`.
@@ -177,9 +171,7 @@ impl Shared {
     /// Where a runnable made outside the workers is placed.
     pub fn place(&self) -> usize {
         // Relaxed: only a count.
-        self.settings
-            .policy
-            .place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
+        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
     }
 
     /// Starts a new runnable at worker `index`. The caller has made it and nobody else knows it yet.
@@ -187,9 +179,7 @@ impl Shared {
         let header = runnable.header();
         if self.settings.policy.keeps_idle() {
             // Relaxed: the queue's lock publishes it.
-            header
-                .owner
-                .store(self.id_of(index) | IN_TRANSIT, Ordering::Relaxed);
+            header.owner.store(self.id_of(index) | IN_TRANSIT, Ordering::Relaxed);
             // Not in the public queue: what belongs together starts together, and moves when its worker has too much to do.
             self.homecomings[index].lock().push_back(runnable);
             self.sleep.wake(index);
@@ -242,12 +232,7 @@ impl Shared {
 
     /// Whether nothing runs and nothing waits to be run. See [`Control::wait_idle`].
     pub(crate) fn is_quiescent(&self) -> bool {
-        let naps = || {
-            self.counters
-                .iter()
-                .map(|counters| counters.parked.get())
-                .sum::<u64>()
-        };
+        let naps = || self.counters.iter().map(|counters| counters.parked.get()).sum::<u64>();
         // A worker that worked during this check has gone to sleep again by its end, which changes the number of naps.
         let before = naps();
         let queues = self.publics.iter().chain([&self.global]);
@@ -274,12 +259,10 @@ fn neighbours(
     // Starting behind oneself spreads thieves over victims at equal distance.
     let others = (1..n).map(|step| (worker + step) % n);
     let mut order: Vec<(usize, u32)> = match (&settings.pus, topology) {
-        (Some(pus), Some(topology)) => others
-            .map(|other| (other, topology.distance(pus[worker], pus[other]).rank()))
-            .collect(),
-        _ => others
-            .map(|other| (other, Distance::Machine.rank()))
-            .collect(),
+        (Some(pus), Some(topology)) => {
+            others.map(|other| (other, topology.distance(pus[worker], pus[other]).rank())).collect()
+        }
+        _ => others.map(|other| (other, Distance::Machine.rank())).collect(),
     };
     order.sort_by_key(|&(_, rank)| rank);
     order

@@ -28,14 +28,8 @@ pub struct Sleep {
 impl Sleep {
     /// For so many workers, all awake.
     pub fn new(workers: usize) -> Self {
-        let bed = |_| Bed {
-            asleep: AtomicBool::new(false),
-            thread: Mutex::new(None),
-        };
-        Sleep {
-            beds: (0..workers).map(bed).collect(),
-            idle: AtomicUsize::new(0),
-        }
+        let bed = |_| Bed { asleep: AtomicBool::new(false), thread: Mutex::new(None) };
+        Sleep { beds: (0..workers).map(bed).collect(), idle: AtomicUsize::new(0) }
     }
 
     /// The calling thread is worker `index`: called once, before it first sleeps.

@@ -59,9 +59,7 @@ pub use imp::*;
 /// Locks a mutex of the runtime's own. A panic while such a lock is held is a defect of the runtime, and the
 /// runtime aborts on those; the data behind it is plain and stays usable for printing the state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// A cell that only its owner touches: one thread at a time, in short closures that call no user code.

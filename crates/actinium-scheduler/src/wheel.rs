@@ -93,10 +93,7 @@ struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Slot = Slot {
-        head: NIL,
-        bound_ns: u64::MAX,
-    };
+    const EMPTY: Slot = Slot { head: NIL, bound_ns: u64::MAX };
 }
 
 /// A timer that is due, as it is sorted: by deadline, then in order of insertion.
@@ -172,14 +169,7 @@ impl<T> Wheel<T> {
     pub fn insert(&mut self, deadline_ns: u64, item: T) -> TimerKey {
         let serial = self.serial;
         self.serial += 1;
-        let entry = Entry {
-            deadline_ns,
-            serial,
-            prev: NIL,
-            next: NIL,
-            slot: 0,
-            item: Some(item),
-        };
+        let entry = Entry { deadline_ns, serial, prev: NIL, next: NIL, slot: 0, item: Some(item) };
         let index = self.free;
         let index = if index != NIL {
             self.free = self.entries[index as usize].next;
@@ -312,9 +302,7 @@ impl<T> Wheel<T> {
 
     /// Takes an entry out of the list of its slot.
     fn unlink(&mut self, index: u32) {
-        let Entry {
-            prev, next, slot, ..
-        } = self.entries[index as usize];
+        let Entry { prev, next, slot, .. } = self.entries[index as usize];
         let slot = usize::from(slot);
         if next != NIL {
             self.entries[next as usize].prev = prev;

@@ -15,9 +15,13 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Turns between two rounds of housekeeping, and messages between two samples: often enough to notice within some microseconds
-/// that others wait, rare enough that reading the clock costs about 1 ns per message.
+/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that others wait, rare enough
+/// that reading the clock costs below 1 ns per turn.
 const ROUND: u32 = 64;
+/// One in so many sends is sampled, for the same reason.
+const SAMPLED: u32 = 128;
+/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
+const TIMED_ROUNDS: u64 = 4;
 /// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading the clock is then below 3 % of it.
 const TIMED_NS: u32 = 2_000;
 /// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on what others could do meanwhile.
@@ -59,6 +63,8 @@ pub struct Worker {
     round_ns: Cell<u64>,
     /// Sends left until one is sampled; see [`Worker::count_send`].
     sends_left: Cell<u32>,
+    /// Items handled, and their bytes, since the counters were brought up to date.
+    handled: Cell<(u64, u64)>,
     /// When the present turn, or if that is not known the present round, began.
     began_ns: Cell<u64>,
     /// Measured nanoseconds per turn, exponentially weighted.
@@ -92,7 +98,8 @@ impl Worker {
             round: Cell::new(ROUND),
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
-            sends_left: Cell::new(ROUND),
+            sends_left: Cell::new(SAMPLED),
+            handled: Cell::new((0, 0)),
             began_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
@@ -214,7 +221,7 @@ impl Worker {
             self.turn_unowned(runnable);
         } else if cost_ns == 0
             || cost_ns >= TIMED_NS
-            || self.round.get() == 0
+            || self.is_timed_now()
             || home as usize != self.index
         {
             self.turn_timed(runnable, cost_ns);
@@ -248,10 +255,7 @@ impl Worker {
             Turn::Again => self.push(runnable),
             // SAFETY: this worker owns the runnable, and the closure calls no user code.
             Turn::Idle => unsafe {
-                runnable
-                    .header()
-                    .private
-                    .with(|private| private.flags &= !SCHEDULED)
+                runnable.header().private.with(|private| private.flags &= !SCHEDULED)
             },
             Turn::Dead => self.bury(runnable),
         }
@@ -265,27 +269,23 @@ impl Worker {
         }
     }
 
+    #[inline(always)]
+    fn is_timed_now(&self) -> bool {
+        self.round.get() == 0 && self.counters().ticks.get() % TIMED_ROUNDS == 0
+    }
+
     /// A turn that is timed: of something whose cost is unknown or high, of something stolen, or as a sample.
     #[cold]
     fn turn_timed(&self, runnable: Runnable, cost_ns: u32) {
         let header = runnable.header();
         // What nobody has measured may take long.
-        let expected_ns = if cost_ns == 0 {
-            u64::MAX
-        } else {
-            u64::from(cost_ns)
-        };
+        let expected_ns = if cost_ns == 0 { u64::MAX } else { u64::from(cost_ns) };
         if expected_ns >= LONG_NS {
             self.hand_on(expected_ns);
         }
         let start_ns = self.shared.clock.now_ns();
         self.began_ns.set(start_ns);
-        self.check_every
-            .set(if cost_ns == 0 || cost_ns >= TIMED_NS {
-                1
-            } else {
-                CHECK_EVERY
-            });
+        self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
         self.check_every.set(CHECK_EVERY);
@@ -314,9 +314,7 @@ impl Worker {
             header.private.with(|private| {
                 if handled > 0 {
                     private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
-                    header
-                        .kind
-                        .set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
+                    header.kind.set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
                 }
                 private.home as usize
             })
@@ -330,16 +328,9 @@ impl Worker {
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let stays = unsafe {
             header.private.with(|private| {
-                private.steals = if private.thief == me {
-                    private.steals + 1
-                } else {
-                    1
-                };
+                private.steals = if private.thief == me { private.steals + 1 } else { 1 };
                 private.thief = me;
-                let view = StolenView {
-                    steals_in_a_row: private.steals,
-                    cost_ns: private.cost_ns,
-                };
+                let view = StolenView { steals_in_a_row: private.steals, cost_ns: private.cost_ns };
                 let stays = self.shared.settings.policy.rehome(&view);
                 if stays {
                     (private.home, private.steals) = (me, 0);
@@ -397,14 +388,18 @@ impl Worker {
         self.check_every.get()
     }
 
+    /// Counts the items of a turn, each of so many bytes.
+    #[inline(always)]
+    pub fn count_handled(&self, items: u32, bytes_each: usize) {
+        let (handled, bytes) = self.handled.get();
+        self.handled
+            .set((handled + u64::from(items), bytes + u64::from(items) * bytes_each as u64));
+    }
+
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.
     #[cold]
     pub fn is_over_time(&self) -> bool {
-        let ran_ns = self
-            .shared
-            .clock
-            .now_ns()
-            .saturating_sub(self.began_ns.get());
+        let ran_ns = self.shared.clock.now_ns().saturating_sub(self.began_ns.get());
         u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
     }
 
@@ -412,8 +407,7 @@ impl Worker {
     #[cold]
     pub fn record_latency(&self, stamp_ns: u64) {
         let now_ns = self.shared.clock.now_ns();
-        self.shared
-            .record_latency(self.index, now_ns.saturating_sub(stamp_ns));
+        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns));
     }
 
     // ---- sending -------------------------------------------------------------------------------------------------
@@ -443,11 +437,11 @@ impl Worker {
         left == 0
     }
 
-    /// Every `ROUND`-th send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
+    /// Every `SAMPLED`-th send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
     #[cold]
     #[inline(never)]
     pub fn sample(&self) -> u64 {
-        self.flush_sends();
+        self.flush_counts();
         let now_ns = self.shared.clock.now_ns();
         let current_ns = now_ns.saturating_sub(self.began_ns.get());
         // Twice in one turn: else it may only be that the system did not run this thread for a while.
@@ -455,18 +449,15 @@ impl Worker {
         if self.sampled_turn.replace(turn) == turn && current_ns >= LONG_NS {
             self.hand_on(current_ns);
         }
-        if self.shared.settings.figures {
-            now_ns.max(1)
-        } else {
-            0
-        }
+        if self.shared.settings.figures { now_ns.max(1) } else { 0 }
     }
 
-    fn flush_sends(&self) {
-        self.counters()
-            .sent
-            .add(u64::from(ROUND - self.sends_left.get()));
-        self.sends_left.set(ROUND);
+    fn flush_counts(&self) {
+        let (handled, bytes) = self.handled.take();
+        self.counters().handled.add(handled);
+        self.counters().bytes.add(bytes);
+        self.counters().sent.add(u64::from(SAMPLED - self.sends_left.get()));
+        self.sends_left.set(SAMPLED);
     }
 
     /// A token for a runnable at another worker: gathered, and delivered at the latest at the end of the round.
@@ -528,15 +519,16 @@ impl Worker {
         let counters = self.counters();
         counters.ticks.add(1);
         counters.turns.add(u64::from(turns));
-        self.flush_sends();
+        self.flush_counts();
         if self.shared.control.wants_attention() {
             self.attend();
         }
         self.fire(now_ns);
-        self.flush_all();
         self.welcome();
         self.read_inbox();
         self.take_back();
+        // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
+        self.flush_all();
         self.offer(0);
     }
 
@@ -546,10 +538,8 @@ impl Worker {
         self.shared.control.pause_point();
         if self.shared.control.is_draining() {
             // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
-            let alarms = unsafe {
-                self.timers
-                    .with(|timers| std::mem::replace(timers, Wheel::new(0)))
-            };
+            let alarms =
+                unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) };
             drop(alarms);
         }
         if self.shared.control.exit_requested() {
@@ -562,18 +552,14 @@ impl Worker {
     fn fire(&self, now_ns: u64) {
         // SAFETY: this thread owns the timers, and the closure calls no user code.
         let due = unsafe {
-            self.timers
-                .with(|timers| timers.next_deadline().is_some_and(|next| next <= now_ns))
+            self.timers.with(|timers| timers.next_deadline().is_some_and(|next| next <= now_ns))
         };
         if !due {
             return;
         }
         let mut fired = Vec::new();
         // SAFETY: as above.
-        unsafe {
-            self.timers
-                .with(|timers| timers.advance(now_ns, &mut fired))
-        };
+        unsafe { self.timers.with(|timers| timers.advance(now_ns, &mut fired)) };
         self.counters().timers.add(fired.len() as u64);
         for (_, alarm) in fired {
             alarm(self);
@@ -671,15 +657,10 @@ impl Worker {
         }
     }
 
-    /// Something of this worker has messages in its shared queue.
-    fn alert(&self, runnable: Runnable) {
+    /// Something that this worker owns has messages in its shared queue.
+    pub fn alert(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
-        unsafe {
-            runnable
-                .header()
-                .private
-                .with(|private| private.flags |= ALERTED)
-        };
+        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
         self.schedule(runnable);
     }
 
@@ -719,12 +700,7 @@ impl Worker {
             runnable.header().owner.store(self.id, Ordering::Relaxed);
         }
         // SAFETY: the lock has handed it over, and the closure calls no user code.
-        unsafe {
-            runnable
-                .header()
-                .private
-                .with(|private| private.flags |= ALERTED)
-        };
+        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
         self.push(runnable);
     }
 
@@ -735,18 +711,8 @@ impl Worker {
             return;
         }
         let len = self.queue_len();
-        let view = QueueView {
-            len,
-            turn_ns: self.turn_ns.get(),
-            current_ns,
-            idle_workers,
-        };
-        let n = self
-            .shared
-            .settings
-            .policy
-            .expose(&view)
-            .min(EXPOSED_AT_ONCE);
+        let view = QueueView { len, turn_ns: self.turn_ns.get(), current_ns, idle_workers };
+        let n = self.shared.settings.policy.expose(&view).min(EXPOSED_AT_ONCE);
         if n > 0 {
             self.expose(n, view.wait_ns());
         }
@@ -762,12 +728,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if !self
-                .shared
-                .settings
-                .policy
-                .worth_exposing(self.cost_ns(runnable), wait_ns)
-            {
+            if !self.shared.settings.policy.worth_exposing(self.cost_ns(runnable), wait_ns) {
                 kept.push(runnable);
                 if kept.len() == KEPT_AT_ONCE {
                     break;
@@ -791,15 +752,9 @@ impl Worker {
 
     /// Wakes as many sleepers as the policy wants for so many runnables.
     fn call_thieves(&self, public_len: usize) {
-        let wanted = self
-            .shared
-            .settings
-            .policy
-            .wake_more(public_len, self.shared.sleep.idle());
+        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.sleep.idle());
         for _ in 0..wanted {
-            let order = self.shared.neighbours[self.index]
-                .iter()
-                .map(|&(other, _)| other);
+            let order = self.shared.neighbours[self.index].iter().map(|&(other, _)| other);
             if self.shared.sleep.wake_one_of(order).is_none() {
                 break;
             }
@@ -830,11 +785,7 @@ impl Worker {
         }
         let mut queue = queue.lock();
         // Policies that keep nothing private take one at a time, so that others can have the rest.
-        let n = if self.keeps_idle {
-            queue.len().div_ceil(2)
-        } else {
-            1
-        };
+        let n = if self.keeps_idle { queue.len().div_ceil(2) } else { 1 };
         for _ in 0..n {
             let Some(runnable) = queue.pop_front() else {
                 break;
@@ -853,11 +804,7 @@ impl Worker {
             }
             // Relaxed: a hint.
             let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
-            if !policy.worth_stealing(&StealView {
-                len,
-                turn_ns,
-                distance,
-            }) {
+            if !policy.worth_stealing(&StealView { len, turn_ns, distance }) {
                 continue;
             }
             let mut queue = self.shared.publics[victim].lock();
@@ -919,19 +866,17 @@ impl Worker {
             || !shared.global.is_empty()
             || shared.control.wants_attention()
                 && (shared.control.exit_requested() || shared.control.is_paused())
-            || shared.neighbours[self.index]
-                .iter()
-                .any(|&(other, distance)| {
-                    let len = shared.publics[other].len();
-                    // Relaxed: a hint.
-                    let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
-                    len > 0
-                        && shared.settings.policy.worth_stealing(&StealView {
-                            len,
-                            turn_ns: turn_ns(),
-                            distance,
-                        })
-                })
+            || shared.neighbours[self.index].iter().any(|&(other, distance)| {
+                let len = shared.publics[other].len();
+                // Relaxed: a hint.
+                let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
+                len > 0
+                    && shared.settings.policy.worth_stealing(&StealView {
+                        len,
+                        turn_ns: turn_ns(),
+                        distance,
+                    })
+            })
     }
 
     /// The sleep protocol: see `sleep`.
@@ -959,11 +904,11 @@ impl Worker {
     /// The stages of ending (see `control`): `dispose` ends this worker's share of the runnables.
     pub fn end(&self, dispose: impl FnOnce(&Worker)) {
         self.flush_all();
-        self.flush_sends();
+        self.flush_counts();
         self.shared.control.arrive();
         dispose(self);
         self.flush_all();
-        self.flush_sends();
+        self.flush_counts();
         self.shared.control.arrive();
         for runnable in self.shared.inboxes[self.index].take() {
             // Acquire: pairs with the release of DEAD in `bury`.
@@ -974,10 +919,7 @@ impl Worker {
         }
         // Alarms may hold references to runnables.
         // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
-        drop(unsafe {
-            self.timers
-                .with(|timers| std::mem::replace(timers, Wheel::new(0)))
-        });
+        drop(unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) });
     }
 
     /// Ends a runnable at shutdown: disposes of it and drops the scheduler's reference.
@@ -1022,11 +964,7 @@ impl std::fmt::Debug for Worker {
 /// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
 fn weigh(old: u32, new: u64) -> u32 {
     let new = new.clamp(1, u64::from(u32::MAX));
-    if old == 0 {
-        new as u32
-    } else {
-        ((u64::from(old) * 7 + new) / 8).max(1) as u32
-    }
+    if old == 0 { new as u32 } else { ((u64::from(old) * 7 + new) / 8).max(1) as u32 }
 }
 
 #[cfg(not(any(loom, shuttle)))]

@@ -3,6 +3,7 @@
 //! It does not know its items' type, so that it can stand among an actor's untyped fields, next to what else a turn touches;
 //! and it writes an item straight to its place. All of its users name the same type (`ActorCell<A>`: `Envelope<A::Msg>`).
 
+use actinium_scheduler::sync::atomic::{AtomicU32, Ordering};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -19,38 +20,33 @@ pub(crate) struct RawRing {
     /// A power of two, or 0.
     capacity: u32,
     head: u32,
-    len: u32,
 }
 
 // SAFETY: it holds Send items (its user sees to that: messages are Send) and is used by one thread at a time.
 unsafe impl Send for RawRing {}
 
 /// A ring whose items' type is known: a view of a [`RawRing`].
+///
+/// The length stands outside, in an atomic that the owner writes with plain stores, so that others may look at it.
 pub(crate) struct Ring<'a, T> {
     raw: &'a mut RawRing,
+    len: &'a AtomicU32,
     items: PhantomData<T>,
 }
 
 impl RawRing {
     pub(crate) const fn new() -> Self {
-        RawRing {
-            items: NonNull::dangling(),
-            capacity: 0,
-            head: 0,
-            len: 0,
-        }
+        RawRing { items: NonNull::dangling(), capacity: 0, head: 0 }
     }
 
     /// Views it as a ring of `T`.
     ///
     /// # Safety
-    /// Every view of this ring in its life is one of the same `T`, and whoever drops the ring calls [`Ring::free`] first.
+    /// Every view of this ring in its life is one of the same `T` with the same `len`, which nobody else writes and which starts at 0;
+    /// and whoever drops the ring calls [`Ring::free`] first.
     #[inline(always)]
-    pub(crate) unsafe fn of<T>(&mut self) -> Ring<'_, T> {
-        Ring {
-            raw: self,
-            items: PhantomData,
-        }
+    pub(crate) unsafe fn of<'a, T>(&'a mut self, len: &'a AtomicU32) -> Ring<'a, T> {
+        Ring { raw: self, len, items: PhantomData }
     }
 }
 
@@ -58,7 +54,14 @@ impl<T> Ring<'_, T> {
     /// Number of items.
     #[inline(always)]
     pub(crate) fn len(&self) -> u32 {
-        self.raw.len
+        // Relaxed: only this ring's user writes it.
+        self.len.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn set_len(&mut self, len: u32) {
+        // Relaxed: others only want an estimate.
+        self.len.store(len, Ordering::Relaxed);
     }
 
     /// Puts an item last. O(1), amortised.
@@ -67,28 +70,35 @@ impl<T> Ring<'_, T> {
     /// If it would hold 2^31 items.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        if self.raw.len == self.raw.capacity {
+        let len = self.len();
+        if len == self.raw.capacity {
             self.grow();
         }
-        let raw = &mut *self.raw;
-        let place = raw.head.wrapping_add(raw.len) & (raw.capacity - 1);
-        raw.len += 1;
+        let place = self.raw.head.wrapping_add(len) & (self.raw.capacity - 1);
+        self.set_len(len + 1);
         // SAFETY: below the capacity, and not among the items.
-        unsafe { raw.items.cast::<T>().add(place as usize).write(item) };
+        unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
+    }
+
+    /// Takes the first item out, to be read from the place returned before the ring is used again.
+    #[inline(always)]
+    pub(crate) fn pop_place(&mut self) -> Option<NonNull<T>> {
+        let len = self.len();
+        if len == 0 {
+            return None;
+        }
+        let place = self.raw.head;
+        self.raw.head = place.wrapping_add(1) & (self.raw.capacity - 1);
+        self.set_len(len - 1);
+        // SAFETY: below the capacity.
+        Some(unsafe { self.raw.items.cast::<T>().add(place as usize) })
     }
 
     /// Takes the first item.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let raw = &mut *self.raw;
-        if raw.len == 0 {
-            return None;
-        }
-        let place = raw.head;
-        raw.head = place.wrapping_add(1) & (raw.capacity - 1);
-        raw.len -= 1;
-        // SAFETY: the first item; the head has left it.
-        Some(unsafe { raw.items.cast::<T>().add(place as usize).read() })
+        // SAFETY: the first item, which the head has left.
+        self.pop_place().map(|place| unsafe { place.read() })
     }
 
     #[cold]
@@ -98,9 +108,7 @@ impl<T> Ring<'_, T> {
         let capacity = if raw.capacity == 0 {
             FIRST
         } else {
-            raw.capacity
-                .checked_mul(2)
-                .expect("2^31 messages in a mailbox")
+            raw.capacity.checked_mul(2).expect("2^31 messages in a mailbox")
         };
         let layout =
             Layout::array::<T>(capacity as usize).expect("a mailbox beyond the address space");
@@ -120,9 +128,7 @@ impl<T> Ring<'_, T> {
         // SAFETY: the new capacity is at least twice the old one, so both stretches lie in it and do not overlap.
         unsafe {
             let items = raw.items.cast::<T>();
-            items
-                .add(raw.capacity as usize)
-                .copy_from_nonoverlapping(items, raw.head as usize);
+            items.add(raw.capacity as usize).copy_from_nonoverlapping(items, raw.head as usize);
         }
         raw.capacity = capacity;
     }
@@ -157,9 +163,9 @@ mod tests {
     use std::rc::Rc;
 
     fn with_ring<T, R>(f: impl FnOnce(&mut Ring<'_, T>) -> R) -> R {
-        let mut raw = RawRing::new();
+        let (mut raw, len) = (RawRing::new(), AtomicU32::new(0));
         // SAFETY: only viewed as a ring of T, and freed.
-        let mut ring = unsafe { raw.of::<T>() };
+        let mut ring = unsafe { raw.of::<T>(&len) };
         let result = f(&mut ring);
         ring.free();
         result
@@ -171,9 +177,7 @@ mod tests {
             let mut model = VecDeque::new();
             let mut state = 1u64;
             for i in 0..3000u64 {
-                state = state
-                    .wrapping_mul(6364136223846793005)
-                    .wrapping_add(1442695040888963407);
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 if state >> 62 != 0 {
                     ring.push(i);
                     model.push_back(i);

@@ -44,10 +44,8 @@ struct Block<M> {
 
 impl<M> Block<M> {
     fn alloc() -> *mut Self {
-        let slot = |_| Slot {
-            state: AtomicU64::new(0),
-            msg: OwnerCell::new(MaybeUninit::uninit()),
-        };
+        let slot =
+            |_| Slot { state: AtomicU64::new(0), msg: OwnerCell::new(MaybeUninit::uninit()) };
         Box::into_raw(Box::new(Block {
             next: AtomicPtr::new(null_mut()),
             slots: std::array::from_fn(slot),
@@ -111,9 +109,7 @@ impl<M> SharedQueue<M> {
     /// An empty queue; with a capacity it is bounded and allocates at once.
     pub(crate) fn new(capacity: Option<usize>) -> Self {
         let body = capacity.map_or(null_mut(), Self::alloc);
-        SharedQueue {
-            body: AtomicPtr::new(body),
-        }
+        SharedQueue { body: AtomicPtr::new(body) }
     }
 
     fn alloc(capacity: usize) -> *mut Body<M> {
@@ -123,15 +119,8 @@ impl<M> SharedQueue<M> {
             block: AtomicPtr::new(block),
             spare: AtomicPtr::new(null_mut()),
         };
-        let head = Head {
-            index: AtomicUsize::new(0),
-            block: OwnerCell::new(block),
-        };
-        Box::into_raw(Box::new(Body {
-            tail,
-            head,
-            capacity,
-        }))
+        let head = Head { index: AtomicUsize::new(0), block: OwnerCell::new(block) };
+        Box::into_raw(Box::new(Body { tail, head, capacity }))
     }
 
     /// The body, if it was allocated.
@@ -167,9 +156,7 @@ impl<M> SharedQueue<M> {
     pub(crate) fn is_closed(&self) -> bool {
         // Relaxed: a hint; pushing decides.
         self.body.load(Ordering::Relaxed) == closed()
-            || self
-                .body()
-                .is_some_and(|body| body.tail.index.load(Ordering::Relaxed) & CLOSED != 0)
+            || self.body().is_some_and(|body| body.tail.index.load(Ordering::Relaxed) & CLOSED != 0)
     }
 
     /// The body, allocated now if need be; `None`: closed.
@@ -177,10 +164,7 @@ impl<M> SharedQueue<M> {
     fn allocated(&self) -> Option<&Body<M>> {
         let body = Self::alloc(0);
         // AcqRel: the release half publishes the body; the acquire half (also on failure) shows another's.
-        match self
-            .body
-            .compare_exchange(null_mut(), body, Ordering::AcqRel, Ordering::Acquire)
-        {
+        match self.body.compare_exchange(null_mut(), body, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: ours, just published; it lives until drop.
             Ok(_) => Some(unsafe { &*body }),
             Err(_) => {
@@ -298,10 +282,7 @@ impl<M> SharedQueue<M> {
         let msg = unsafe { slot.msg.with(|place| place.assume_init_read()) };
         // Release: a producer of a bounded queue that sees room comes after this message was taken.
         body.head.index.store(position + 1, Ordering::Release);
-        Some(Envelope {
-            stamp_ns: if state == READY { 0 } else { state },
-            msg,
-        })
+        Some(Envelope { stamp_ns: if state == READY { 0 } else { state }, msg })
     }
 
     /// Leaves a used-up block; `None`: its successor is not linked yet.
@@ -409,9 +390,7 @@ mod tests {
     use std::sync::Arc;
 
     fn drain(queue: &SharedQueue<u64>) -> Vec<u64> {
-        std::iter::from_fn(|| queue.pop())
-            .map(|envelope| envelope.msg)
-            .collect()
+        std::iter::from_fn(|| queue.pop()).map(|envelope| envelope.msg).collect()
     }
 
     #[test]
@@ -443,12 +422,7 @@ mod tests {
     #[test]
     fn a_bounded_queue_is_full_at_its_capacity_and_has_room_again() {
         let queue = SharedQueue::new(Some(3));
-        assert_eq!(
-            (0..3)
-                .map(|i| queue.push(i, 0, false).unwrap())
-                .collect::<Vec<_>>(),
-            [1, 2, 3]
-        );
+        assert_eq!((0..3).map(|i| queue.push(i, 0, false).unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(queue.push(3, 0, false), Err(PushError::Full(3)));
         assert_eq!(queue.push(4, 0, true), Ok(4), "over the bound when told so");
         queue.pop().unwrap();
@@ -516,9 +490,7 @@ mod tests {
                 None => std::thread::yield_now(),
             }
         }
-        producers
-            .into_iter()
-            .for_each(|producer| producer.join().unwrap());
+        producers.into_iter().for_each(|producer| producer.join().unwrap());
         assert!(queue.is_empty());
     }
 }

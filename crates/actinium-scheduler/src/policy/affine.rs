@@ -42,11 +42,7 @@ impl Affine {
         if view.current_ns >= self.wait_worth_moving_ns {
             return view.len;
         }
-        if view.wait_ns() >= self.wait_worth_moving_ns {
-            view.len / 2
-        } else {
-            0
-        }
+        if view.wait_ns() >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
     }
 
     /// What nobody has measured may cost anything; what is cheap had better stay, unless it waits too long.
@@ -64,11 +60,7 @@ impl Affine {
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
         let cheap = view.cost_ns < self.cost_worth_moving_ns;
         view.steals_in_a_row
-            >= if cheap {
-                self.steals_to_rehome * CHEAP
-            } else {
-                self.steals_to_rehome
-            }
+            >= if cheap { self.steals_to_rehome * CHEAP } else { self.steals_to_rehome }
     }
 }
 
@@ -83,12 +75,7 @@ mod tests {
     use super::*;
 
     fn queue(len: usize, turn_ns: u64, current_ns: u64, idle_workers: usize) -> QueueView {
-        QueueView {
-            len,
-            turn_ns,
-            current_ns,
-            idle_workers,
-        }
+        QueueView { len, turn_ns, current_ns, idle_workers }
     }
 
     #[test]
@@ -121,10 +108,7 @@ mod tests {
     #[test]
     fn the_home_moves_when_the_same_thief_comes_again() {
         let rehome = |steals_in_a_row, cost_ns| {
-            Affine::DEFAULT.rehome(&StolenView {
-                steals_in_a_row,
-                cost_ns,
-            })
+            Affine::DEFAULT.rehome(&StolenView { steals_in_a_row, cost_ns })
         };
         assert!(!rehome(1, 5_000));
         assert!(rehome(2, 5_000));

@@ -76,19 +76,14 @@ pub struct StolenView {
 impl QueueView {
     /// How long what stands last in the queue will wait, in nanoseconds.
     pub fn wait_ns(&self) -> u64 {
-        self.current_ns
-            .saturating_add(self.turn_ns.saturating_mul(self.len as u64))
+        self.current_ns.saturating_add(self.turn_ns.saturating_mul(self.len as u64))
     }
 }
 
 impl Policy {
     /// All policies with their default parameters, in the order in which reports show them.
-    pub const ALL: [Policy; 4] = [
-        Policy::Pinned,
-        Policy::Pool,
-        Policy::Stealing,
-        Policy::Affine(Affine::DEFAULT),
-    ];
+    pub const ALL: [Policy; 4] =
+        [Policy::Pinned, Policy::Pool, Policy::Stealing, Policy::Affine(Affine::DEFAULT)];
 
     /// [`Policy::Pinned`].
     pub fn pinned() -> Self {
@@ -214,11 +209,7 @@ pub struct UnknownPolicy(pub String);
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown policy '{}': allowed are pinned, pool, stealing, affine",
-            self.0
-        )
+        write!(f, "unknown policy '{}': allowed are pinned, pool, stealing, affine", self.0)
     }
 }
 
@@ -253,12 +244,8 @@ mod tests {
 
     #[test]
     fn pinned_never_moves_anything() {
-        let queue = QueueView {
-            len: 1000,
-            turn_ns: 1_000_000,
-            current_ns: 1_000_000,
-            idle_workers: 63,
-        };
+        let queue =
+            QueueView { len: 1000, turn_ns: 1_000_000, current_ns: 1_000_000, idle_workers: 63 };
         assert_eq!(Policy::pinned().expose(&queue), 0);
         assert!(!Policy::pinned().worth_stealing(&StealView {
             len: 1000,
@@ -270,12 +257,7 @@ mod tests {
 
     #[test]
     fn the_pool_and_stealing_expose_everything() {
-        let queue = QueueView {
-            len: 7,
-            turn_ns: 1,
-            current_ns: 0,
-            idle_workers: 0,
-        };
+        let queue = QueueView { len: 7, turn_ns: 1, current_ns: 0, idle_workers: 0 };
         assert_eq!(Policy::pool().expose(&queue), 7);
         assert_eq!(Policy::stealing().expose(&queue), 7);
     }
