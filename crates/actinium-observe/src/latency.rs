@@ -358,6 +358,7 @@ mod tests {
 
     proptest! {
         /// Buckets carry over what was recorded; a merge is as if all had been recorded in one.
+        #[cfg_attr(miri, ignore = "minutes there, and no unsafe code to check")]
         #[test]
         fn nothing_is_lost_on_the_way(
             one in prop::collection::vec((0..u64::MAX, 1..1_000u64), 0..20),
@@ -375,6 +376,7 @@ mod tests {
         }
 
         /// Three digits: a quantile is off by less than a thousandth.
+        #[cfg_attr(miri, ignore = "minutes there, and no unsafe code to check")]
         #[test]
         fn quantiles_are_close(mut values in prop::collection::vec(1..LATENCY_NS_MAX, 1..50)) {
             let mut latency = Latency::new();
