@@ -189,7 +189,7 @@ impl Inner {
     }
 
     /// Ends the actors of worker `index`'s shard (and, for worker 0, those spawned outside). All workers have left their loops.
-    fn dispose(&self, worker: &Worker) {
+    pub(crate) fn dispose(&self, worker: &Worker) {
         let outside = self.shared.workers();
         let shards =
             std::iter::once(worker.index()).chain((worker.index() == 0).then_some(outside));
@@ -204,7 +204,7 @@ impl Inner {
     }
 
     /// Messages in all mailboxes, while all workers stand still.
-    fn queued(&self) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         let len =
             |runnable: &Runnable| Core::of_runnable(*runnable).map_or(0, |core| core.mailbox_len());
         self.register
@@ -218,7 +218,7 @@ impl Inner {
         self.register.iter().map(|shard| lock(shard).len()).sum()
     }
 
-    fn ledger(&self, queued: u64) -> Audit {
+    pub(crate) fn ledger(&self, queued: u64) -> Audit {
         let mut sum = self.outside.values();
         for values in self.shared.counter_values() {
             sum.add(&values);
@@ -238,7 +238,7 @@ impl Inner {
             .while_paused(&self.shared, || self.outside.while_quiet(|| self.ledger(self.queued())))
     }
 
-    fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         Stats {
             workers: self.shared.counter_values(),
             outside: self.outside.values(),
@@ -253,9 +253,20 @@ impl Inner {
         self.request_stop();
     }
 
-    fn request_stop(&self) {
+    pub(crate) fn request_stop(&self) {
         *lock(&self.stop.requested) = true;
         self.stop.changed.notify_all();
+    }
+
+    /// Whether somebody inside wants the system to end.
+    pub(crate) fn stop_requested(&self) -> bool {
+        *lock(&self.stop.requested)
+    }
+
+    pub(crate) fn report(&self, dropped: u64) -> ShutdownReport {
+        let ledger = self.ledger(0);
+        let escalated = lock(&self.escalation).clone();
+        ShutdownReport { handled: ledger.handled, dropped, dead: ledger.dead, escalated }
     }
 
     /// A message that came back to its sender is not wanted there: it is a dead letter now.
@@ -423,7 +434,7 @@ impl System {
         let shared = &self.inner.shared;
         if self.inner.with_worker(|worker| worker.is_some()) {
             self.inner.request_stop();
-            return self.report(0);
+            return self.inner.report(0);
         }
         let mut report = lock(&self.report);
         if let Some(report) = &*report {
@@ -441,13 +452,7 @@ impl System {
         }
         let dropped = self.inner.ledger(0).dead - dead_before;
         self.inner.request_stop();
-        report.insert(self.report(dropped)).clone()
-    }
-
-    fn report(&self, dropped: u64) -> ShutdownReport {
-        let ledger = self.inner.ledger(0);
-        let escalated = lock(&self.inner.escalation).clone();
-        ShutdownReport { handled: ledger.handled, dropped, dead: ledger.dead, escalated }
+        report.insert(self.inner.report(dropped)).clone()
     }
 }
 

@@ -29,6 +29,8 @@ const LONG_NS: u64 = 10_000;
 /// Most runnables exposed, and taken by a thief, under one hold of a queue's lock: it is held for some microseconds at most.
 const EXPOSED_AT_ONCE: usize = 512;
 const STOLEN_AT_ONCE: usize = 64;
+/// Most runnables exposed at a time from within a turn: many of them may have been made by this very turn, and then wait for nothing else.
+const EXPOSED_IN_TURN: usize = 16;
 /// Most runnables that a worker looks at in vain when it exposes.
 const KEPT_AT_ONCE: usize = 16;
 /// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
@@ -176,15 +178,25 @@ impl Worker {
         }
     }
 
-    /// Runs one turn of what stands at `pick(length of the queue)`; false if nothing is ready. For deterministic tests.
-    pub fn step(&self, pick: impl FnOnce(usize) -> usize) -> bool {
+    /// Runs one turn of what stands at `pick(length of the queue)`, after showing it to `before`; false if nothing is ready, or
+    /// the scheduler ends. For deterministic tests.
+    pub fn step(&self, pick: impl FnOnce(usize) -> usize, before: impl FnOnce(Runnable)) -> bool {
         self.tick();
-        if self.queue_len() == 0 && !self.find_work() {
+        if self.shared.control.exit_requested() {
             return false;
         }
+        // All of it, so that there is a choice under policies that take one at a time, too.
+        while self.take_some(&self.shared.publics[self.index])
+            || self.take_some(&self.shared.global)
+        {}
+        if self.queue_len() == 0 && !self.steal() {
+            return false;
+        }
+        let index = pick(self.queue_len());
         // SAFETY: this thread owns the queue, and the closure calls no user code.
-        let picked = unsafe { self.queue.with(|queue| queue.remove(pick(queue.len()))) };
+        let picked = unsafe { self.queue.with(|queue| queue.remove(index)) };
         let Some(runnable) = picked else { return false };
+        before(runnable);
         self.turn(runnable);
         self.tick();
         true
@@ -238,14 +250,8 @@ impl Worker {
     fn cost_ns(&self, runnable: Runnable) -> u32 {
         let header = runnable.header();
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        unsafe {
-            header.private.with(|private| {
-                if private.cost_ns == 0 {
-                    private.cost_ns = header.kind.cost_ns();
-                }
-                private.cost_ns
-            })
-        }
+        let own = unsafe { header.private.with(|private| private.cost_ns) };
+        if own == 0 { header.kind.cost_ns() } else { own }
     }
 
     /// What follows from how the turn of an owned runnable ended.
@@ -281,7 +287,7 @@ impl Worker {
         // What nobody has measured may take long.
         let expected_ns = if cost_ns == 0 { u64::MAX } else { u64::from(cost_ns) };
         if expected_ns >= LONG_NS {
-            self.hand_on(expected_ns);
+            self.hand_on(expected_ns, EXPOSED_AT_ONCE);
         }
         let start_ns = self.shared.clock.now_ns();
         self.began_ns.set(start_ns);
@@ -294,7 +300,11 @@ impl Worker {
             // Others may have waited: look after them before the next turn.
             self.cut.set(self.round.replace(0) + self.cut.get());
         }
-        let home = self.learn(runnable, took_ns, handled);
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let home = unsafe { header.private.with(|private| private.home as usize) };
+        if home == self.index {
+            self.learn(runnable, took_ns, handled);
+        }
         if turn == Turn::Dead {
             return self.bury(runnable);
         }
@@ -306,17 +316,18 @@ impl Worker {
         self.after(runnable, turn);
     }
 
-    /// Notes what a timed turn has cost, for the runnable and for its kind. Returns the index of its home.
-    fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) -> usize {
+    /// Notes what a timed turn at home has cost, for the runnable and for its kind. (Elsewhere it costs more, for its memory is cold;
+    /// to learn from that would make what was moved once look ever more worth moving.)
+    fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) {
         let header = runnable.header();
+        if handled == 0 {
+            return;
+        }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         unsafe {
             header.private.with(|private| {
-                if handled > 0 {
-                    private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
-                    header.kind.set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
-                }
-                private.home as usize
+                private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
+                header.kind.set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
             })
         }
     }
@@ -447,7 +458,7 @@ impl Worker {
         // Twice in one turn: else it may only be that the system did not run this thread for a while.
         let turn = (self.counters().ticks.get(), self.round.get());
         if self.sampled_turn.replace(turn) == turn && current_ns >= LONG_NS {
-            self.hand_on(current_ns);
+            self.hand_on(current_ns, EXPOSED_IN_TURN);
         }
         if self.shared.settings.figures { now_ns.max(1) } else { 0 }
     }
@@ -529,7 +540,7 @@ impl Worker {
         self.take_back();
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
-        self.offer(0);
+        self.offer(0, EXPOSED_AT_ONCE);
     }
 
     #[cold]
@@ -705,21 +716,21 @@ impl Worker {
     }
 
     /// Exposes what others had better take. `current_ns`: how long the present turn takes, as far as known.
-    fn offer(&self, current_ns: u64) {
+    fn offer(&self, current_ns: u64, most: usize) {
         let idle_workers = self.shared.sleep.idle();
         if idle_workers == 0 {
             return;
         }
         let len = self.queue_len();
         let view = QueueView { len, turn_ns: self.turn_ns.get(), current_ns, idle_workers };
-        let n = self.shared.settings.policy.expose(&view).min(EXPOSED_AT_ONCE);
+        let n = self.shared.settings.policy.expose(&view).min(most);
         if n > 0 {
-            self.expose(n, view.wait_ns());
+            self.expose(n, current_ns);
         }
     }
 
     #[cold]
-    fn expose(&self, n: usize, wait_ns: u64) {
+    fn expose(&self, n: usize, current_ns: u64) {
         let away = self.id | IN_TRANSIT;
         // What stays is put back in its order.
         let mut kept = Vec::new();
@@ -728,7 +739,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if !self.shared.settings.policy.worth_exposing(self.cost_ns(runnable), wait_ns) {
+            if !self.shared.settings.policy.worth_exposing(self.cost_ns(runnable), current_ns) {
                 kept.push(runnable);
                 if kept.len() == KEPT_AT_ONCE {
                     break;
@@ -764,9 +775,9 @@ impl Worker {
 
     /// The present turn takes long: whatever others could do meanwhile is handed on now.
     #[cold]
-    fn hand_on(&self, current_ns: u64) {
+    fn hand_on(&self, current_ns: u64, most: usize) {
         self.flush_all();
-        self.offer(current_ns);
+        self.offer(current_ns, most);
     }
 
     // ---- looking for work ----------------------------------------------------------------------------------------
@@ -962,9 +973,17 @@ impl std::fmt::Debug for Worker {
 }
 
 /// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
+///
+/// A new value counts as at most so many times the old one: mostly such an outlier means that the system did not run this thread for
+/// a while. What has really become slow is known as such after a few more turns.
 fn weigh(old: u32, new: u64) -> u32 {
+    const OUTLIER: u64 = 4;
     let new = new.clamp(1, u64::from(u32::MAX));
-    if old == 0 { new as u32 } else { ((u64::from(old) * 7 + new) / 8).max(1) as u32 }
+    if old == 0 {
+        return new as u32;
+    }
+    let old = u64::from(old);
+    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
 }
 
 #[cfg(not(any(loom, shuttle)))]
@@ -1007,5 +1026,12 @@ mod tests {
         assert_eq!(weigh(80, 160), 90);
         assert_eq!(weigh(0, 0), 1);
         assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
+        assert!(weigh(100, 50_000_000) < 150);
+        let learnt = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
+        assert!(learnt > 500_000, "{learnt}");
     }
 }

@@ -12,8 +12,8 @@ pub struct Affine {
     /// What costs less than this per message, in nanoseconds, is not moved for a short wait: a move costs about as much, and every
     /// message that then crosses workers costs more than handling it.
     pub cost_worth_moving_ns: u32,
-    /// What waits longer than this, in nanoseconds, is offered to others however little it costs.
-    pub wait_too_long_ns: u64,
+    /// What waits behind a single turn longer than this, in nanoseconds, is offered to others however little it costs.
+    pub turn_too_long_ns: u64,
     /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
     pub distance_ns: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
@@ -27,8 +27,8 @@ impl Affine {
     /// The defaults.
     pub const DEFAULT: Affine = Affine {
         wait_worth_moving_ns: 20_000,
-        cost_worth_moving_ns: 1_000,
-        wait_too_long_ns: 10_000_000,
+        cost_worth_moving_ns: 2_000,
+        turn_too_long_ns: 10_000_000,
         distance_ns: 500,
         steals_to_rehome: 2,
     };
@@ -45,9 +45,9 @@ impl Affine {
         if view.wait_ns() >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
     }
 
-    /// What nobody has measured may cost anything; what is cheap had better stay, unless it waits too long.
-    pub(super) fn worth_exposing(&self, cost_ns: u32, wait_ns: u64) -> bool {
-        cost_ns == 0 || cost_ns >= self.cost_worth_moving_ns || wait_ns >= self.wait_too_long_ns
+    /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up.
+    pub(super) fn worth_exposing(&self, cost_ns: u32, current_ns: u64) -> bool {
+        cost_ns == 0 || cost_ns >= self.cost_worth_moving_ns || current_ns >= self.turn_too_long_ns
     }
 
     /// What was exposed is worth taking unless it is about to be run at home, given the distance.
@@ -90,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cheap_moves_only_when_the_wait_is_too_long() {
+    fn what_is_cheap_moves_only_when_one_turn_holds_it_up_for_long() {
         assert!(!Affine::DEFAULT.worth_exposing(20, 9_999_999));
         assert!(Affine::DEFAULT.worth_exposing(20, 10_000_000));
-        assert!(Affine::DEFAULT.worth_exposing(1_000, 20_000));
+        assert!(Affine::DEFAULT.worth_exposing(2_000, 20_000));
         assert!(
             Affine::DEFAULT.worth_exposing(0, 20_000),
             "what nobody has measured may cost anything"

@@ -142,11 +142,11 @@ impl Policy {
         }
     }
 
-    /// Question 2, the giving side, for one runnable that costs so much per item and would wait so long: nanoseconds.
+    /// Question 2, the giving side, for one runnable that costs so much per item, behind a turn that takes so long: nanoseconds.
     #[inline]
-    pub fn worth_exposing(&self, cost_ns: u32, wait_ns: u64) -> bool {
+    pub fn worth_exposing(&self, cost_ns: u32, current_ns: u64) -> bool {
         match self {
-            Policy::Affine(affine) => affine.worth_exposing(cost_ns, wait_ns),
+            Policy::Affine(affine) => affine.worth_exposing(cost_ns, current_ns),
             Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }
