@@ -105,7 +105,8 @@ impl Inbox {
             return Tokens(null_mut());
         }
         // Acquire: synchronises with the releases of every `push_chain` in the chain (each is part of the release sequence).
-        let mut young = self.head.swap(null_mut(), Ordering::Acquire);
+        // Release: whoever sees it empty because of this also sees that the worker was awake (`Sleep::is_same_nap`).
+        let mut young = self.head.swap(null_mut(), Ordering::AcqRel);
         let mut old = null_mut();
         while let Some(header) = NonNull::new(young) {
             let runnable = Runnable(header);

@@ -71,7 +71,8 @@ impl std::ops::DerefMut for PublicGuard<'_> {
 
 impl Drop for PublicGuard<'_> {
     fn drop(&mut self) {
-        // Relaxed: a hint for those without the lock; whoever goes to sleep on it has a SeqCst fence (see `sleep`).
-        self.len.store(self.queue.len(), Ordering::Relaxed);
+        // Release: whoever sees it empty because of this also sees that its taker was awake (`Sleep::is_same_nap`). Else a hint for
+        // those without the lock; whoever goes to sleep on it has a SeqCst fence (see `sleep`).
+        self.len.store(self.queue.len(), Ordering::Release);
     }
 }

@@ -248,12 +248,14 @@ impl Header {
     }
 
     /// It ended: nobody owns it any more. True if the caller shall release the scheduler's reference; else a token is on
-    /// its way and whoever receives it will (see [`Header::is_dead`]).
+    /// its way and whoever receives it will, when it finds `DEAD`; the caller must then not touch the runnable any more.
     pub(crate) fn bury(&self) -> bool {
-        // Release: whoever finds DEAD (acquire in the token's delivery) sees everything that was done to end it.
-        self.owner.store(DEAD, Ordering::Release);
         // AcqRel: as in `raise`. From now on no raise succeeds, so no further token travels.
-        self.token.swap(UP, Ordering::AcqRel) != UP
+        let idle = self.token.swap(UP, Ordering::AcqRel) != UP;
+        // Release: whoever finds DEAD (acquire in the token's delivery) sees everything that was done to end it. If a token
+        // travels, its receiver may free the runnable from here on: this is the last touch.
+        self.owner.store(DEAD, Ordering::Release);
+        idle
     }
 }
 

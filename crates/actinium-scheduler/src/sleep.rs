@@ -5,18 +5,26 @@
 //! whether the worker is announced asleep. Of two SeqCst fences one comes first: either the worker's second look sees
 //! the work, or the waker sees the announcement. (The classic store-buffer argument; loom checks it in `tests/loom.rs`.)
 //!
+//! `naps` of a worker: bit 0 says asleep, the rest counts how often it announced itself. The worker sets the bit, by a plain store;
+//! whoever wakes it, or the worker itself, takes it off by a read-modify-write. It never has a value twice, so whoever reads the same
+//! value with the bit set at two moments knows that the worker did nothing in between ([`Sleep::all_asleep`]).
+//!
 //! `idle` counts the workers that look for work or sleep: a hint that makes others expose what they have too much of.
 
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, lock, park, thread};
 use std::time::Duration;
 
 #[derive(Debug)]
 #[repr(align(128))]
 struct Bed {
-    asleep: AtomicBool,
+    /// See the module documentation.
+    naps: AtomicUsize,
     thread: Mutex<Option<thread::Thread>>,
 }
+
+/// Bit 0 of `Bed::naps`.
+const ASLEEP: usize = 1;
 
 /// Who sleeps.
 #[derive(Debug)]
@@ -28,7 +36,7 @@ pub struct Sleep {
 impl Sleep {
     /// For so many workers, all awake.
     pub fn new(workers: usize) -> Self {
-        let bed = |_| Bed { asleep: AtomicBool::new(false), thread: Mutex::new(None) };
+        let bed = |_| Bed { naps: AtomicUsize::new(0), thread: Mutex::new(None) };
         Sleep { beds: (0..workers).map(bed).collect(), idle: AtomicUsize::new(0) }
     }
 
@@ -58,22 +66,27 @@ impl Sleep {
 
     /// Announces worker `index` asleep. It must look for work once more before it calls [`Sleep::park`].
     pub fn announce(&self, index: usize) {
-        // Relaxed, then the fence: pairs with the fence in `wake` (module documentation).
-        self.beds[index].asleep.store(true, Ordering::Relaxed);
+        let naps = &self.beds[index].naps;
+        // Relaxed: only the worker itself counts, and nobody writes while the bit is off.
+        let next = (naps.load(Ordering::Relaxed) | ASLEEP) + 2;
+        // Release: pairs with the acquire in `all_asleep`: what it did before is seen. Then the fence, which pairs with the fence in
+        // `wake` (module documentation).
+        naps.store(next, Ordering::Release);
         fence(Ordering::SeqCst);
     }
 
     /// Takes the announcement back.
     pub fn cancel(&self, index: usize) {
-        // Acquire by a swap: what the waker did before it took the announcement is seen.
-        self.beds[index].asleep.swap(false, Ordering::Acquire);
+        // Acquire: what the waker did before it took the announcement is seen. The write needs no partner: what the worker then
+        // takes out of a queue is released there (`all_asleep`).
+        self.beds[index].naps.fetch_and(!ASLEEP, Ordering::Acquire);
     }
 
     /// Sleeps until woken or until the timeout is over. Only after [`Sleep::announce`].
     pub fn park(&self, index: usize, timeout: Option<Duration>) {
-        let asleep = &self.beds[index].asleep;
+        let naps = &self.beds[index].naps;
         // Acquire: pairs with the release in `wake`. The loop is for spurious returns and stale unpark tokens.
-        while asleep.load(Ordering::Acquire) {
+        while naps.load(Ordering::Acquire) & ASLEEP != 0 {
             park(timeout);
             if timeout.is_some() {
                 break;
@@ -86,7 +99,7 @@ impl Sleep {
     #[inline]
     pub fn is_asleep(&self, index: usize) -> bool {
         // Relaxed: a hint, or after the caller's fence.
-        self.beds[index].asleep.load(Ordering::Relaxed)
+        self.beds[index].naps.load(Ordering::Relaxed) & ASLEEP != 0
     }
 
     /// Wakes worker `index` if it sleeps; true if it did. Call it after the work is published.
@@ -99,8 +112,11 @@ impl Sleep {
     /// As `wake`, when the caller has passed a SeqCst fence since it published the work.
     pub(crate) fn wake_fenced(&self, index: usize) -> bool {
         let bed = &self.beds[index];
-        // Release: pairs with the acquire in `park` and `cancel`. The swap lets only one waker pay for the system call.
-        if bed.asleep.load(Ordering::Relaxed) && bed.asleep.swap(false, Ordering::Release) {
+        // Relaxed: after the fence. Release: pairs with the acquire in `park` and `cancel`. Taking the bit off lets only one waker pay for
+        // the system call.
+        if bed.naps.load(Ordering::Relaxed) & ASLEEP != 0
+            && bed.naps.fetch_and(!ASLEEP, Ordering::Release) & ASLEEP != 0
+        {
             if let Some(thread) = lock(&bed.thread).as_ref() {
                 thread.unpark();
             }
@@ -116,8 +132,23 @@ impl Sleep {
         order.into_iter().find(|&index| self.wake_fenced(index))
     }
 
-    /// Whether every worker is announced asleep. Exact only with a fence before, and as long as nobody makes work.
-    pub fn all_asleep(&self) -> bool {
-        (0..self.beds.len()).all(|index| self.is_asleep(index))
+    /// Which naps all workers are in; `None`: one is awake. See [`Sleep::is_same_nap`].
+    pub fn all_asleep(&self) -> Option<Naps> {
+        // Acquire: pairs with the release in `announce`: what each did before its nap is seen by the caller's next look at the queues.
+        let naps = self.beds.iter().map(|bed| bed.naps.load(Ordering::Acquire));
+        let naps: Vec<usize> = naps.take_while(|naps| naps & ASLEEP != 0).collect();
+        (naps.len() == self.beds.len()).then_some(Naps(naps))
+    }
+
+    /// Whether all workers are still in these naps: then none of them did anything since, and what was seen in between holds.
+    pub fn is_same_nap(&self, naps: Naps) -> bool {
+        // Pairs with the release of whoever took something out of a queue that was seen empty: its waking is seen below.
+        fence(Ordering::Acquire);
+        // Relaxed: after the fence.
+        self.beds.iter().zip(naps.0).all(|(bed, naps)| bed.naps.load(Ordering::Relaxed) == naps)
     }
 }
+
+/// The naps that all workers were in at one moment.
+#[derive(Debug)]
+pub struct Naps(Vec<usize>);

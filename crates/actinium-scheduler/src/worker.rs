@@ -40,6 +40,8 @@ const CHECK_EVERY: u32 = 32;
 const SPINS: u32 = 300;
 #[cfg(any(loom, shuttle))]
 const SPINS: u32 = 1;
+/// Pauses of the processor in each of these rounds.
+const PAUSES: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 16 };
 
 /// What a timer does when it is due.
 pub type Alarm = Box<dyn FnOnce(&Worker) + Send>;
@@ -597,11 +599,16 @@ impl Worker {
 
     /// New runnables, and idle ones that came home.
     fn welcome(&self) {
-        let queue = &self.shared.homecomings[self.index];
-        if queue.is_empty() {
-            return;
+        if !self.shared.homecomings[self.index].is_empty() {
+            self.take_home(None);
         }
-        for runnable in queue.lock().drain(..) {
+    }
+
+    /// Takes what is in the queue of homecomings; true if `wanted` was among it.
+    fn take_home(&self, wanted: Option<Runnable>) -> bool {
+        let mut found = false;
+        for runnable in self.shared.homecomings[self.index].lock().drain(..) {
+            found |= Some(runnable) == wanted;
             let header = runnable.header();
             // Relaxed: the lock has handed it over; only this worker tests for its own id.
             header.owner.store(self.id, Ordering::Relaxed);
@@ -616,6 +623,7 @@ impl Worker {
                 self.push(runnable);
             }
         }
+        found
     }
 
     /// Starts a new runnable here. The caller has made it and nobody else knows it yet.
@@ -652,10 +660,14 @@ impl Worker {
                 let queue = self.shared.publics[self.index].lock();
                 if header.owner.load(Ordering::Relaxed) == owner {
                     header.lower();
-                    // On its way home it is idle, and must now be queued like anything that wakes.
                     drop(queue);
-                    self.welcome();
-                    return self.wake_if_home(runnable);
+                    // If it lay in the public queue, somebody may have taken it from there by now, and may have ended it: it will run, and
+                    // is not touched here any more. On its way home it is idle, and must be queued like anything that wakes; the
+                    // queue's length says nothing yet, for its owner is set before it is in.
+                    if self.take_home(Some(runnable)) {
+                        self.alert(runnable);
+                    }
+                    return;
                 }
                 continue;
             }
@@ -673,13 +685,6 @@ impl Worker {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
         unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
         self.schedule(runnable);
-    }
-
-    /// After `welcome`: schedules the runnable if it has come home; else it lies in the public queue and will run anyway.
-    fn wake_if_home(&self, runnable: Runnable) {
-        if runnable.header().is_owned_by(self.id) {
-            self.alert(runnable);
-        }
     }
 
     /// Takes from its own public queue what nobody came for.
@@ -861,7 +866,7 @@ impl Worker {
                 // On a machine with more workers than PUs, whoever has work may need this one.
                 thread::yield_now();
             } else {
-                for _ in 0..16 {
+                for _ in 0..PAUSES {
                     spin_loop();
                 }
             }
@@ -892,7 +897,6 @@ impl Worker {
 
     /// The sleep protocol: see `sleep`.
     fn nap(&self) {
-        // Counted before the announcement: see `Shared::is_quiescent`.
         self.counters().parked.add(1);
         self.shared.sleep.announce(self.index);
         if self.may_find_work() {
