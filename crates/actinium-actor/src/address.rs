@@ -102,7 +102,10 @@ impl<A: Actor> ActorCell<A> {
         match worker {
             Some(worker) => {
                 let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
-                self.push(msg, stamp_ns, when_full, Some(worker))
+                match self.gather(msg, stamp_ns, worker) {
+                    Ok(()) => Ok(()),
+                    Err(msg) => self.push(msg, stamp_ns, when_full, Some(worker)),
+                }
             }
             None => {
                 let outside = system.outside.begin(&system.shared);

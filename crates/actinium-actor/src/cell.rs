@@ -278,6 +278,12 @@ impl<A: Actor> ActorCell<A> {
         Ok(len)
     }
 
+    /// Sends many from another worker; those refused because the mailbox is closed stay in `messages`.
+    pub(crate) fn push_all(&self, messages: &mut Vec<Envelope<A::Msg>>, worker: &Worker) {
+        self.shared.push_all(messages);
+        self.core.wake(Some(worker));
+    }
+
     /// Messages that wait: exact for a mailbox that nobody is using.
     pub(crate) fn len(&self) -> usize {
         self.core.mailbox_len()

@@ -5,7 +5,7 @@
 
 use crate::inbox::Chain;
 use crate::policy::{QueueView, StealView, StolenView};
-use crate::runnable::{ALERTED, DEAD, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
+use crate::runnable::{ALERTED, DEAD, Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, OwnerCell, spin_loop, thread};
@@ -46,6 +46,12 @@ const PAUSES: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 16 };
 /// What a timer does when it is due.
 pub type Alarm = Box<dyn FnOnce(&Worker) + Send>;
 
+/// Messages that a turn has gathered for something at another worker.
+pub trait Gathered {
+    /// Delivers them.
+    fn flush(&mut self, worker: &Worker);
+}
+
 /// A worker; see the module's documentation.
 pub struct Worker {
     shared: Arc<Shared>,
@@ -56,6 +62,9 @@ pub struct Worker {
     batch: u32,
     /// Runnables to run, all owned by this worker.
     queue: OwnerCell<VecDeque<Runnable>>,
+    /// To whom the running turn has sent to another worker last, and how often in a row; null: to nobody.
+    run: Cell<(*const Header, u32)>,
+    gathered: OwnerCell<Option<Box<dyn Gathered>>>,
     /// Tokens gathered for other workers' inboxes.
     outbox: OwnerCell<Vec<Chain>>,
     timers: OwnerCell<Wheel<Alarm>>,
@@ -97,6 +106,8 @@ impl Worker {
             batch: shared.settings.batch,
             index,
             queue: OwnerCell::new(VecDeque::with_capacity(256)),
+            run: Cell::new((std::ptr::null(), 0)),
+            gathered: OwnerCell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
             timers: OwnerCell::new(Wheel::new(now_ns)),
             round: Cell::new(ROUND),
@@ -242,6 +253,7 @@ impl Worker {
         } else {
             // SAFETY: this worker owns the runnable, which is alive.
             let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
+            self.end_run();
             self.after(runnable, turn);
         }
         self.running.set(None);
@@ -296,6 +308,7 @@ impl Worker {
         self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
+        self.end_run();
         self.check_every.set(CHECK_EVERY);
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         if took_ns >= LONG_NS {
@@ -382,6 +395,8 @@ impl Worker {
         header.start();
         // SAFETY: this worker holds the runnable, which is alive.
         let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
+        // Before anybody else may run it: what it sent comes before what it will send.
+        self.end_run();
         header.owner.store(NOBODY, Ordering::Relaxed);
         match turn {
             // It ended with its token up, so that nobody queues it again.
@@ -471,6 +486,61 @@ impl Worker {
         self.counters().bytes.add(bytes);
         self.counters().sent.add(u64::from(SAMPLED - self.sends_left.get()));
         self.sends_left.set(SAMPLED);
+    }
+
+    /// The running turn sends to a runnable at another worker: the how manieth time in a row, from 0.
+    #[inline]
+    pub fn count_run(&self, target: *const Header) -> u32 {
+        let (last, times) = self.run.get();
+        if last == target {
+            self.run.set((target, times + 1));
+            return times + 1;
+        }
+        self.end_run();
+        self.run.set((target, 0));
+        0
+    }
+
+    /// The turn has ended, or turns to somebody else: what it has gathered leaves.
+    #[inline(always)]
+    fn end_run(&self) {
+        if !self.run.get().0.is_null() {
+            self.flush_gathered();
+        }
+    }
+
+    #[cold]
+    fn flush_gathered(&self) {
+        self.run.set((std::ptr::null(), 0));
+        // Taken out first: delivering may call user code (a listener to dead letters), which may send.
+        // SAFETY: this thread's own, and the closure calls no user code.
+        if let Some(mut gathered) = unsafe { self.gathered.with(Option::take) } {
+            gathered.flush(self);
+        }
+    }
+
+    /// So much is gathered that it leaves now, though the run goes on.
+    pub fn deliver_gathered(&self) {
+        let run = self.run.get();
+        // SAFETY: as above.
+        let Some(mut gathered) = (unsafe { self.gathered.with(Option::take) }) else { return };
+        gathered.flush(self);
+        if self.run.get() == run {
+            // SAFETY: as above.
+            unsafe { self.gathered.with(|slot| *slot = Some(gathered)) };
+        }
+    }
+
+    /// Lends what the running turn has gathered to `f`.
+    ///
+    /// # Safety
+    /// `f` calls no user code and does not come back to the worker's streams.
+    pub unsafe fn with_gathered<R>(
+        &self,
+        f: impl FnOnce(&mut Option<Box<dyn Gathered>>) -> R,
+    ) -> R {
+        // SAFETY: this thread's own, and by contract.
+        unsafe { self.gathered.with(f) }
     }
 
     /// A token for a runnable at another worker: gathered, and delivered at the latest at the end of the round.

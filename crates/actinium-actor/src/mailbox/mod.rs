@@ -18,6 +18,7 @@
 
 pub(crate) mod own;
 pub(crate) mod shared;
+mod stream;
 
 pub(crate) use own::RawRing;
 pub(crate) use shared::{PushError, SharedQueue};

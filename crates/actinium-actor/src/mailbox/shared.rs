@@ -207,11 +207,7 @@ impl<M> SharedQueue<M> {
                 break Err(PushError::Full(msg));
             }
             if offset == LAP - 2 && new_block.is_null() {
-                // Acquire: pairs with the release of the consumer that put it there.
-                new_block = body.tail.spare.swap(null_mut(), Ordering::Acquire);
-                if new_block.is_null() {
-                    new_block = Block::alloc();
-                }
+                new_block = Self::spare_block(body);
             }
             // Acquire: the block's content as its installer left it. It belongs to `position` if the swap below succeeds:
             // a block is stored before the position that leads to it is reached, and positions only grow.
@@ -254,6 +250,83 @@ impl<M> SharedQueue<M> {
             drop(unsafe { Box::from_raw(new_block) });
         }
         result
+    }
+
+    /// Pushes messages in their order, as many at a time as a block has room for: one claim each time. What is left in `messages`
+    /// afterwards was refused because the queue is closed. Not for bounded queues.
+    pub(crate) fn push_all(&self, messages: &mut Vec<Envelope<M>>) {
+        let mut left = messages.len();
+        let mut waiting = messages.drain(..);
+        let Some(body) = self.body().or_else(|| self.allocated()) else {
+            let refused = waiting.collect();
+            *messages = refused;
+            return;
+        };
+        let mut waits = 0;
+        while left > 0 {
+            // The same steps as in `push`, for `n` positions instead of one: see there for each ordering.
+            // Acquire: as in `push`.
+            let tail = body.tail.index.load(Ordering::Acquire);
+            if tail & CLOSED != 0 {
+                let refused = waiting.collect();
+                *messages = refused;
+                return;
+            }
+            let offset = (tail / STEP) % LAP;
+            if offset == LAP - 1 {
+                wait(&mut waits);
+                continue;
+            }
+            let n = left.min(LAP - 1 - offset);
+            let is_last = offset + n == LAP - 1;
+            let next = if is_last { Self::spare_block(body) } else { null_mut() };
+            let block = body.tail.block.load(Ordering::Acquire);
+            // AcqRel: as in `push`.
+            let claim = body.tail.index.compare_exchange(
+                tail,
+                tail + n * STEP,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            if claim.is_err() {
+                if is_last {
+                    // SAFETY: never published.
+                    drop(unsafe { Box::from_raw(next) });
+                }
+                continue;
+            }
+            // SAFETY: the block is alive: the slots claimed in it have not been taken, so it is not used up.
+            let block = unsafe { &*block };
+            if is_last {
+                // Release, each: as in `push`.
+                body.tail.block.store(next, Ordering::Release);
+                body.tail.index.fetch_add(STEP, Ordering::Release);
+            }
+            for (slot, Envelope { stamp_ns, msg }) in
+                block.slots[offset..offset + n].iter().zip(&mut waiting)
+            {
+                // SAFETY: the claim makes the slot ours until it is marked ready.
+                unsafe {
+                    slot.msg.with(|place| {
+                        place.write(msg);
+                    })
+                };
+                // Release: pairs with the acquire in `pop`.
+                slot.state.store(stamp_ns.max(READY), Ordering::Release);
+            }
+            if is_last {
+                // Release: as in `push`.
+                block.next.store(next, Ordering::Release);
+            }
+            left -= n;
+        }
+    }
+
+    /// A block for the producer that claims the last slot of one: the used-up one that was kept, or a new one.
+    fn spare_block(body: &Body<M>) -> *mut Block<M> {
+        // Acquire: pairs with the release of the consumer that put it there.
+        let spare = body.tail.spare.swap(null_mut(), Ordering::Acquire);
+        if spare.is_null() { Block::alloc() } else { spare }
     }
 
     /// Takes the oldest message, if it is ready. Only the consumer may.
@@ -444,6 +517,23 @@ mod tests {
         assert_eq!(used.push(2, 0, true), Err(PushError::Closed(2)));
         assert_eq!(used.pop_closed().map(|envelope| envelope.msg), Some(1));
         assert!(used.pop_closed().is_none());
+    }
+
+    #[test]
+    fn many_pushed_together_keep_their_order_over_blocks_and_come_back_from_a_closed_queue() {
+        let queue = SharedQueue::new(None);
+        for n in 0..70 {
+            queue.push(1000, 0, false).unwrap();
+            let mut messages: Vec<_> = (0..n).map(|msg| Envelope { stamp_ns: 0, msg }).collect();
+            queue.push_all(&mut messages);
+            assert!(messages.is_empty());
+            assert_eq!(queue.pop().unwrap().msg, 1000);
+            assert_eq!(drain(&queue), (0..n).collect::<Vec<_>>());
+        }
+        queue.close();
+        let mut messages = vec![Envelope { stamp_ns: 0, msg: 7 }, Envelope { stamp_ns: 0, msg: 8 }];
+        queue.push_all(&mut messages);
+        assert_eq!(messages.iter().map(|envelope| envelope.msg).collect::<Vec<_>>(), [7, 8]);
     }
 
     #[test]

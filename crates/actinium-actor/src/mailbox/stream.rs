@@ -1,0 +1,87 @@
+//! Many messages from one turn to one actor on another worker: gathered, and pushed together.
+//!
+//! Each push to the shared part of a mailbox costs two contended read-modify-writes. A turn that has sent `RUN` messages to the
+//! same actor in a row is likely to send more; from then on they are gathered on its worker and pushed `GATHERED` at
+//! a time, with one read-modify-write each time. What is gathered leaves, at the latest, when the turn ends or turns to another actor;
+//! so the order between two actors is kept, and a turn that sends only a few messages sends each at once.
+
+use super::Envelope;
+use crate::actor::{Actor, StopReason};
+use crate::cell::{ActorCell, CellRef};
+use crate::dead_letters::DeadLetter;
+use actinium_scheduler::worker::Gathered;
+use actinium_scheduler::{Header, Worker};
+
+/// Messages to one actor in a row before they are gathered.
+const RUN: u32 = 8;
+/// Messages gathered before they are pushed.
+const GATHERED: usize = 32;
+
+/// What is gathered for one actor.
+struct Stream<A: Actor> {
+    /// Keeps the actor reachable until its messages are.
+    target: CellRef<A>,
+    messages: Vec<Envelope<A::Msg>>,
+}
+
+impl<A: Actor> ActorCell<A> {
+    /// Takes a message that the running turn sends to this actor, which another worker owns, if it is one of many in a row.
+    #[inline]
+    pub(crate) fn gather(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
+        let me: *const Header = self.core.runnable().0.as_ptr();
+        let run = worker.count_run(me);
+        if run < RUN || worker.running().is_none() || self.core.backpressure.is_some() {
+            return Err(msg);
+        }
+        if run == RUN && self.is_closed() {
+            return Err(msg);
+        }
+        // SAFETY: this thread's worker, and the closure calls no user code.
+        let gathered = unsafe {
+            worker.with_gathered(|slot| {
+                let stream: &mut dyn Gathered = &mut **slot.get_or_insert_with(|| {
+                    let messages = Vec::with_capacity(GATHERED);
+                    Box::new(Stream { target: CellRef::new(self), messages })
+                });
+                // SAFETY: a run is to one actor, and whatever was gathered for another left when the run began: it is a Stream<A>.
+                let stream = &mut *std::ptr::from_mut(stream).cast::<Stream<A>>();
+                stream.messages.push(Envelope { stamp_ns, msg });
+                stream.messages.len()
+            })
+        };
+        if gathered == GATHERED {
+            worker.deliver_gathered();
+        }
+        Ok(())
+    }
+}
+
+impl<A: Actor> Stream<A> {
+    /// The actor has ended since its sender was told that it had not.
+    #[cold]
+    fn bury(&mut self, worker: &Worker) {
+        let core = &self.target.core;
+        let count = self.messages.len() as u64;
+        worker.counters().dead.add(count);
+        core.system.dead_letters.add(DeadLetter {
+            to: core.id,
+            kind: core.kind(),
+            message: std::any::type_name::<A::Msg>(),
+            count,
+            reason: StopReason::AlreadyStopped,
+        });
+        self.messages.clear();
+    }
+}
+
+impl<A: Actor> Gathered for Stream<A> {
+    fn flush(&mut self, worker: &Worker) {
+        if self.messages.is_empty() {
+            return;
+        }
+        self.target.push_all(&mut self.messages, worker);
+        if !self.messages.is_empty() {
+            self.bury(worker);
+        }
+    }
+}
