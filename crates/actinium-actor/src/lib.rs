@@ -2,6 +2,8 @@
 //!
 //! Programs use the crate `actinium`, which re-exports this one.
 
+pub mod testing;
+
 mod actor;
 mod address;
 mod backpressure;

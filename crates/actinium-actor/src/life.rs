@@ -18,7 +18,7 @@ use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Turn, Worker};
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Where an actor is in its life.
@@ -52,9 +52,10 @@ pub(crate) struct Extra<A: Actor> {
     pub(crate) name: Option<String>,
     /// When it panicked, as far back as counts.
     pub(crate) panics_ns: VecDeque<u64>,
-    pub(crate) children: HashMap<ActorId, CoreRef>,
+    /// In order of identity, as the links: one seed gives one run.
+    pub(crate) children: BTreeMap<ActorId, CoreRef>,
     pub(crate) watchers: Vec<(ActorId, Notify)>,
-    pub(crate) links: HashMap<ActorId, CoreRef>,
+    pub(crate) links: BTreeMap<ActorId, CoreRef>,
     pub(crate) timers: ActorTimers,
 }
 
@@ -66,9 +67,9 @@ impl<A: Actor> Default for Extra<A> {
             factory: None,
             name: None,
             panics_ns: VecDeque::new(),
-            children: HashMap::new(),
+            children: BTreeMap::new(),
             watchers: Vec::new(),
-            links: HashMap::new(),
+            links: BTreeMap::new(),
             timers: ActorTimers::default(),
         }
     }
