@@ -1,0 +1,504 @@
+//! A worker: the thread-private half of the scheduler, and the loop that everything runs in.
+//!
+//! A `Worker` is used by one thread only (it is neither `Send` nor `Sync`); its fields are cells, because code that runs inside
+//! a turn comes back to it through [`current`].
+//!
+//! This file holds the loop and the turns; `sending`, `housekeeping`, `sharing` and `ending` hold the rest.
+
+mod ending;
+mod housekeeping;
+mod sending;
+mod sharing;
+
+use crate::inbox::Chain;
+use crate::policy::StolenView;
+use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
+use crate::shared::Shared;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, OwnerCell};
+use crate::wheel::Wheel;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that others wait, rare enough
+/// that reading the clock costs below 1 ns per turn.
+const ROUND: u32 = 64;
+/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
+const TIMED_ROUNDS: u64 = 4;
+/// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading the clock is then below 3 % of it.
+const TIMED_NS: u32 = 2_000;
+/// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on what others could do meanwhile.
+const LONG_NS: u64 = 10_000;
+/// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
+const CHECK_EVERY: u32 = 32;
+/// What a timer does when it is due.
+pub type Alarm = Box<dyn FnOnce(&Worker) + Send>;
+
+/// Messages that a turn has gathered for something at another worker.
+pub trait Gathered {
+    /// Delivers them.
+    fn flush(&mut self, worker: &Worker);
+}
+
+/// A worker; see the module's documentation.
+pub struct Worker {
+    shared: Arc<Shared>,
+    index: usize,
+    id: u32,
+    /// Copies of what each turn asks of the settings.
+    keeps_idle: bool,
+    batch: u32,
+    /// Runnables to run, all owned by this worker.
+    queue: OwnerCell<VecDeque<Runnable>>,
+    /// To whom the running turn has sent to another worker last, and how often in a row; null: to nobody.
+    run: Cell<(*const Header, u32)>,
+    gathered: OwnerCell<Option<Box<dyn Gathered>>>,
+    /// Tokens gathered for other workers' inboxes.
+    outbox: OwnerCell<Vec<Chain>>,
+    timers: OwnerCell<Wheel<Alarm>>,
+    /// Turns left in this round.
+    round: Cell<u32>,
+    /// Turns by which the round was cut short.
+    cut: Cell<u32>,
+    /// When the round began.
+    round_ns: Cell<u64>,
+    /// Sends left until one is sampled; see [`Worker::count_send`].
+    sends_left: Cell<u32>,
+    /// Items handled, and their bytes, since the counters were brought up to date.
+    handled: Cell<(u64, u64)>,
+    /// When the present turn, or if that is not known the present round, began.
+    began_ns: Cell<u64>,
+    /// Measured nanoseconds per turn, exponentially weighted.
+    turn_ns: Cell<u64>,
+    /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
+    sampled_turn: Cell<(u64, u32)>,
+    posted: Cell<bool>,
+    /// The present turn looks at the clock every so many items.
+    check_every: Cell<u32>,
+    /// For the kind of runnable that is running, cleared before each turn.
+    note: Cell<u32>,
+    running: Cell<Option<Runnable>>,
+    /// Neither Send nor Sync.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Worker {
+    /// Worker `index` of a scheduler, for the calling thread.
+    pub fn new(shared: Arc<Shared>, index: usize) -> Self {
+        shared.sleep.register(index);
+        let now_ns = shared.clock.now_ns();
+        let workers = shared.workers();
+        Worker {
+            id: shared.id_of(index),
+            keeps_idle: shared.settings.policy.keeps_idle(),
+            batch: shared.settings.batch,
+            index,
+            queue: OwnerCell::new(VecDeque::with_capacity(256)),
+            run: Cell::new((std::ptr::null(), 0)),
+            gathered: OwnerCell::new(None),
+            outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
+            timers: OwnerCell::new(Wheel::new(now_ns)),
+            round: Cell::new(ROUND),
+            cut: Cell::new(0),
+            round_ns: Cell::new(now_ns),
+            sends_left: Cell::new(sending::SAMPLED),
+            handled: Cell::new((0, 0)),
+            began_ns: Cell::new(now_ns),
+            turn_ns: Cell::new(0),
+            sampled_turn: Cell::new((0, 0)),
+            posted: Cell::new(false),
+            check_every: Cell::new(CHECK_EVERY),
+            note: Cell::new(0),
+            running: Cell::new(None),
+            shared,
+            _thread: PhantomData,
+        }
+    }
+
+    /// Its index among the scheduler's workers.
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its id, unique in the process.
+    #[inline(always)]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// What it shares with the other workers.
+    #[inline]
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Its counters.
+    #[inline]
+    pub fn counters(&self) -> &crate::counters::Counters {
+        self.shared.counters(self.index)
+    }
+
+    /// A word that a runnable may use during its turn; 0 at the turn's start.
+    #[inline]
+    pub fn note(&self) -> &Cell<u32> {
+        &self.note
+    }
+
+    /// Most items that a turn handles.
+    #[inline(always)]
+    pub fn batch(&self) -> u32 {
+        self.batch
+    }
+
+    /// What runs now.
+    #[inline]
+    pub fn running(&self) -> Option<Runnable> {
+        self.running.get()
+    }
+
+    /// Runs until the scheduler ends.
+    pub fn run(&self) {
+        loop {
+            // Own queue first, for it is warm; then, once a round, what came from elsewhere, so that neither starves.
+            while let Some(runnable) = self.pop() {
+                self.turn(runnable);
+                if self.round.get() == 0 {
+                    self.tick();
+                }
+            }
+            self.tick();
+            if self.shared.control.wants_attention() && self.shared.control.exit_requested() {
+                return;
+            }
+            if self.queue_len() == 0 && !self.find_work() {
+                self.idle();
+            }
+        }
+    }
+
+    /// Runs one turn of what stands at `pick(length of the queue)`, after showing it to `before`; false if nothing is ready, or
+    /// the scheduler ends. For deterministic tests.
+    pub fn step(&self, pick: impl FnOnce(usize) -> usize, before: impl FnOnce(Runnable)) -> bool {
+        self.tick();
+        if self.shared.control.exit_requested() {
+            return false;
+        }
+        // All of it, so that there is a choice under policies that take one at a time, too.
+        while self.take_some(&self.shared.publics[self.index])
+            || self.take_some(&self.shared.global)
+        {}
+        if self.queue_len() == 0 && !self.steal() {
+            return false;
+        }
+        let index = pick(self.queue_len());
+        // SAFETY: this thread owns the queue, and the closure calls no user code.
+        let picked = unsafe { self.queue.with(|queue| queue.remove(index)) };
+        let Some(runnable) = picked else { return false };
+        before(runnable);
+        self.turn(runnable);
+        self.tick();
+        true
+    }
+
+    #[inline(always)]
+    fn pop(&self) -> Option<Runnable> {
+        // SAFETY: this thread owns the queue, and the closure calls no user code.
+        unsafe { self.queue.with(|queue| queue.pop_front()) }
+    }
+
+    #[inline(always)]
+    fn push(&self, runnable: Runnable) {
+        // SAFETY: this thread owns the queue, and the closure calls no user code.
+        unsafe { self.queue.with(|queue| queue.push_back(runnable)) }
+    }
+
+    fn queue_len(&self) -> usize {
+        // SAFETY: this thread owns the queue, and the closure calls no user code.
+        unsafe { self.queue.with(|queue| queue.len()) }
+    }
+
+    /// One turn of a runnable that this worker owns.
+    #[inline(always)]
+    fn turn(&self, runnable: Runnable) {
+        self.note.set(0);
+        self.round.set(self.round.get() - 1);
+        self.running.set(Some(runnable));
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable (it was in its queue), and the closure calls no user code.
+        let home = unsafe { header.private.with(|private| private.home) };
+        let cost_ns = self.cost_ns(runnable);
+        if !self.keeps_idle {
+            self.turn_unowned(runnable);
+        } else if cost_ns == 0
+            || cost_ns >= TIMED_NS
+            || self.is_timed_now()
+            || home as usize != self.index
+        {
+            self.turn_timed(runnable, cost_ns);
+        } else {
+            // SAFETY: this worker owns the runnable, which is alive.
+            let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
+            self.end_run();
+            self.after(runnable, turn);
+        }
+        self.running.set(None);
+    }
+
+    /// Nanoseconds per item of a runnable that this worker owns, its kind's as long as its own are not known; 0: not known either.
+    #[inline(always)]
+    fn cost_ns(&self, runnable: Runnable) -> u32 {
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let own = unsafe { header.private.with(|private| private.cost_ns) };
+        if own == 0 { header.kind.cost_ns() } else { own }
+    }
+
+    /// What follows from how the turn of an owned runnable ended.
+    #[inline(always)]
+    fn after(&self, runnable: Runnable, turn: Turn) {
+        match turn {
+            Turn::Again => self.push(runnable),
+            // SAFETY: this worker owns the runnable, and the closure calls no user code.
+            Turn::Idle => unsafe {
+                runnable.header().private.with(|private| private.flags &= !SCHEDULED)
+            },
+            Turn::Dead => self.bury(runnable),
+        }
+    }
+
+    #[cold]
+    fn bury(&self, runnable: Runnable) {
+        if runnable.header().bury() {
+            // SAFETY: nothing refers to it any more: it is in no queue and no token travels.
+            unsafe { (runnable.header().vtable.release)(runnable.0) }
+        }
+    }
+
+    #[inline(always)]
+    fn is_timed_now(&self) -> bool {
+        self.round.get() == 0 && self.counters().ticks.get() % TIMED_ROUNDS == 0
+    }
+
+    /// A turn that is timed: of something whose cost is unknown or high, of something stolen, or as a sample.
+    #[cold]
+    fn turn_timed(&self, runnable: Runnable, cost_ns: u32) {
+        let header = runnable.header();
+        // What nobody has measured may take long.
+        let expected_ns = if cost_ns == 0 { u64::MAX } else { u64::from(cost_ns) };
+        if expected_ns >= LONG_NS {
+            self.hand_on(expected_ns, sharing::EXPOSED_AT_ONCE);
+        }
+        let start_ns = self.shared.clock.now_ns();
+        self.began_ns.set(start_ns);
+        self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
+        // SAFETY: this worker owns the runnable, which is alive.
+        let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
+        self.end_run();
+        self.check_every.set(CHECK_EVERY);
+        let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
+        if took_ns >= LONG_NS {
+            // Others may have waited: look after them before the next turn.
+            self.cut.set(self.round.replace(0) + self.cut.get());
+        }
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let home = unsafe { header.private.with(|private| private.home as usize) };
+        if home == self.index {
+            self.learn(runnable, took_ns, handled);
+        }
+        if turn == Turn::Dead {
+            return self.bury(runnable);
+        }
+        if home != self.index {
+            return self.after_theft(runnable, turn, home);
+        }
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        unsafe { header.private.with(|private| private.steals = 0) };
+        self.after(runnable, turn);
+    }
+
+    /// Notes what a timed turn at home has cost, for the runnable and for its kind. (Elsewhere it costs more, for its memory is cold;
+    /// to learn from that would make what was moved once look ever more worth moving.)
+    fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) {
+        let header = runnable.header();
+        if handled == 0 {
+            return;
+        }
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        unsafe {
+            header.private.with(|private| {
+                private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
+                header.kind.set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
+            })
+        }
+    }
+
+    /// The turn of something that ran away from home: it stays here for good, or goes back.
+    fn after_theft(&self, runnable: Runnable, turn: Turn, home: usize) {
+        let header = runnable.header();
+        let me = self.index as u32;
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let stays = unsafe {
+            header.private.with(|private| {
+                private.steals = if private.thief == me { private.steals + 1 } else { 1 };
+                private.thief = me;
+                let view = StolenView { steals_in_a_row: private.steals, cost_ns: private.cost_ns };
+                let stays = self.shared.settings.policy.rehome(&view);
+                if stays {
+                    (private.home, private.steals) = (me, 0);
+                }
+                if turn == Turn::Idle && !stays {
+                    private.flags &= !SCHEDULED;
+                }
+                stays
+            })
+        };
+        if stays {
+            self.counters().rehomed.add(1);
+            return self.after(runnable, turn);
+        }
+        // Relaxed: the queue's lock publishes it.
+        let away = self.shared.id_of(home) | IN_TRANSIT;
+        let queue = if turn == Turn::Again {
+            &self.shared.publics[home]
+        } else {
+            &self.shared.homecomings[home]
+        };
+        let mut queue = queue.lock();
+        header.owner.store(away, Ordering::Relaxed);
+        queue.push_back(runnable);
+        drop(queue);
+        if turn == Turn::Again {
+            self.wake(home);
+        }
+    }
+
+    /// A turn under a policy that keeps no idle runnables.
+    fn turn_unowned(&self, runnable: Runnable) {
+        let header = runnable.header();
+        // Relaxed: the queue's lock has handed it over; only this worker tests for its own id.
+        header.owner.store(self.id, Ordering::Relaxed);
+        header.start();
+        // SAFETY: this worker holds the runnable, which is alive.
+        let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
+        // Before anybody else may run it: what it sent comes before what it will send.
+        self.end_run();
+        header.owner.store(NOBODY, Ordering::Relaxed);
+        match turn {
+            // It ended with its token up, so that nobody queues it again.
+            // SAFETY: it is in no queue.
+            Turn::Dead => unsafe { (header.vtable.release)(runnable.0) },
+            Turn::Idle if header.finish() => {}
+            Turn::Idle | Turn::Again => {
+                header.raise();
+                self.shared.deliver(runnable, Some(self));
+            }
+        }
+    }
+
+    /// The running turn calls [`Worker::is_over_time`] every so many items.
+    #[inline]
+    pub fn check_every(&self) -> u32 {
+        self.check_every.get()
+    }
+
+    /// Counts the items of a turn, each of so many bytes.
+    #[inline(always)]
+    pub fn count_handled(&self, items: u32, bytes_each: usize) {
+        let (handled, bytes) = self.handled.get();
+        self.handled
+            .set((handled + u64::from(items), bytes + u64::from(items) * bytes_each as u64));
+    }
+
+    /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.
+    #[cold]
+    pub fn is_over_time(&self) -> bool {
+        let ran_ns = self.shared.clock.now_ns().saturating_sub(self.began_ns.get());
+        u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
+    }
+
+    /// Records the latency of a message that was sent at `stamp_ns`.
+    #[cold]
+    pub fn record_latency(&self, stamp_ns: u64) {
+        let now_ns = self.shared.clock.now_ns();
+        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns));
+    }
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (len, turn_ns) = (self.queue_len(), self.turn_ns.get());
+        write!(
+            f,
+            "worker {} (id {}): {len} queued, {turn_ns} ns per turn, running {:?}",
+            self.index,
+            self.id,
+            self.running.get()
+        )
+    }
+}
+
+/// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
+///
+/// A new value counts as at most so many times the old one: mostly such an outlier means that the system did not run this thread for
+/// a while. What has really become slow is known as such after a few more turns.
+fn weigh(old: u32, new: u64) -> u32 {
+    const OUTLIER: u64 = 4;
+    let new = new.clamp(1, u64::from(u32::MAX));
+    if old == 0 {
+        return new as u32;
+    }
+    let old = u64::from(old);
+    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+#[cfg(not(any(loom, shuttle)))]
+thread_local! {
+    static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
+}
+#[cfg(any(loom, shuttle))]
+crate::sync::thread_local! {
+    static CURRENT: Cell<*const Worker> = Cell::new(std::ptr::null());
+}
+
+/// The calling thread's worker, if it is one, without a closure around its use: for the hottest path.
+///
+/// # Safety
+/// The reference is not kept beyond the calling function: it must not outlive [`Worker::enter`].
+#[inline(always)]
+pub unsafe fn current_unbound<'a>() -> Option<&'a Worker> {
+    let worker = CURRENT.with(|current| current.get());
+    // SAFETY: `enter` sets the pointer to a worker that it borrows for as long as it is set.
+    unsafe { worker.as_ref() }
+}
+
+/// The calling thread's worker, if it is one.
+///
+/// The reference is lent to a closure: it must not outlive [`Worker::enter`].
+#[inline(always)]
+pub fn current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+    let worker = CURRENT.with(|current| current.get());
+    // SAFETY: `enter` sets the pointer to a worker that it borrows for as long as it is set.
+    f(unsafe { worker.as_ref() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weigh;
+
+    #[test]
+    fn the_first_measure_counts_whole_and_later_ones_an_eighth() {
+        assert_eq!(weigh(0, 80), 80);
+        assert_eq!(weigh(80, 160), 90);
+        assert_eq!(weigh(0, 0), 1);
+        assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
+        assert!(weigh(100, 50_000_000) < 150);
+        let learnt = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
+        assert!(learnt > 500_000, "{learnt}");
+    }
+}

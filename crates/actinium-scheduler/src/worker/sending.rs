@@ -1,0 +1,153 @@
+//! What a turn does to others: waking, sending, gathering.
+
+use super::{Gathered, LONG_NS, Worker, sharing};
+use crate::runnable::{Header, Runnable, SCHEDULED};
+
+/// One in so many sends is sampled, for the same reason.
+pub(super) const SAMPLED: u32 = 128;
+
+impl Worker {
+    /// A runnable that this worker owns has something to do.
+    #[inline(always)]
+    pub fn schedule(&self, runnable: Runnable) {
+        // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
+        let flags = unsafe {
+            runnable.header().private.with(|private| {
+                let flags = private.flags;
+                private.flags = flags | SCHEDULED;
+                flags
+            })
+        };
+        // Without an owner between turns, what this worker owns is what it runs: it will be looked at again.
+        if flags & SCHEDULED == 0 {
+            self.push(runnable);
+        }
+    }
+
+    /// Counts a send of this worker; true if this one shall be sampled (then [`Worker::sample`]).
+    #[inline(always)]
+    pub fn count_send(&self) -> bool {
+        let left = self.sends_left.get() - 1;
+        self.sends_left.set(left);
+        left == 0
+    }
+
+    /// Every `SAMPLED`-th send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
+    #[cold]
+    #[inline(never)]
+    pub fn sample(&self) -> u64 {
+        self.flush_counts();
+        let now_ns = self.shared.clock.now_ns();
+        let current_ns = now_ns.saturating_sub(self.began_ns.get());
+        // Twice in one turn: else it may only be that the system did not run this thread for a while.
+        let turn = (self.counters().ticks.get(), self.round.get());
+        if self.sampled_turn.replace(turn) == turn && current_ns >= LONG_NS {
+            self.hand_on(current_ns, sharing::EXPOSED_IN_TURN);
+        }
+        if self.shared.settings.figures { now_ns.max(1) } else { 0 }
+    }
+
+    pub(super) fn flush_counts(&self) {
+        let (handled, bytes) = self.handled.take();
+        self.counters().handled.add(handled);
+        self.counters().bytes.add(bytes);
+        self.counters().sent.add(u64::from(SAMPLED - self.sends_left.get()));
+        self.sends_left.set(SAMPLED);
+    }
+
+    /// The running turn sends to a runnable at another worker: the how manieth time in a row, from 0.
+    #[inline]
+    pub fn count_run(&self, target: *const Header) -> u32 {
+        let (last, times) = self.run.get();
+        if last == target {
+            self.run.set((target, times + 1));
+            return times + 1;
+        }
+        self.end_run();
+        self.run.set((target, 0));
+        0
+    }
+
+    /// The turn has ended, or turns to somebody else: what it has gathered leaves.
+    #[inline(always)]
+    pub(super) fn end_run(&self) {
+        if !self.run.get().0.is_null() {
+            self.flush_gathered();
+        }
+    }
+
+    #[cold]
+    pub(super) fn flush_gathered(&self) {
+        self.run.set((std::ptr::null(), 0));
+        // Taken out first: delivering may call user code (a listener to dead letters), which may send.
+        // SAFETY: this thread's own, and the closure calls no user code.
+        if let Some(mut gathered) = unsafe { self.gathered.with(Option::take) } {
+            gathered.flush(self);
+        }
+    }
+
+    /// So much is gathered that it leaves now, though the run goes on.
+    pub fn deliver_gathered(&self) {
+        let run = self.run.get();
+        // SAFETY: as above.
+        let Some(mut gathered) = (unsafe { self.gathered.with(Option::take) }) else { return };
+        gathered.flush(self);
+        if self.run.get() == run {
+            // SAFETY: as above.
+            unsafe { self.gathered.with(|slot| *slot = Some(gathered)) };
+        }
+    }
+
+    /// Lends what the running turn has gathered to `f`.
+    ///
+    /// # Safety
+    /// `f` calls no user code and does not come back to the worker's streams.
+    pub unsafe fn with_gathered<R>(
+        &self,
+        f: impl FnOnce(&mut Option<Box<dyn Gathered>>) -> R,
+    ) -> R {
+        // SAFETY: this thread's own, and by contract.
+        unsafe { self.gathered.with(f) }
+    }
+
+    /// A token for a runnable at another worker: gathered, and delivered at the latest at the end of the round.
+    #[inline]
+    pub(crate) fn post(&self, runnable: Runnable, index: usize) {
+        // SAFETY: this thread owns the outbox, and the closure calls no user code.
+        unsafe { self.outbox.with(|outbox| outbox[index].add(runnable)) };
+        self.counters().posted.add(1);
+        self.posted.set(true);
+        if self.shared.sleep.is_asleep(index) {
+            self.flush(index);
+        }
+    }
+
+    pub(super) fn flush(&self, index: usize) {
+        // SAFETY: this thread owns the outbox, and the closure calls no user code.
+        let posted = unsafe {
+            self.outbox.with(|outbox| {
+                let chain = &mut outbox[index];
+                let posted = !chain.is_empty();
+                self.shared.inboxes[index].push_chain(chain);
+                posted
+            })
+        };
+        if posted {
+            self.wake(index);
+        }
+    }
+
+    pub(super) fn flush_all(&self) {
+        if self.posted.replace(false) {
+            for index in 0..self.shared.workers() {
+                self.flush(index);
+            }
+        }
+    }
+
+    pub(super) fn wake(&self, index: usize) {
+        if self.shared.sleep.wake(index) {
+            self.counters().woken.add(1);
+        }
+    }
+}

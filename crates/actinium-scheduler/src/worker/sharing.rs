@@ -1,0 +1,250 @@
+//! Sharing work: exposing what others had better take, taking what they expose, and sleeping when there is nothing.
+
+use super::Worker;
+use crate::policy::{QueueView, StealView};
+use crate::runnable::{ALERTED, IN_TRANSIT, Runnable};
+use crate::sync::atomic::Ordering;
+use crate::sync::{spin_loop, thread};
+use std::time::Duration;
+
+/// Most runnables exposed, and taken by a thief, under one hold of a queue's lock: it is held for some microseconds at most.
+pub(super) const EXPOSED_AT_ONCE: usize = 512;
+const STOLEN_AT_ONCE: usize = 64;
+/// Most runnables exposed at a time from within a turn: many of them may have been made by this very turn, and then wait for nothing else.
+pub(super) const EXPOSED_IN_TURN: usize = 16;
+/// Most runnables that a worker looks at in vain when it exposes.
+const KEPT_AT_ONCE: usize = 16;
+/// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
+#[cfg(not(any(loom, shuttle)))]
+const SPINS: u32 = 300;
+#[cfg(any(loom, shuttle))]
+const SPINS: u32 = 1;
+/// Pauses of the processor in each of these rounds.
+const PAUSES: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 16 };
+
+impl Worker {
+    /// Takes from its own public queue what nobody came for.
+    pub(super) fn take_back(&self) {
+        let queue = &self.shared.publics[self.index];
+        if queue.is_empty() || !self.keeps_idle {
+            return;
+        }
+        let mut queue = queue.lock();
+        // While somebody may come for the rest, one at a time: enough that nothing starves here.
+        let n = if self.shared.sleep.idle() == 0 || self.shared.workers() == 1 {
+            queue.len()
+        } else {
+            1
+        };
+        for _ in 0..n {
+            let Some(runnable) = queue.pop_front() else {
+                break;
+            };
+            self.adopt(runnable);
+        }
+    }
+
+    /// Something taken from a public queue, under that queue's lock.
+    #[inline]
+    pub(super) fn adopt(&self, runnable: Runnable) {
+        if self.keeps_idle {
+            // Relaxed: the lock has handed it over; only this worker tests for its own id.
+            runnable.header().owner.store(self.id, Ordering::Relaxed);
+        }
+        // SAFETY: the lock has handed it over, and the closure calls no user code.
+        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
+        self.push(runnable);
+    }
+
+    /// Exposes what others had better take. `current_ns`: how long the present turn takes, as far as known.
+    pub(super) fn offer(&self, current_ns: u64, most: usize) {
+        let idle_workers = self.shared.sleep.idle();
+        if idle_workers == 0 {
+            return;
+        }
+        let len = self.queue_len();
+        let view = QueueView { len, turn_ns: self.turn_ns.get(), current_ns, idle_workers };
+        let n = self.shared.settings.policy.expose(&view).min(most);
+        if n > 0 {
+            self.expose(n, current_ns);
+        }
+    }
+
+    #[cold]
+    pub(super) fn expose(&self, n: usize, current_ns: u64) {
+        let away = self.id | IN_TRANSIT;
+        // What stays is put back in its order.
+        let mut kept = Vec::new();
+        let mut queue = self.shared.publics[self.index].lock();
+        for _ in 0..n {
+            // SAFETY: this thread owns the queue, and the closure calls no user code.
+            let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
+            let Some(runnable) = youngest else { break };
+            if !self.shared.settings.policy.worth_exposing(self.cost_ns(runnable), current_ns) {
+                kept.push(runnable);
+                if kept.len() == KEPT_AT_ONCE {
+                    break;
+                }
+                continue;
+            }
+            if self.keeps_idle {
+                // Relaxed: the lock publishes it.
+                runnable.header().owner.store(away, Ordering::Relaxed);
+            }
+            queue.push_front(runnable);
+            self.counters().exposed.add(1);
+        }
+        let public_len = queue.len();
+        drop(queue);
+        for runnable in kept.into_iter().rev() {
+            self.push(runnable);
+        }
+        self.call_thieves(public_len);
+    }
+
+    /// Wakes as many sleepers as the policy wants for so many runnables.
+    pub(super) fn call_thieves(&self, public_len: usize) {
+        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.sleep.idle());
+        for _ in 0..wanted {
+            let order = self.shared.neighbours[self.index].iter().map(|&(other, _)| other);
+            if self.shared.sleep.wake_one_of(order).is_none() {
+                break;
+            }
+            self.counters().woken.add(1);
+        }
+    }
+
+    /// The present turn takes long: whatever others could do meanwhile is handed on now.
+    #[cold]
+    pub(super) fn hand_on(&self, current_ns: u64, most: usize) {
+        self.flush_all();
+        self.offer(current_ns, most);
+    }
+
+    /// Own public queue, the shared one, then other workers' by rising distance.
+    pub(super) fn find_work(&self) -> bool {
+        self.take_some(&self.shared.publics[self.index])
+            || self.take_some(&self.shared.global)
+            || self.steal()
+    }
+
+    /// Takes a share from a queue that this worker need not be careful with.
+    pub(super) fn take_some(&self, queue: &crate::public::PublicQueue) -> bool {
+        if queue.is_empty() {
+            return false;
+        }
+        let mut queue = queue.lock();
+        // Policies that keep nothing private take one at a time, so that others can have the rest.
+        let n = if self.keeps_idle { queue.len().div_ceil(2) } else { 1 };
+        for _ in 0..n {
+            let Some(runnable) = queue.pop_front() else {
+                break;
+            };
+            self.adopt(runnable);
+        }
+        self.queue_len() > 0
+    }
+
+    pub(super) fn steal(&self) -> bool {
+        let policy = &self.shared.settings.policy;
+        for &(victim, distance) in &self.shared.neighbours[self.index] {
+            let len = self.shared.publics[victim].len();
+            if len == 0 {
+                continue;
+            }
+            // Relaxed: a hint.
+            let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
+            if !policy.worth_stealing(&StealView { len, turn_ns, distance }) {
+                continue;
+            }
+            let mut queue = self.shared.publics[victim].lock();
+            let mut stolen = 0;
+            for _ in 0..queue.len().div_ceil(2).min(STOLEN_AT_ONCE) {
+                let Some(runnable) = queue.pop_front() else {
+                    break;
+                };
+                self.adopt(runnable);
+                stolen += 1;
+            }
+            let left = queue.len();
+            drop(queue);
+            if stolen > 0 {
+                self.counters().stolen.add(stolen);
+                // Sleepers were woken for a queue that this worker now holds half of: pass the call on.
+                if left > 0 {
+                    self.call_thieves(1);
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nothing to do: looks for work for a while, then sleeps until woken or until the next alarm.
+    #[cold]
+    pub(super) fn idle(&self) {
+        self.shared.sleep.start_looking();
+        if !self.spin() {
+            self.nap();
+        }
+        self.shared.sleep.stop_looking();
+    }
+
+    /// Looks for a while; true if there may be something.
+    pub(super) fn spin(&self) -> bool {
+        for spin in 0..SPINS {
+            if self.may_find_work() {
+                return true;
+            }
+            if spin % 32 == 31 {
+                // On a machine with more workers than PUs, whoever has work may need this one.
+                thread::yield_now();
+            } else {
+                for _ in 0..PAUSES {
+                    spin_loop();
+                }
+            }
+        }
+        false
+    }
+
+    pub(super) fn may_find_work(&self) -> bool {
+        let shared = &*self.shared;
+        !shared.inboxes[self.index].is_empty()
+            || !shared.homecomings[self.index].is_empty()
+            || !shared.publics[self.index].is_empty()
+            || !shared.global.is_empty()
+            || shared.control.wants_attention()
+                && (shared.control.exit_requested() || shared.control.is_paused())
+            || shared.neighbours[self.index].iter().any(|&(other, distance)| {
+                let len = shared.publics[other].len();
+                // Relaxed: a hint.
+                let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
+                len > 0
+                    && shared.settings.policy.worth_stealing(&StealView {
+                        len,
+                        turn_ns: turn_ns(),
+                        distance,
+                    })
+            })
+    }
+
+    /// The sleep protocol: see `sleep`.
+    pub(super) fn nap(&self) {
+        self.counters().parked.add(1);
+        self.shared.sleep.announce(self.index);
+        if self.may_find_work() {
+            return self.shared.sleep.cancel(self.index);
+        }
+        self.shared.control.gone_idle();
+        let timeout = self.next_alarm_ns().map(|deadline_ns| {
+            let ns = deadline_ns.saturating_sub(self.shared.clock.now_ns());
+            Duration::from_nanos(ns)
+        });
+        if timeout != Some(Duration::ZERO) {
+            self.shared.sleep.park(self.index, timeout);
+        } else {
+            self.shared.sleep.cancel(self.index);
+        }
+    }
+}
