@@ -14,7 +14,7 @@ use actinium_scheduler::{Policy, Shared, Worker};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
-use probe::{Grave, Sender, greedy, run_all_dry, run_dry, shared, thievish};
+use probe::{Grave, Sender, greedy, run_all_dry, run_dry, shared, step, thievish};
 use std::ptr::NonNull;
 
 /// Checks with as many preemptions as LOOM_MAX_PREEMPTIONS says, so many fewer for the longer models.
@@ -202,6 +202,36 @@ fn finish(shared: &Arc<Shared>, sender: Sender, ended: bool) {
 #[test]
 fn a_token_finds_its_runnable_while_a_thief_has_it() {
     theft(thievish, 1, false);
+}
+
+#[test]
+fn a_token_finds_its_runnable_on_its_way_home() {
+    model(1, || {
+        let (shared, grave) = (shared(2, thievish()), Arc::new(Grave::default()));
+        let senders = [0, 1].map(|_| Sender::new(0, None, &grave));
+        shared.sleep().start_looking();
+        senders.iter().for_each(|sender| shared.start(sender.runnable(), 0));
+        let home = Worker::new(shared.clone(), 0);
+        // It exposes both, takes one back, and leaves the other in its public queue.
+        step(&home);
+        let exposed = &senders[1];
+        exposed.send(&shared, None);
+        let thief = {
+            let shared = shared.clone();
+            thread::spawn(move || run_dry(&Worker::new(shared, 1)))
+        };
+        let outside = {
+            let (shared, sender) = (shared.clone(), exposed.clone());
+            thread::spawn(move || sender.send(&shared, None))
+        };
+        run_dry(&home);
+        thief.join().unwrap();
+        outside.join().unwrap();
+        run_dry(&home);
+        run_all_dry(&shared);
+        assert_eq!(grave.handled.load(Ordering::Relaxed), 2, "a message was lost");
+        senders.into_iter().for_each(|sender| finish(&shared, sender, false));
+    });
 }
 
 #[test]

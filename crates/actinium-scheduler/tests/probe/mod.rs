@@ -152,9 +152,9 @@ pub fn thievish() -> Policy {
     Policy::Affine(Affine {
         wait_worth_moving_ns: 0,
         cost_worth_moving_ns: 0,
-        wait_too_long_ns: 0,
         distance_ns: 0,
         steals_to_rehome: 1000,
+        ..Affine::DEFAULT
     })
 }
 
@@ -176,9 +176,14 @@ pub fn shared(workers: usize, policy: Policy) -> Arc<Shared> {
     Arc::new(Shared::new(settings, None, Clock::virtual_time()))
 }
 
+/// Runs one turn, if there is something to run.
+pub fn step(worker: &Worker) -> bool {
+    worker.enter(|worker| worker.step(|_| 0, |_| ()))
+}
+
 /// Runs turns until this worker finds nothing more.
 pub fn run_dry(worker: &Worker) {
-    while worker.enter(|worker| worker.step(|_| 0)) {}
+    while step(worker) {}
 }
 
 /// What is left is run on this thread.
