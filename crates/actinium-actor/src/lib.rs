@@ -2,6 +2,9 @@
 //!
 //! Programs use the crate `actinium`, which re-exports this one.
 
+// The executors of futures do not build under loom. What loom checks is the mailbox, which tests/loom.rs takes by itself.
+#![cfg(not(loom))]
+
 pub mod testing;
 
 mod actor;

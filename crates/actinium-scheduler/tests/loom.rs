@@ -73,40 +73,42 @@ fn an_inbox_loses_and_doubles_nothing() {
 
 // ---- the token -------------------------------------------------------------------------------------------------
 
-/// Two senders, and an owner that looks `looks` times: how often is the message delivered too late to be seen?
+/// Two senders, each with a place of its own in what stands for the mailbox, and an owner that also looks without being told.
 fn token(owned: bool) {
     model(0, move || {
         let (runnable, inbox) = (bare(), Arc::new(Inbox::new()));
-        let mail = Arc::new(AtomicUsize::new(0));
+        let mail = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
         let senders: Vec<_> = (0..2)
-            .map(|_| {
+            .map(|me| {
                 let (inbox, mail) = (inbox.clone(), mail.clone());
                 thread::spawn(move || {
-                    mail.fetch_add(1, Ordering::Relaxed);
+                    mail[me].store(1, Ordering::Relaxed);
                     if runnable.header().raise() {
                         inbox.push(runnable);
                     }
                 })
             })
             .collect();
-        let mut handled = 0;
+        // As a mailbox does: a load that may read an old value, and only then a swap.
+        let take = |place: &AtomicUsize| match place.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => place.swap(0, Ordering::Relaxed),
+        };
+        let turn = || mail.iter().map(take).sum::<usize>();
+        let mut handled = if owned { turn() } else { 0 };
         let mut look = || {
             for token in inbox.take() {
-                let header = token.header();
                 if owned {
-                    header.lower()
-                } else {
-                    header.start()
+                    token.header().lower();
+                    handled += turn();
+                    continue;
                 }
                 loop {
-                    // As a mailbox does: a load that may read an old value, then a swap.
-                    if mail.load(Ordering::Relaxed) != 0 {
-                        handled += mail.swap(0, Ordering::Relaxed);
-                    }
-                    if owned || header.finish() {
+                    token.header().start();
+                    handled += turn();
+                    if token.header().finish() {
                         break;
                     }
-                    header.start();
                 }
             }
         };
