@@ -85,7 +85,10 @@ impl<A: Actor> ActorCell<A> {
         stamp_ns: u64,
         worker: &Worker,
     ) -> Result<(), SendError<A::Msg>> {
-        self.push(msg, stamp_ns, WhenFull::Mute, Some(worker))
+        match self.gather(msg, stamp_ns, worker) {
+            Ok(()) => Ok(()),
+            Err(msg) => self.push(msg, stamp_ns, WhenFull::Mute, Some(worker)),
+        }
     }
 
     /// From another worker, or from outside.

@@ -1,4 +1,4 @@
-//! Many messages from one turn to one actor on another worker: gathered, and pushed together.
+//! Many messages from one turn to the shared queue of one actor: gathered, and pushed together.
 //!
 //! Each push to the shared part of a mailbox costs two contended read-modify-writes. A turn that has sent `RUN` messages to the
 //! same actor in a row is likely to send more; from then on they are gathered on its worker and pushed `GATHERED` at
@@ -25,7 +25,10 @@ struct Stream<A: Actor> {
 }
 
 impl<A: Actor> ActorCell<A> {
-    /// Takes a message that the running turn sends to this actor, which another worker owns, if it is one of many in a row.
+    /// Takes a message that the running turn sends to this actor's shared queue, if it is one of many in a row.
+    ///
+    /// Until it leaves, no later message of this turn can come to the own part of the mailbox: what keeps messages from there (another
+    /// owner, a raised token, an alert) ends only between turns.
     #[inline]
     pub(crate) fn gather(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
         let me: *const Header = self.core.runnable().0.as_ptr();
