@@ -1,0 +1,78 @@
+//! Where to put n workers.
+
+use crate::{PuId, Topology};
+
+impl Topology {
+    /// One PU for each of n workers, or `None` if there are fewer allowed PUs than workers.
+    ///
+    /// Only allowed PUs are taken; every core gets a worker before any gets a second one on an SMT sibling; and as far as that
+    /// leaves a choice, workers are close together: one package, NUMA node and L3 after the other. So worker 0 and worker 1 are
+    /// neighbours, and few workers share caches and memory.
+    ///
+    /// `None` means: bind no worker at all. Two threads bound to the same PU could not make way for each other while another PU
+    /// idles, so with more workers than PUs it is the system that shares the PUs out.
+    ///
+    /// ```
+    /// # use actinium_topology::{PuId, Topology};
+    /// let machine = Topology::synthetic("package:2 core:2 pu:2")?;
+    /// assert_eq!(machine.choose_pus(3), Some(vec![PuId(0), PuId(2), PuId(4)]));
+    /// assert_eq!(machine.choose_pus(5).unwrap()[4], PuId(1)); // a sibling only when every core is busy
+    /// assert_eq!(machine.choose_pus(9), None);
+    /// # Ok::<(), actinium_topology::TopologyError>(())
+    /// ```
+    #[must_use]
+    pub fn choose_pus(&self, n: usize) -> Option<Vec<PuId>> {
+        if n > self.allowed.len() {
+            return None;
+        }
+        let mut taken_of_core = vec![0_usize; self.cores.len()];
+        let mut ranked = Vec::with_capacity(self.allowed.len());
+        for pu in self.logical_order() {
+            if self.allowed.contains(pu.id) {
+                ranked.push((taken_of_core[pu.core], pu.id));
+                taken_of_core[pu.core] += 1;
+            }
+        }
+        // Stable: among first PUs of their cores, among second ones, and so on, logical order stays.
+        ranked.sort_by_key(|&(rank, _)| rank);
+        Some(ranked.into_iter().take(n).map(|(_, pu)| pu).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(machine: &Topology, n: usize) -> Vec<u32> {
+        let pus = machine.choose_pus(n).unwrap();
+        pus.iter().map(|pu| pu.0).collect()
+    }
+
+    #[test]
+    fn cores_before_siblings_and_close_together() {
+        let machine = Topology::synthetic("package:2 numa:2 core:2 pu:2").unwrap();
+        assert_eq!(machine.choose_pus(0), Some(Vec::new()));
+        assert_eq!(chosen(&machine, 4), [0, 2, 4, 6]);
+        assert_eq!(chosen(&machine, 8), [0, 2, 4, 6, 8, 10, 12, 14]);
+        assert_eq!(chosen(&machine, 10)[8..], [1, 3]);
+        assert_eq!(machine.choose_pus(17), None);
+    }
+
+    #[test]
+    fn numbering_does_not_matter() {
+        // As Linux numbers it: first all first siblings, packages alternating.
+        let text = "package:2 core:2 pu:2(indexes=4*2:2*2:1*2)";
+        let machine = Topology::synthetic(text).unwrap();
+        assert_eq!(chosen(&machine, 4), [0, 2, 1, 3]);
+        assert_eq!(chosen(&machine, 8), [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn only_allowed_pus() {
+        let machine = Topology::synthetic("package:2 core:2 pu:2").unwrap();
+        let machine = machine.with_allowed(&"1-3,6".parse().unwrap());
+        assert_eq!(chosen(&machine, 3), [1, 2, 6]);
+        assert_eq!(chosen(&machine, 4), [1, 2, 6, 3]);
+        assert_eq!(machine.choose_pus(5), None);
+    }
+}
