@@ -3,9 +3,9 @@
 use crate::actor::{Actor, ActorId};
 use crate::address::Address;
 use crate::cell::CoreRef;
+use actinium_scheduler::sync::{Mutex, MutexGuard, lock};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
 
 /// The register of names.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl std::error::Error for LookupError {}
 
 impl Names {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, CoreRef>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.0)
     }
 
     /// Gives a name to an actor.

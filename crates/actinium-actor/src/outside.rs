@@ -1,5 +1,6 @@
 //! What threads outside the workers count.
 
+use actinium_scheduler::sync::thread;
 use actinium_scheduler::{CounterValues, Shared};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +37,7 @@ impl Outside {
             }
             self.begun.fetch_sub(1, Ordering::SeqCst);
             while shared.control().is_paused() {
-                std::thread::yield_now();
+                thread::yield_now();
             }
         }
     }
@@ -44,7 +45,7 @@ impl Outside {
     /// Runs `f` at a moment at which no send from outside is under way; the caller has raised the pause.
     pub(crate) fn while_quiet<R>(&self, f: impl FnOnce() -> R) -> R {
         while self.begun.load(Ordering::SeqCst) != self.ended.load(Ordering::SeqCst) {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         f()
     }
