@@ -44,6 +44,8 @@ pub(crate) const MUTED: u8 = 2;
 pub(crate) const NOTE_MUTED: u32 = 1;
 /// A worker's note for the running actor: it asked to end.
 pub(crate) const NOTE_STOP: u32 = 2;
+/// A worker's note for the running actor: there is a control for it, handed over in this turn.
+pub(crate) const NOTE_CONTROL: u32 = 4;
 /// Messages moved from the shared part of a mailbox to the own part at a time.
 const REFILL: usize = 64;
 
@@ -109,6 +111,8 @@ impl Core {
 
     /// Hands a control to the actor; it comes back if the actor has ended.
     pub(crate) fn control(&self, control: Control) -> Result<(), (Control, StopReason)> {
+        // What the running turn has sent before comes before.
+        self.system.with_worker(|worker| worker.into_iter().for_each(Worker::end_run));
         let mut controls = lock(&self.controls);
         if let Some(reason) = &controls.closed {
             return Err((control, reason.clone()));
@@ -117,7 +121,13 @@ impl Core {
         // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
         self.flags.fetch_or(CONTROL, Ordering::Release);
         drop(controls);
-        self.system.with_worker(|worker| self.wake(worker));
+        self.system.with_worker(|worker| {
+            if let Some(worker) = worker.filter(|it| it.running() == Some(self.runnable())) {
+                // To itself: nobody is woken by what runs already.
+                worker.note().set(worker.note().get() | NOTE_CONTROL);
+            }
+            self.wake(worker);
+        });
         Ok(())
     }
 
@@ -393,7 +403,11 @@ impl<A: Actor> ActorCell<A> {
             actor.handle(msg, &mut ctx);
             let note = worker.note().get();
             if note != 0 {
-                return if note & NOTE_STOP != 0 { Pause::Stop } else { Pause::Muted };
+                return match note {
+                    note if note & NOTE_STOP != 0 => Pause::Stop,
+                    note if note & NOTE_CONTROL != 0 => Pause::More,
+                    _ => Pause::Muted,
+                };
             }
             (left, check_in) = (left - 1, check_in - 1);
             if left == 0 {

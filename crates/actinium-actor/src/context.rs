@@ -10,6 +10,7 @@ use crate::system::SystemHandle;
 use crate::timers::TimerId;
 use actinium_scheduler::Worker;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// A moment: nanoseconds since the system was built, by its clock (which a test system moves by hand).
@@ -133,8 +134,10 @@ impl<'a, A: Actor> Context<'a, A> {
     ) {
         let me = self.address().downgrade();
         let notify = Box::new(move |down: Down| {
-            if let Some(me) = me.upgrade() {
-                me.tell(msg(down));
+            let Some(me) = me.upgrade() else { return };
+            // This runs while the other one ends.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| me.tell(msg(down)))) {
+                me.0.core.fail(payload);
             }
         });
         self.hand(&other.0.core, Control::Watch { watcher: self.id(), notify });

@@ -27,6 +27,8 @@ pub(crate) enum Control {
     Unlink(ActorId),
     /// A linked actor ended abnormally.
     LinkBroken(ActorId),
+    /// It was given a name, which it gives back when it ends.
+    Named(String),
     /// A child ended.
     ChildDown(ActorId),
     /// A child that is supervised one-for-all failed: its siblings restart too.

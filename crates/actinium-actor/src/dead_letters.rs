@@ -3,6 +3,7 @@
 use crate::actor::{ActorId, StopReason};
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How many dead letters are kept for looking at.
@@ -49,7 +50,10 @@ impl DeadLetters {
     pub(crate) fn add(&self, letter: DeadLetter) {
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
-            listener(&letter);
+            // It runs in the middle of somebody's end.
+            if catch_unwind(AssertUnwindSafe(|| listener(&letter))).is_err() {
+                eprintln!("actinium: a listener to dead letters panicked at: {letter}");
+            }
         }
         let mut kept = lock(&self.kept);
         if kept.len() == KEPT {

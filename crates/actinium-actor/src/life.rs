@@ -9,7 +9,7 @@
 //! All of this runs on the actor's owner, between messages.
 
 use crate::actor::{Actor, ActorId, Down, PanicInfo, StopReason};
-use crate::cell::{ActorCell, CONTROL, CoreRef, DRAINING, MUTED, UNUSUAL};
+use crate::cell::{ActorCell, CONTROL, Core, CoreRef, DRAINING, MUTED, UNUSUAL};
 use crate::control::{Control, Notify};
 use crate::dead_letters::DeadLetter;
 use crate::supervision::{Strategy, Supervision};
@@ -49,7 +49,7 @@ pub(crate) struct Extra<A: Actor> {
     pub(crate) parent: Option<CoreRef>,
     pub(crate) supervision: Supervision,
     pub(crate) factory: Option<Factory<A>>,
-    pub(crate) name: Option<String>,
+    pub(crate) names: Vec<String>,
     /// When it panicked, as far back as counts.
     pub(crate) panics_ns: VecDeque<u64>,
     /// In order of identity, as the links: one seed gives one run.
@@ -65,7 +65,7 @@ impl<A: Actor> Default for Extra<A> {
             parent: None,
             supervision: Supervision::stop(),
             factory: None,
-            name: None,
+            names: Vec::new(),
             panics_ns: VecDeque::new(),
             children: BTreeMap::new(),
             watchers: Vec::new(),
@@ -94,10 +94,16 @@ impl<A: Actor> ActorCell<A> {
         // Acquire: pairs with the release in `Core::control`.
         if self.core.flags.fetch_and(!CONTROL, Ordering::Acquire) & CONTROL != 0 {
             let waiting = std::mem::take(&mut lock(&self.core.controls).waiting);
+            let mut turn = None;
             for control in waiting {
-                if let Some(turn) = self.obey(worker, control) {
-                    return Some(turn);
+                match turn {
+                    Some(Turn::Dead) => self.refuse(control),
+                    _ => turn = self.obey(worker, control),
                 }
+            }
+            // Otherwise the state says how to go on.
+            if turn == Some(Turn::Dead) {
+                return turn;
             }
         }
         match self.with_life(|life| life.state) {
@@ -112,13 +118,19 @@ impl<A: Actor> ActorCell<A> {
                     Err(payload) => return Some(self.panicked(worker, payload)),
                 }
             }
-            State::Waiting | State::Dead => return Some(Turn::Idle),
+            State::Waiting | State::Dead => {}
         }
-        // Relaxed: `unmute` wakes the actor after it has cleared this.
-        (self.core.flags.load(Ordering::Relaxed) & MUTED != 0).then_some(Turn::Idle)
+        // Relaxed: controls from elsewhere, and `unmute`, wake the actor after they have changed this.
+        let flags = self.core.flags.load(Ordering::Relaxed);
+        if flags & CONTROL != 0 {
+            // One of its own making, perhaps, which wakes nobody.
+            return Some(Turn::Again);
+        }
+        let runs = self.with_life(|life| life.state) == State::Running && flags & MUTED == 0;
+        (!runs).then_some(Turn::Idle)
     }
 
-    /// One control. `Some`: the turn ends here.
+    /// One control. `Some(Dead)`: it has ended.
     fn obey(&self, worker: &Worker, control: Control) -> Option<Turn> {
         match control {
             Control::Stop => {
@@ -139,6 +151,7 @@ impl<A: Actor> ActorCell<A> {
                 drop(self.with_life(|life| life.extra().links.remove(&other)))
             }
             Control::LinkBroken(other) => return Some(self.end(worker, StopReason::Linked(other))),
+            Control::Named(name) => self.with_life(|life| life.extra().names.push(name)),
             Control::ChildDown(child) => {
                 drop(self.with_life(|life| life.extra().children.remove(&child)))
             }
@@ -178,6 +191,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// It failed, itself or by a child: its supervision decides.
     fn failed(&self, worker: &Worker, info: PanicInfo) -> Turn {
+        self.leave_behind(worker);
         self.set_actor(None);
         let now_ns = worker.shared().clock().now_ns();
         let (supervision, n, parent) = self.with_life(|life| {
@@ -206,12 +220,14 @@ impl<A: Actor> ActorCell<A> {
                 if let (true, Some(parent)) = (supervision.one_for_all, parent) {
                     let _ = parent.control(Control::ChildFailed(self.core.id));
                 }
-                if wait.is_zero() {
-                    return self.restart(worker).unwrap_or(Turn::Again);
-                }
                 self.with_life(|life| life.state = State::Waiting);
                 self.set_flags(UNUSUAL, 0);
                 let me = CoreRef::new(&self.core);
+                if wait.is_zero() {
+                    // In a turn of its own: a factory that panics for ever neither recurses nor keeps others waiting.
+                    let _ = me.control(Control::Resume);
+                    return Turn::Again;
+                }
                 let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
                 worker.set_alarm(deadline_ns, Box::new(move |_| drop(me.control(Control::Resume))));
                 Turn::Idle
@@ -221,10 +237,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// A new state in the old one's place. `Some`: it could not be made.
     fn restart(&self, worker: &Worker) -> Option<Turn> {
-        self.end_children();
-        let timers = self
-            .with_life(|life| life.extra.as_mut().map(|extra| std::mem::take(&mut extra.timers)));
-        timers.into_iter().for_each(|timers| timers.cancel_all(worker));
+        self.leave_behind(worker);
         let Some(mut factory) =
             self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.factory.take()))
         else {
@@ -244,6 +257,15 @@ impl<A: Actor> ActorCell<A> {
             }
             Err(payload) => Some(self.panicked(worker, payload)),
         }
+    }
+
+    /// Children and timers end with the instance that made them; before its state, which may hold the children's last addresses,
+    /// so that they learn the true reason.
+    fn leave_behind(&self, worker: &Worker) {
+        self.end_children();
+        let timers = self
+            .with_life(|life| life.extra.as_mut().map(|extra| std::mem::take(&mut extra.timers)));
+        timers.into_iter().for_each(|timers| timers.cancel_all(worker));
     }
 
     fn end_children(&self) {
@@ -279,18 +301,18 @@ impl<A: Actor> ActorCell<A> {
         if self.hook(worker, |actor, ctx| actor.stopped(ctx, &reason)).is_err() {
             worker.counters().panicked.add(1);
         }
+        self.leave_behind(worker);
         self.set_actor(None);
         let controls = {
             let mut controls = lock(&self.core.controls);
             controls.closed = Some(reason.clone());
             std::mem::take(&mut controls.waiting)
         };
-        self.end_children();
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
-            self.tell(worker, *extra, &reason);
+            self.tell(*extra, &reason);
         }
         for control in controls {
-            refuse(self.core.id, control, &reason);
+            self.refuse(control);
         }
         if self.capacity() != 0 {
             self.let_senders_go_on(worker);
@@ -300,10 +322,18 @@ impl<A: Actor> ActorCell<A> {
         Turn::Dead
     }
 
-    fn tell(&self, worker: &Worker, extra: Extra<A>, reason: &StopReason) {
+    /// A control that came just before the end, but was not obeyed.
+    fn refuse(&self, control: Control) {
+        let reason = lock(&self.core.controls).closed.clone();
+        match control {
+            Control::Named(name) => self.core.system.names.forget(&name, self.core.id),
+            control => refuse(self.core.id, control, &reason.unwrap_or(StopReason::AlreadyStopped)),
+        }
+    }
+
+    fn tell(&self, extra: Extra<A>, reason: &StopReason) {
         let me = self.core.id;
-        extra.timers.cancel_all(worker);
-        if let Some(name) = &extra.name {
+        for name in &extra.names {
             self.core.system.names.forget(name, me);
         }
         for (_, notify) in extra.watchers {
@@ -317,6 +347,21 @@ impl<A: Actor> ActorCell<A> {
         if let Some(parent) = &extra.parent {
             let _ = parent.control(Control::ChildDown(me));
         }
+    }
+}
+
+impl Core {
+    /// User code that ran for this actor, but not in its turn, panicked: that is its own failure.
+    #[cold]
+    pub(crate) fn fail(&self, payload: Box<dyn Any + Send>) {
+        let info = PanicInfo { message: message_of(payload), actor: self.id, kind: self.kind() };
+        self.system.with_worker(|worker| {
+            if let Some(worker) = worker {
+                worker.counters().panicked.add(1);
+            }
+        });
+        // One that has ended can not fail any more.
+        let _ = self.control(Control::Escalated(info));
     }
 }
 

@@ -87,7 +87,7 @@ impl Names {
         }
     }
 
-    /// Takes back all names of an actor that has ended before it learnt them.
+    /// The living actor of this type that has the name.
     pub(crate) fn find<A: Actor>(&self, name: &str) -> Result<Address<A>, LookupError> {
         let core =
             self.lock().get(name).cloned().ok_or_else(|| LookupError::NotFound(name.to_owned()))?;

@@ -56,18 +56,19 @@ impl Outside {
     }
 
     pub(crate) fn returned_as_dead(&self) {
-        // Relaxed: counts.
-        self.returned.fetch_sub(1, Ordering::Relaxed);
-        self.dead.fetch_add(1, Ordering::Relaxed);
+        // One step, so that a ledger drawn up meanwhile balances. Release: pairs with the acquire in `values`, which then sees that
+        // it was counted as returned.
+        self.dead.fetch_add(1, Ordering::Release);
     }
 
     /// The values, in the shape of a worker's.
     pub(crate) fn values(&self) -> CounterValues {
-        // Relaxed: counts.
+        // Relaxed, but for one: counts.
         let mut values = CounterValues::default();
         values.sent = self.ended.load(Ordering::Relaxed);
-        values.returned = self.returned.load(Ordering::Relaxed);
-        values.dead = self.dead.load(Ordering::Relaxed);
+        // Each of these dead letters was counted as returned first. Acquire: pairs with the release in `returned_as_dead`.
+        values.dead = self.dead.load(Ordering::Acquire);
+        values.returned = self.returned.load(Ordering::Relaxed) - values.dead;
         values.spawned = self.spawned.load(Ordering::Relaxed);
         values
     }

@@ -3,6 +3,7 @@
 use crate::actor::{Actor, ActorId, PanicInfo};
 use crate::address::Address;
 use crate::cell::{ActorCell, Core, CoreRef};
+use crate::control::Control;
 use crate::dead_letters::{DeadLetter, DeadLetters};
 use crate::life::{Extra, Factory, Life, message_of};
 use crate::names::{LookupError, NameError, Names};
@@ -113,7 +114,7 @@ impl Inner {
             parent,
             supervision: options.supervision,
             factory: Some(factory),
-            name: options.name.clone(),
+            names: options.name.iter().cloned().collect(),
             ..Extra::default()
         };
         let make = |actor| self.make(home, capacity, actor, Some(Box::new(extra)));
@@ -496,7 +497,12 @@ impl SystemHandle {
     /// # Errors
     /// If the name is taken.
     pub fn register<A: Actor>(&self, name: &str, address: &Address<A>) -> Result<(), NameError> {
-        self.inner.names.give(name, address.0.core_ref())
+        self.inner.names.give(name, address.0.core_ref())?;
+        if address.0.core.control(Control::Named(name.to_owned())).is_err() {
+            // It has ended: as if it had done so right after it got the name.
+            self.inner.names.forget(name, address.id());
+        }
+        Ok(())
     }
 
     /// The actor of this name.

@@ -4,23 +4,46 @@ use crate::actor::Actor;
 use crate::address::Address;
 use actinium_scheduler::Worker;
 use actinium_scheduler::wheel::TimerKey;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Names one timer of one actor; see [`crate::Context::after`] and [`crate::Context::every`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(u64);
 
-/// What a timer does; taken out when it has fired for the last time or was cancelled. While it is in, the actor's address in it
-/// keeps the actor alive.
+/// What a timer does. While it is there, the actor's address in it keeps the actor alive.
 type Payload = Box<dyn FnMut() + Send>;
-type Slot = Arc<Mutex<Option<Payload>>>;
+type Slot = Arc<Mutex<State>>;
+
+/// Where a timer stands. Its alarm may go off on one worker while its actor cancels it on another.
+enum State {
+    Armed(Payload),
+    /// Its alarm has the payload, and puts it back unless the timer is cancelled meanwhile.
+    Firing,
+    /// It has fired for the last time or was cancelled.
+    Over,
+}
+
+impl State {
+    /// Takes the payload out to call it, for nothing may be called while the lock is held: the payload may cancel its own timer.
+    fn fire(&mut self, after: State) -> Option<Payload> {
+        match std::mem::replace(self, State::Over) {
+            State::Armed(payload) => {
+                *self = after;
+                Some(payload)
+            }
+            // One that fires is not fired again before that is over: its alarm is set afterwards.
+            State::Firing | State::Over => None,
+        }
+    }
+}
 
 /// The timers of one actor that may still fire.
 #[derive(Default)]
 pub(crate) struct ActorTimers {
     last: u64,
-    armed: HashMap<TimerId, Armed>,
+    armed: BTreeMap<TimerId, Armed>,
     /// Sweep those that have fired when so many are there.
     sweep_at: usize,
 }
@@ -32,7 +55,7 @@ struct Armed {
 }
 
 /// The data behind this lock is plain: a panic of user code leaves it usable.
-fn lock(slot: &Slot) -> MutexGuard<'_, Option<Payload>> {
+fn lock(slot: &Slot) -> MutexGuard<'_, State> {
     slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -46,15 +69,17 @@ impl ActorTimers {
         msg: A::Msg,
     ) -> TimerId {
         let mut once = Some((me, msg));
-        let slot: Slot = Arc::new(Mutex::new(Some(Box::new(move || {
-            if let Some((me, msg)) = once.take() {
-                me.tell(msg);
+        let slot: Slot = Arc::new(Mutex::new(State::Armed(Box::new(move || {
+            let Some((me, msg)) = once.take() else { return };
+            // The message may be undeliverable, and its destructor may panic.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| me.tell(msg))) {
+                me.0.core.fail(payload);
             }
         }))));
         let fired = slot.clone();
         let deadline_ns = worker.shared().clock().now_ns().saturating_add(ns);
         let alarm = Box::new(move |_: &Worker| {
-            let payload = lock(&fired).take();
+            let payload = lock(&fired).fire(State::Over);
             if let Some(mut payload) = payload {
                 payload();
             }
@@ -71,7 +96,11 @@ impl ActorTimers {
         me: Address<A>,
         mut msg: impl FnMut() -> A::Msg + Send + 'static,
     ) -> TimerId {
-        let slot: Slot = Arc::new(Mutex::new(Some(Box::new(move || me.tell(msg())))));
+        let send = move || match catch_unwind(AssertUnwindSafe(|| me.tell(msg()))) {
+            Ok(()) => {}
+            Err(payload) => me.0.core.fail(payload),
+        };
+        let slot: Slot = Arc::new(Mutex::new(State::Armed(Box::new(send))));
         let period_ns = ns.max(1);
         arm_again(
             worker,
@@ -84,7 +113,7 @@ impl ActorTimers {
 
     fn keep(&mut self, slot: Slot, wheel: Option<(u32, TimerKey)>) -> TimerId {
         if self.armed.len() >= self.sweep_at.max(16) {
-            self.armed.retain(|_, armed| lock(&armed.slot).is_some());
+            self.armed.retain(|_, armed| !matches!(*lock(&armed.slot), State::Over));
             self.sweep_at = 2 * self.armed.len();
         }
         self.last += 1;
@@ -99,33 +128,41 @@ impl ActorTimers {
     }
 
     pub(crate) fn cancel_all(mut self, worker: &Worker) {
-        for (_, armed) in self.armed.drain() {
-            armed.cancel(worker);
+        for (_, armed) in std::mem::take(&mut self.armed) {
+            // A message whose destructor panics must not take the worker down.
+            let _ = catch_unwind(AssertUnwindSafe(|| armed.cancel(worker)));
         }
     }
 }
 
 impl Armed {
     fn cancel(self, worker: &Worker) -> bool {
-        let payload = lock(&self.slot).take();
+        // Dropped after the lock: it holds a message and an address.
+        let state = std::mem::replace(&mut *lock(&self.slot), State::Over);
         // Where it lies in another worker's wheel, an empty shell stays there until it is due.
-        if let (Some(_), Some((id, key))) = (&payload, self.wheel) {
+        if let (State::Armed(_), Some((id, key))) = (&state, self.wheel) {
             if id == worker.id() {
                 drop(worker.cancel_alarm(key));
             }
         }
-        payload.is_some()
+        !matches!(state, State::Over)
     }
 }
 
 fn arm_again(worker: &Worker, deadline_ns: u64, period_ns: u64, slot: Slot) {
     let alarm = move |worker: &Worker| {
-        // Not while the lock is held: the payload may cancel its own timer.
-        let Some(mut payload) = lock(&slot).take() else {
+        let Some(mut payload) = lock(&slot).fire(State::Firing) else {
             return;
         };
         payload();
-        *lock(&slot) = Some(payload);
+        let mut state = lock(&slot);
+        if let State::Over = *state {
+            // Cancelled meanwhile. The payload is dropped after the lock.
+            drop(state);
+            return;
+        }
+        *state = State::Armed(payload);
+        drop(state);
         let now_ns = worker.shared().clock().now_ns();
         let missed = now_ns.saturating_sub(deadline_ns) / period_ns;
         let next_ns = deadline_ns.saturating_add(period_ns.saturating_mul(missed + 1));

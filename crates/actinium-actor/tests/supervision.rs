@@ -443,3 +443,23 @@ fn a_message_whose_destructor_panics_takes_nobody_down() {
     assert_eq!((audit.handled, audit.dead), (1, 2));
     assert!(audit.is_balanced());
 }
+
+#[test]
+fn a_factory_that_panics_for_ever_keeps_nobody_else_waiting() {
+    let mut sys = TestSystem::builder().seed(10).run_limit(10_000).build();
+    quiet();
+    let probe = sys.probe();
+    let mut first = true;
+    let make = move || {
+        assert!(std::mem::take(&mut first), "{ON_PURPOSE}");
+        does(|(), _| panic!("{ON_PURPOSE}"))
+    };
+    let hopeless = sys.spawn_with(supervised(Supervision::restart()), make).unwrap();
+    hopeless.tell(());
+    assert!(sys.try_run_until_idle().is_err());
+    probe.address().tell(1);
+    probe.expect_eq(1);
+    hopeless.kill();
+    sys.run_until_idle();
+    assert!(hopeless.is_closed());
+}

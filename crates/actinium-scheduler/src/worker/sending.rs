@@ -68,9 +68,9 @@ impl Worker {
         0
     }
 
-    /// The turn has ended, or turns to somebody else: what it has gathered leaves.
+    /// The turn has ended, turns to somebody else, or does what must not overtake its messages: what it has gathered leaves.
     #[inline(always)]
-    pub(super) fn end_run(&self) {
+    pub fn end_run(&self) {
         if !self.run.get().0.is_null() {
             self.flush_gathered();
         }
