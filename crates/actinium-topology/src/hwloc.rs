@@ -14,7 +14,7 @@ use crate::{
 
 impl Topology {
     /// As [`Topology::detect`], but asks the hwloc library about the machine: it knows quirks of hardware and firmware, and obeys
-    /// hwloc's environment variables (`HWLOC_XMLFILE`, `HWLOC_SYNTHETIC`). Only with feature `hwloc`, which needs the
+    /// hwloc's environment variables (`HWLOC_XMLFILE`, `HWLOC_SYNTHETIC`; of such a machine all PUs are allowed). Only with feature `hwloc`, which needs the
     /// library's development files (Debian: `libhwloc-dev` and `libudev-dev`).
     ///
     /// # Errors
@@ -45,7 +45,8 @@ impl Topology {
             numa_distances: numa_distances(&hwloc),
             ..Parts::default()
         };
-        parts.assemble(Source::Hwloc)?.seen_by_this_process()
+        let machine = parts.assemble(Source::Hwloc)?;
+        if hwloc.is_this_system() { machine.seen_by_this_process() } else { Ok(machine) }
     }
 }
 

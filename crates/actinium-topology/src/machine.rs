@@ -118,7 +118,7 @@ pub enum Source {
     Sysfs(PathBuf),
     /// A synthetic description.
     Synthetic(String),
-    /// The hwloc library, on this machine.
+    /// The hwloc library: this machine, unless hwloc's environment variables say otherwise.
     Hwloc,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for Source {
             Source::Detected => write!(f, "this machine, from /sys"),
             Source::Sysfs(path) => write!(f, "recorded in {}", path.display()),
             Source::Synthetic(text) => write!(f, "synthetic '{text}'"),
-            Source::Hwloc => write!(f, "this machine, from hwloc"),
+            Source::Hwloc => write!(f, "from hwloc"),
         }
     }
 }

@@ -222,7 +222,7 @@ impl Tree {
 
     fn warn(&mut self, what: &str, assumed: &str) {
         let path = self.system.join(what);
-        let warning = format!("{} is missing: {assumed}", path.display());
+        let warning = format!("{} is missing or unreadable: {assumed}", path.display());
         self.parts.warnings.push(warning);
     }
 }

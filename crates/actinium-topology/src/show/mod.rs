@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn classes_say_all_distances() {
         for text in [
-            "package:2 numa:2 l3:2 l2:2 core:2 pu:2",
+            "package:2 numa:2 l3:2 core:1 pu:2",
             "numa:1 package:2 core:2 pu:1",
             "package:1 l3:1 numa:2 core:2 pu:1",
             "core:3 pu:1",

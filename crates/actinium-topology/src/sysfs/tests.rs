@@ -162,7 +162,7 @@ fn old_kernels_have_masks_only() {
 }
 
 #[test]
-fn garbage_is_said_and_survived() {
+fn garbage_is_survived() {
     let files = [
         "cpu/online",
         "cpu/present",
@@ -177,7 +177,9 @@ fn garbage_is_said_and_survived() {
         "node/node0/distance",
     ];
     let folder = two_packages();
-    for file in files {
+    // Miri takes a second for each tree.
+    let few = if cfg!(miri) { 1 } else { files.len() };
+    for file in &files[..few] {
         let before = fs::read_to_string(folder.path().join(file)).unwrap();
         for garbage in
             ["", "x", "-1", "4294967296", "7-3", "900", "\u{1F600}", "99999999999999999999K"]
@@ -189,6 +191,10 @@ fn garbage_is_said_and_survived() {
         }
         folder.write(file, &before);
     }
+    folder.write("cpu/online", "x");
+    let machine = Topology::from_sysfs(folder.path()).unwrap();
+    assert!(machine.warnings()[0].contains("cpu/online is missing or unreadable"));
+    assert_eq!(machine.pus().len(), 7);
     folder.write("cpu/online", "0-1000000");
     let error = Topology::from_sysfs(folder.path()).unwrap_err();
     assert_eq!(error, TopologyError::TooManyPus { count: 1_000_001 });
