@@ -110,19 +110,27 @@ impl<A: Actor> ActorCell<A> {
                     Err(msg) => self.push(msg, stamp_ns, when_full, Some(worker)),
                 }
             }
-            None => {
-                let outside = system.outside.begin(&system.shared);
-                if system.shared.control().is_draining() {
-                    outside.count_returned();
-                    return Err(SendError::Closed(msg));
-                }
-                let result = self.push(msg, outside.stamp_ns(), when_full, None);
-                if result.is_err() {
-                    outside.count_returned();
-                }
-                result
-            }
+            None => self.send_from_outside(msg, when_full, system.shared.control().is_draining()),
         }
+    }
+
+    fn send_from_outside(
+        &self,
+        msg: A::Msg,
+        when_full: WhenFull,
+        is_refused: bool,
+    ) -> Result<(), SendError<A::Msg>> {
+        let system = &self.core.system;
+        let outside = system.outside.begin(&system.shared);
+        let result = if is_refused {
+            Err(SendError::Closed(msg))
+        } else {
+            self.push(msg, outside.stamp_ns(), when_full, None)
+        };
+        if result.is_err() {
+            outside.count_returned();
+        }
+        result
     }
 
     fn push(
@@ -186,7 +194,19 @@ impl<A: Actor> Address<A> {
     /// Sends a message of which nobody waits to hear: what cannot be delivered becomes a dead letter, which is counted, sampled
     /// and shown to listeners.
     pub fn tell(&self, msg: A::Msg) {
-        if let Err(error) = self.send(msg) {
+        let result = self.send(msg);
+        self.undeliverable(result);
+    }
+
+    /// As `tell`, from outside, even while the system drains: for what the drain waits for.
+    pub(crate) fn tell_at_any_time(&self, msg: A::Msg) {
+        let result = self.0.send_from_outside(msg, WhenFull::Refuse, false);
+        self.undeliverable(result);
+    }
+
+    /// A message that came back, and that nobody waits to hear of, is a dead letter.
+    fn undeliverable(&self, result: Result<(), SendError<A::Msg>>) {
+        if let Err(error) = result {
             let reason =
                 if error.is_closed() { StopReason::AlreadyStopped } else { StopReason::Requested };
             let core = &self.0.core;

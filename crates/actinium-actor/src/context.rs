@@ -59,6 +59,12 @@ impl<'a, A: Actor> Context<'a, A> {
         SystemHandle::new(self.cell.core.system.clone())
     }
 
+    /// What the system's parts share.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn inner(&self) -> std::sync::Arc<crate::system::Inner> {
+        self.cell.core.system.clone()
+    }
+
     /// Index of the worker that it runs on now.
     pub fn worker(&self) -> usize {
         self.worker.index()

@@ -14,6 +14,7 @@ pub(crate) struct Outside {
     returned: AtomicU64,
     dead: AtomicU64,
     spawned: AtomicU64,
+    panicked: AtomicU64,
 }
 
 /// One send from outside, from before its push until after.
@@ -50,6 +51,11 @@ impl Outside {
         f()
     }
 
+    pub(crate) fn panicked(&self) {
+        // Relaxed: a count.
+        self.panicked.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn spawned(&self) {
         // Relaxed: a count.
         self.spawned.fetch_add(1, Ordering::Relaxed);
@@ -70,6 +76,7 @@ impl Outside {
         values.dead = self.dead.load(Ordering::Acquire);
         values.returned = self.returned.load(Ordering::Relaxed) - values.dead;
         values.spawned = self.spawned.load(Ordering::Relaxed);
+        values.panicked = self.panicked.load(Ordering::Relaxed);
         values
     }
 }

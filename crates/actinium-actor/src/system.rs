@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::dead_letters::{DeadLetter, DeadLetters};
 use crate::life::{Extra, Factory, Life, message_of};
 use crate::names::{LookupError, NameError, Names};
+use crate::offload::Offloads;
 use crate::outside::Outside;
 use crate::spawn::{Mailbox, SpawnError, SpawnOptions};
 use crate::stats::{Audit, Stats};
@@ -27,6 +28,7 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) outside: Outside,
+    pub(crate) offloads: Offloads,
     /// Living actors: a shard per worker and one for those spawned outside, so that spawning does not contend.
     register: Box<[Mutex<Slab<Runnable>>]>,
     kinds: Mutex<HashMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
@@ -55,6 +57,7 @@ impl Inner {
             names: Names::default(),
             dead_letters: DeadLetters::default(),
             outside: Outside::default(),
+            offloads: Offloads::default(),
             register: (0..shards).map(|_| Mutex::new(Slab::new())).collect(),
             kinds: Mutex::new(HashMap::new()),
             next_id: AtomicU64::new(1),
@@ -444,6 +447,10 @@ impl System {
         if how == Shutdown::Drain {
             shared.control().request_drain(shared);
             shared.control().wait_idle(shared);
+            // What was offloaded sends its result, which may offload more.
+            while self.inner.offloads.wait() {
+                shared.control().wait_idle(shared);
+            }
         }
         let dead_before = self.inner.ledger(0).dead;
         shared.control().request_exit(shared);

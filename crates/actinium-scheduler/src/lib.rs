@@ -8,6 +8,7 @@
 pub mod clock;
 pub mod control;
 pub mod counters;
+pub mod deadlines;
 pub mod inbox;
 pub mod policy;
 pub mod public;

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::counters::{CounterValues, Counters};
+use crate::deadlines::{DeadlineKey, Deadlines};
 use crate::inbox::Inbox;
 use crate::policy::{Policy, WakeTo};
 use crate::public::PublicQueue;
@@ -14,6 +15,7 @@ use crate::worker::Worker;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
 use std::sync::atomic::AtomicU32;
+use std::task::Waker;
 use std::time::Duration;
 
 /// How the workers behave: decided when the scheduler is built.
@@ -62,6 +64,7 @@ pub struct Shared {
     /// The measured time per turn of each worker, for thieves.
     pub(crate) turn_ns: Box<[AtomicUsize]>,
     placed: AtomicUsize,
+    pub(crate) deadlines: Deadlines,
 }
 
 /// Next free worker id. The standard library's atomic, not the model checkers': ids mean nothing to them.
@@ -102,6 +105,7 @@ impl Shared {
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             placed: AtomicUsize::new(0),
+            deadlines: Deadlines::default(),
             settings,
         }
     }
@@ -175,6 +179,21 @@ impl Shared {
     #[cold]
     pub fn record_latency(&self, index: usize, ns: u64) {
         lock(&self.latencies[index]).saturating_record(ns.max(1));
+    }
+
+    /// The deadlines of those outside the workers.
+    pub fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
+    }
+
+    /// Wakes `waker` when the clock shows `deadline_ns`.
+    pub fn add_deadline(&self, deadline_ns: u64, waker: Waker) -> DeadlineKey {
+        let (key, is_first) = self.deadlines.add(deadline_ns, waker);
+        if is_first {
+            // Before it sleeps, the first worker looks at the deadlines once more after its announcement.
+            self.sleep.wake(0);
+        }
+        key
     }
 
     /// Where a runnable made outside the workers is placed.

@@ -27,6 +27,7 @@ impl Worker {
             self.attend();
         }
         self.fire(now_ns);
+        self.shared.deadlines.fire(now_ns);
         self.welcome();
         self.read_inbox();
         self.take_back();
@@ -81,10 +82,12 @@ impl Worker {
         unsafe { self.timers.with(|timers| timers.cancel(key)) }
     }
 
-    /// The earliest time at which an alarm may be due.
+    /// The earliest time at which an alarm may be due. The first worker also looks after the deadlines of those outside.
     pub fn next_alarm_ns(&self) -> Option<u64> {
         // SAFETY: this thread owns the timers, and the closure calls no user code.
-        unsafe { self.timers.with(|timers| timers.next_deadline()) }
+        let own = unsafe { self.timers.with(|timers| timers.next_deadline()) };
+        let outside = if self.index == 0 { self.shared.deadlines.next_ns() } else { None };
+        own.into_iter().chain(outside).min()
     }
 
     /// New runnables, and idle ones that came home.

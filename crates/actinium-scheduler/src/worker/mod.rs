@@ -278,7 +278,7 @@ impl Worker {
 
     #[inline(always)]
     fn is_timed_now(&self) -> bool {
-        self.round.get() == 0 && self.counters().ticks.get() % TIMED_ROUNDS == 0
+        self.round.get() == 0 && self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS)
     }
 
     /// A turn that is timed: of something whose cost is unknown or high, of something stolen, or as a sample.

@@ -1,0 +1,241 @@
+//! Asking: a message that carries the way back for its answer.
+
+use crate::actor::{Actor, ActorId};
+use crate::address::{Address, SendError};
+use crate::context::Context;
+use crate::system::Inner;
+use actinium_scheduler::current;
+use actinium_scheduler::deadlines::DeadlineKey;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// The way back to whoever asked: an actor answers by [`Reply::send`].
+///
+/// Dropping it unanswered tells the asker so.
+#[derive(Debug)]
+pub struct Reply<R>(oneshot::Sender<R>);
+
+impl<R> Reply<R> {
+    /// Answers.
+    ///
+    /// # Errors
+    /// Gives the value back if nobody waits for it any more.
+    pub fn send(self, value: R) -> Result<(), R> {
+        self.0.send(value).map_err(oneshot::SendError::into_inner)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The actor has ended.
+    Closed(ActorId),
+    /// Its mailbox is full.
+    Full(ActorId),
+    /// The actor dropped the question: it ended, panicked, or did not answer.
+    NoReply(ActorId),
+    /// It did not answer in time.
+    Timeout(ActorId, Duration),
+    /// A worker must not block: use [`Context::ask`] in actors.
+    WouldBlock,
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Closed(actor) => write!(f, "{actor} has ended and can not be asked"),
+            AskError::Full(actor) => write!(f, "the mailbox of {actor} is full: ask again later"),
+            AskError::NoReply(actor) => write!(f, "{actor} dropped the question without an answer"),
+            AskError::Timeout(actor, limit) => write!(f, "{actor} did not answer within {limit:?}"),
+            AskError::WouldBlock => f.write_str(
+                "waiting for an answer would block a worker: use Context::ask in actors",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+/// An answer that is under way: await it, or [`Answer::wait`] for it on a thread that may block.
+///
+/// Its deadline, if it has one, counts from when it was asked.
+pub struct Answer<R> {
+    state: State<R>,
+    actor: ActorId,
+    system: Arc<Inner>,
+    deadline: Option<Deadline>,
+}
+
+enum State<R> {
+    Refused(AskError),
+    Waiting(oneshot::Receiver<R>),
+    Done,
+}
+
+struct Deadline {
+    at_ns: u64,
+    limit: Duration,
+    key: Option<DeadlineKey>,
+}
+
+impl<A: Actor> Address<A> {
+    /// Asks: sends the message that `msg` makes of the way back.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, AskError, Context, Reply, System};
+    /// struct Adder;
+    /// struct Add(u64, u64, Reply<u64>);
+    /// impl Actor for Adder {
+    ///     type Msg = Add;
+    ///     fn handle(&mut self, Add(a, b, reply): Add, _ctx: &mut Context<'_, Self>) {
+    ///         let _ = reply.send(a + b);
+    ///     }
+    /// }
+    /// let system = System::builder().workers(1).build()?;
+    /// let adder = system.spawn(Adder);
+    /// assert_eq!(adder.ask(|reply| Add(40, 2, reply)).wait()?, 42);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> A::Msg) -> Answer<R> {
+        self.ask_until(None, msg)
+    }
+
+    /// As [`Address::ask`], with a deadline.
+    pub fn ask_timeout<R: Send + 'static>(
+        &self,
+        limit: Duration,
+        msg: impl FnOnce(Reply<R>) -> A::Msg,
+    ) -> Answer<R> {
+        self.ask_until(Some(limit), msg)
+    }
+
+    fn ask_until<R: Send + 'static>(
+        &self,
+        limit: Option<Duration>,
+        msg: impl FnOnce(Reply<R>) -> A::Msg,
+    ) -> Answer<R> {
+        let system = self.0.core.system.clone();
+        let (reply, answer) = oneshot::channel();
+        let deadline = limit.map(|limit| {
+            let ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+            let at_ns = system.shared.clock().now_ns().saturating_add(ns);
+            Deadline { at_ns, limit, key: None }
+        });
+        let state = match self.send(msg(Reply(reply))) {
+            Ok(()) => State::Waiting(answer),
+            Err(SendError::Closed(_)) => State::Refused(AskError::Closed(self.id())),
+            Err(SendError::Full(_)) => State::Refused(AskError::Full(self.id())),
+        };
+        Answer { state, actor: self.id(), system, deadline }
+    }
+}
+
+impl<A: Actor> Context<'_, A> {
+    /// Asks another actor; the answer, or why there is none, comes as a message to this one.
+    ///
+    /// `question` makes the message of the way back, `msg` this actor's message of the answer.
+    pub fn ask<B: Actor, R: Send + 'static>(
+        &self,
+        other: &Address<B>,
+        question: impl FnOnce(Reply<R>) -> B::Msg,
+        msg: impl FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
+    ) {
+        self.pipe(other.ask(question), msg);
+    }
+
+    /// As [`Context::ask`], with a deadline.
+    pub fn ask_timeout<B: Actor, R: Send + 'static>(
+        &self,
+        other: &Address<B>,
+        limit: Duration,
+        question: impl FnOnce(Reply<R>) -> B::Msg,
+        msg: impl FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
+    ) {
+        self.pipe(other.ask_timeout(limit, question), msg);
+    }
+}
+
+impl<R> Answer<R> {
+    /// Waits for the answer, blocking the thread.
+    ///
+    /// # Errors
+    /// If there is none; [`AskError::WouldBlock`] at once on a worker.
+    pub fn wait(mut self) -> Result<R, AskError> {
+        if current(|worker| worker.is_some()) {
+            return Err(AskError::WouldBlock);
+        }
+        let receiver = match std::mem::replace(&mut self.state, State::Done) {
+            State::Waiting(receiver) => receiver,
+            State::Refused(error) => return Err(error),
+            State::Done => return Err(AskError::NoReply(self.actor)),
+        };
+        let Some(Deadline { at_ns, limit, .. }) = self.deadline else {
+            return receiver.recv().map_err(|_| AskError::NoReply(self.actor));
+        };
+        let left = Duration::from_nanos(at_ns.saturating_sub(self.system.shared.clock().now_ns()));
+        receiver.recv_timeout(left).map_err(|error| match error {
+            oneshot::RecvTimeoutError::Timeout => AskError::Timeout(self.actor, limit),
+            oneshot::RecvTimeoutError::Disconnected => AskError::NoReply(self.actor),
+        })
+    }
+
+    /// Sees to it that the waker is woken at the deadline; true if that is past.
+    fn is_late(&mut self, waker: &Waker) -> bool {
+        let Some(deadline) = &mut self.deadline else { return false };
+        let shared = &self.system.shared;
+        if shared.clock().now_ns() >= deadline.at_ns {
+            return true;
+        }
+        let known = deadline.key.is_some_and(|key| shared.deadlines().replace(key, waker));
+        if !known {
+            deadline.key = Some(shared.add_deadline(deadline.at_ns, waker.clone()));
+        }
+        false
+    }
+}
+
+impl<R> Future for Answer<R> {
+    type Output = Result<R, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let result = match &mut this.state {
+            State::Refused(error) => Poll::Ready(Err(error.clone())),
+            State::Done => Poll::Ready(Err(AskError::NoReply(this.actor))),
+            State::Waiting(receiver) => {
+                Pin::new(receiver).poll(cx).map_err(|_| AskError::NoReply(this.actor))
+            }
+        };
+        let result = match result {
+            Poll::Pending if this.is_late(cx.waker()) => {
+                let limit =
+                    this.deadline.as_ref().map_or(Duration::ZERO, |deadline| deadline.limit);
+                Poll::Ready(Err(AskError::Timeout(this.actor, limit)))
+            }
+            result => result,
+        };
+        if result.is_ready() {
+            this.state = State::Done;
+        }
+        result
+    }
+}
+
+impl<R> Drop for Answer<R> {
+    fn drop(&mut self) {
+        if let Some(key) = self.deadline.as_ref().and_then(|deadline| deadline.key) {
+            self.system.shared.deadlines().remove(key);
+        }
+    }
+}
+
+impl<R> fmt::Debug for Answer<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer(from {})", self.actor)
+    }
+}

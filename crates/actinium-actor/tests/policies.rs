@@ -1,0 +1,164 @@
+//! Where work runs changes nothing about what it does.
+
+mod common;
+
+use actinium_actor::{Actor, Address, Context, Policy, SpawnOptions, System};
+use common::{does, system};
+use std::sync::mpsc;
+
+fn everywhere(story: impl Fn(&System)) {
+    for policy in Policy::ALL {
+        for workers in 1..=4 {
+            story(&system(policy, workers));
+        }
+    }
+}
+
+/// Keeps its worker busy for some microseconds.
+fn toil(rounds: u32) {
+    for _ in 0..rounds {
+        std::hint::spin_loop();
+    }
+}
+
+/// Counts the primes below a bound by a sieve of actors, one per prime.
+struct Sieve {
+    prime: u32,
+    next: Option<Address<Sieve>>,
+    found: mpsc::Sender<u32>,
+}
+
+impl Actor for Sieve {
+    type Msg = u32;
+
+    fn started(&mut self, _ctx: &mut Context<'_, Self>) {
+        self.found.send(self.prime).unwrap();
+    }
+
+    fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
+        if n % self.prime == 0 {
+            return;
+        }
+        let found = &self.found;
+        let next = self
+            .next
+            .get_or_insert_with(|| ctx.spawn(Sieve { prime: n, next: None, found: found.clone() }));
+        next.send(n).unwrap();
+    }
+}
+
+#[test]
+fn the_same_program_has_the_same_result() {
+    const BOUND: u32 = if cfg!(miri) { 30 } else { 1_000 };
+    let primes: Vec<u32> =
+        (2..BOUND).filter(|n| (2..*n).take_while(|d| d * d <= *n).all(|d| n % d != 0)).collect();
+    everywhere(|system| {
+        let (found, find) = mpsc::channel();
+        let first = system.spawn(Sieve { prime: 2, next: None, found });
+        (3..BOUND).for_each(|n| first.send(n).unwrap());
+        drop(first);
+        let mut found: Vec<u32> = find.iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, primes, "{system:?}");
+        system.wait_idle();
+        let audit = system.audit();
+        assert!(audit.is_balanced() && audit.queued == 0 && audit.dead == 0, "{audit:?}");
+        assert_eq!(system.stats().actors, 0);
+    });
+}
+
+/// What a sender tells a receiver: who, and the how manieth.
+type Letter = (usize, u64);
+
+const SENDERS: usize = 6;
+const RECEIVERS: usize = 4;
+const TURNS: u64 = if cfg!(miri) { 5 } else { 200 };
+/// More than are gathered for one receiver at a time, every other turn.
+const LETTERS: [u64; 2] = [3, 50];
+
+/// Checks that each sender's letters come in order.
+struct Receiver {
+    next: [u64; SENDERS],
+    left: u64,
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for Receiver {
+    type Msg = Letter;
+
+    fn handle(&mut self, (sender, n): Letter, _ctx: &mut Context<'_, Self>) {
+        assert_eq!(n, self.next[sender], "sender {sender}");
+        self.next[sender] += 1;
+        self.left -= 1;
+        if n % 64 == 0 {
+            toil(2_000);
+        }
+        if self.left == 0 {
+            self.done.send(()).unwrap();
+        }
+    }
+}
+
+/// Senders on all workers, sometimes in long turns, so that they and the receivers are moved while they talk.
+#[test]
+fn what_one_sends_to_another_arrives_in_order_however_both_move() {
+    everywhere(|system| {
+        let (done, finished) = mpsc::channel();
+        let total: u64 = (0..TURNS).map(|turn| LETTERS[turn as usize % 2]).sum();
+        let receivers: Vec<Address<Receiver>> = (0..RECEIVERS)
+            .map(|n| {
+                let (done, left) = (done.clone(), total * SENDERS as u64);
+                let make = move || Receiver { next: [0; SENDERS], left, done: done.clone() };
+                let home = SpawnOptions::new().on_worker(n % system.workers());
+                system.spawn_with(home, make).unwrap()
+            })
+            .collect();
+        for sender in 0..SENDERS {
+            let receivers = receivers.clone();
+            let make = move || {
+                let (receivers, mut sent) = (receivers.clone(), [0; RECEIVERS]);
+                does(move |turn: u64, ctx| {
+                    for (n, receiver) in receivers.iter().enumerate() {
+                        for _ in 0..LETTERS[turn as usize % 2] {
+                            receiver.send((sender, sent[n])).unwrap();
+                            sent[n] += 1;
+                        }
+                    }
+                    if turn % 8 == 0 {
+                        toil(5_000);
+                    }
+                    if turn + 1 < TURNS {
+                        ctx.address().send(turn + 1).unwrap();
+                    }
+                })
+            };
+            let home = SpawnOptions::new().on_worker(sender % system.workers());
+            system.spawn_with(home, make).unwrap().send(0).unwrap();
+        }
+        finished.iter().take(RECEIVERS).for_each(drop);
+        system.wait_idle();
+        let audit = system.audit();
+        assert_eq!(audit.handled, (RECEIVERS * SENDERS) as u64 * total + SENDERS as u64 * TURNS);
+        assert!(audit.is_balanced() && audit.queued == 0 && audit.dead == 0, "{audit:?}");
+    });
+}
+
+/// Outside threads, too, are heard in order.
+#[test]
+fn what_a_thread_sends_arrives_in_order() {
+    const LETTERS: u64 = if cfg!(miri) { 50 } else { 20_000 };
+    everywhere(|system| {
+        let (done, finished) = mpsc::channel();
+        let left = 3 * LETTERS;
+        let receiver = system.spawn(Receiver { next: [0; SENDERS], left, done });
+        std::thread::scope(|scope| {
+            for sender in 0..3 {
+                let receiver = &receiver;
+                scope.spawn(move || {
+                    (0..LETTERS).for_each(|n| receiver.send((sender, n)).unwrap());
+                });
+            }
+        });
+        finished.recv().unwrap();
+    });
+}
