@@ -184,7 +184,7 @@ impl<A: Actor> ActorCell<A> {
         VTable { sort: SORT, run: run::<A>, dispose: dispose::<A>, release: release::<A> };
 
     /// A new actor with its first address. It is neither registered nor started yet.
-    pub(crate) fn new(
+    pub(crate) fn create(
         system: std::sync::Arc<Inner>,
         id: ActorId,
         kind: Arc<Kind>,
@@ -354,10 +354,10 @@ impl<A: Actor> ActorCell<A> {
     fn turn(&self, worker: &Worker) -> (Turn, u32) {
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.core.flags.load(Ordering::Acquire);
-        if flags != 0 || self.flags() & UNUSUAL != 0 {
-            if let Some(turn) = self.prelude(worker) {
-                return (turn, 0);
-            }
+        if (flags != 0 || self.flags() & UNUSUAL != 0)
+            && let Some(turn) = self.prelude(worker)
+        {
+            return (turn, 0);
         }
         let mut handled = 0;
         // SAFETY: the owner's turn; user code does not reach `actor` in another way (module documentation).

@@ -243,7 +243,7 @@ impl<A: Actor> ActorCell<A> {
         else {
             return Some(self.end(worker, StopReason::Supervisor));
         };
-        let made = catch_unwind(AssertUnwindSafe(|| factory()));
+        let made = catch_unwind(AssertUnwindSafe(&mut factory));
         self.with_life(|life| {
             life.extra().factory = Some(factory);
             life.state = State::New;

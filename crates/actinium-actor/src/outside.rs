@@ -84,7 +84,7 @@ impl Outside {
 impl Send<'_> {
     /// The time, if this send is one of those that are sampled; else 0.
     pub(crate) fn stamp_ns(&self) -> u64 {
-        let sampled = self.shared.settings().figures && self.number % SAMPLED == 0;
+        let sampled = self.shared.settings().figures && self.number.is_multiple_of(SAMPLED);
         if sampled { self.shared.clock().now_ns().max(1) } else { 0 }
     }
 

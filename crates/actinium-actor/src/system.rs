@@ -122,11 +122,11 @@ impl Inner {
         };
         let make = |actor| self.make(home, capacity, actor, Some(Box::new(extra)));
         let cell = make(actor);
-        if let Some(name) = options.name {
-            if self.names.give(&name, cell.core_ref()).is_err() {
-                cell.discard();
-                return Err(SpawnError::NameTaken(name));
-            }
+        if let Some(name) = options.name
+            && self.names.give(&name, cell.core_ref()).is_err()
+        {
+            cell.discard();
+            return Err(SpawnError::NameTaken(name));
         }
         Ok(self.launch(cell, home, worker.filter(|_| here == Some(home))))
     }
@@ -152,7 +152,7 @@ impl Inner {
     ) -> crate::cell::CellRef<A> {
         // Relaxed: only uniqueness matters.
         let id = ActorId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        ActorCell::new(
+        ActorCell::create(
             self.clone(),
             id,
             self.kind_of::<A>(),

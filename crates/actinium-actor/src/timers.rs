@@ -140,10 +140,10 @@ impl Armed {
         // Dropped after the lock: it holds a message and an address.
         let state = std::mem::replace(&mut *lock(&self.slot), State::Over);
         // Where it lies in another worker's wheel, an empty shell stays there until it is due.
-        if let (State::Armed(_), Some((id, key))) = (&state, self.wheel) {
-            if id == worker.id() {
-                drop(worker.cancel_alarm(key));
-            }
+        if let (State::Armed(_), Some((id, key))) = (&state, self.wheel)
+            && id == worker.id()
+        {
+            drop(worker.cancel_alarm(key));
         }
         !matches!(state, State::Over)
     }

@@ -1,1 +1,83 @@
-//! (in the making)
+//! Small actor benchmarks, the same on Actinium and on tokio (tasks, each with an unbounded channel as its mailbox).
+//!
+//! `cargo bench -p actinium-bench` runs them; `cargo bench -p actinium-bench -- --help` says what else there is.
+//!
+//! | file | concern |
+//! |---|---|
+//! | `benchmark.rs` | what is measured: names, sizes, units, targets |
+//! | `workloads/` | the benchmarks themselves, one folder per runtime, one file per benchmark |
+//! | `options.rs` | the command line |
+//! | `harness.rs` | which runs, in which order, each in a process of its own |
+//! | `child.rs` | what such a process does |
+//! | `allocations.rs` | the allocator that counts when it is asked to |
+//! | `report/` | the results as tables, Markdown and JSON |
+//!
+//! How a comparison is made fair: one process per benchmark, runtime and round, so that heaps do not disturb each other;
+//! the runtimes take turns, so that what else the machine does hits all of them; tokio runs with one worker and with as
+//! many as Actinium has, and the better result counts. Ratios hold within one run of this program; absolute figures
+//! change from hour to hour on a shared machine.
+
+mod allocations;
+mod benchmark;
+mod child;
+mod harness;
+mod machine;
+mod options;
+mod report;
+mod workloads;
+
+use benchmark::Benchmark;
+use options::{Options, Output, Request};
+use report::Report;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// The program: exit code 0, 1 if a benchmark failed, 2 if the command line is wrong.
+pub fn main() -> ExitCode {
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    match options::parse(&args) {
+        Ok(Request::Help) => print(options::HELP),
+        Ok(Request::List) => print(&list()),
+        Ok(Request::Child(order)) => child::run(&order),
+        Ok(Request::Measure(options)) => measure(&options, &args),
+        Err(error) => {
+            eprintln!("peers: {error}\nTry `cargo bench -p actinium-bench -- --help`.");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn list() -> String {
+    let line = |benchmark: &Benchmark| format!("{:<12}{}\n", benchmark.name(), benchmark.what());
+    Benchmark::ALL.iter().map(line).collect()
+}
+
+fn measure(options: &Options, args: &[String]) -> ExitCode {
+    let report = Report::make(options, args);
+    let text = match options.output {
+        Output::Text => report.text(),
+        Output::Markdown => report.markdown(),
+        Output::Json => report.json(),
+    };
+    let printed = print(&text);
+    match report.failures() {
+        0 => printed,
+        failures => {
+            eprintln!("peers: {failures} measurements failed");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes to stdout, whose reader may go when it has seen enough.
+fn print(text: &str) -> ExitCode {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("peers: can not write to stdout: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}

@@ -1,2 +1,7 @@
-//! The `actinium` command.
-fn main() {}
+//! The `actinium` command: see the library `actinium_cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    actinium_cli::main(std::env::args_os())
+}

@@ -391,11 +391,10 @@ impl<M> SharedQueue<M> {
             .body
             .compare_exchange(null_mut(), closed(), Ordering::AcqRel, Ordering::Acquire)
             .is_err()
+            && let Some(body) = self.body()
         {
-            if let Some(body) = self.body() {
-                // AcqRel: orders the closing among the claims: each comes before it (and will be ready) or is refused.
-                body.tail.index.fetch_or(CLOSED, Ordering::AcqRel);
-            }
+            // AcqRel: orders the closing among the claims: each comes before it (and will be ready) or is refused.
+            body.tail.index.fetch_or(CLOSED, Ordering::AcqRel);
         }
     }
 
@@ -450,7 +449,7 @@ impl<M> Drop for SharedQueue<M> {
 /// Waits for another thread to finish a few instructions; if it was descheduled, lets it run.
 fn wait(waits: &mut u32) {
     *waits += 1;
-    if *waits % 64 == 0 || cfg!(any(loom, shuttle)) {
+    if (*waits).is_multiple_of(64) || cfg!(any(loom, shuttle)) {
         thread::yield_now();
     } else {
         spin_loop();
