@@ -3,16 +3,18 @@
 //! # Why muting cannot deadlock
 //!
 //! A mailbox is *overloaded* from when it exceeds its capacity until its actor has brought it down to half of that; then all actors
-//! muted on it go on. An actor is muted on an overloaded mailbox only while its own mailbox is not overloaded.
+//! muted on it go on. An actor is muted on an overloaded mailbox only if its own mailbox is not overloaded then: it marks the other
+//! mailbox, passes a SeqCst fence, and looks at the mark of its own.
 //!
-//! Suppose a cycle of actors, each muted on the next one's mailbox, and let `z`, muted on `x`, be the last to be
-//! muted. Another, `y`, is muted on `z`, so `z` is overloaded (it would have let `y` go on otherwise). But then `z` was
-//! not muted. So there is no cycle, and at the end of every chain stands an actor that runs.
+//! Suppose a cycle of actors, each muted on the next one's mailbox, and let `z`, muted on `x`, be the last to have passed the fence.
+//! Another, `y`, is muted on `z`: it marked `z` before its fence, which came before `z`'s, and the mark is still there (it would have
+//! let `y` go on otherwise). So `z` saw it, and was not muted. So there is no cycle, and at the end of every chain stands an actor
+//! that runs.
 
 use crate::actor::Actor;
 use crate::cell::{ActorCell, Core, CoreRef};
 use actinium_scheduler::Worker;
-use actinium_scheduler::sync::atomic::{AtomicBool, Ordering};
+use actinium_scheduler::sync::atomic::{AtomicBool, Ordering, fence};
 use actinium_scheduler::sync::{Mutex, lock};
 
 /// Those who wait for room in one bounded mailbox.
@@ -42,6 +44,8 @@ impl Backpressure {
         let mut waiting = lock(&self.waiting);
         // Under the lock that the receiver takes after making room: either it sees the waker, or we see the room.
         self.overloaded.store(true, Ordering::Release);
+        // Pairs with the fence in `let_senders_go_on`: either we see the room, or the receiver sees the mark and comes for the lock.
+        fence(Ordering::SeqCst);
         if has_room() {
             waker.wake_by_ref();
         } else if !waiting.wakers.iter().any(|other| other.will_wake(waker)) {
@@ -57,16 +61,14 @@ impl<A: Actor> ActorCell<A> {
         else {
             return false;
         };
-        if sender.id == self.core.id
-            || sender.backpressure.as_deref().is_some_and(Backpressure::is_overloaded)
-        {
-            // Marked nevertheless: whoever is muted on this mailbox waits for the mark to go.
-            mine.overloaded.store(true, Ordering::Release);
-            return false;
-        }
         let mut waiting = lock(&mine.waiting);
+        // Release, for its acquires; and the fence: see the module documentation. Marked even if the sender is exempt: whoever is muted on
+        // this mailbox waits for the mark to go.
         mine.overloaded.store(true, Ordering::Release);
-        if self.is_closed() {
+        fence(Ordering::SeqCst);
+        let exempt = sender.backpressure.as_deref().is_some_and(Backpressure::is_overloaded);
+        // Closed is seen under the lock: an actor that ends takes it after it has closed its mailbox.
+        if sender.id == self.core.id || exempt || self.is_closed() {
             return false;
         }
         if !waiting.muted.iter().any(|muted| muted.id == sender.id) {
@@ -85,7 +87,11 @@ impl<A: Actor> ActorCell<A> {
         let Some(mine) = self.core.backpressure.as_deref() else {
             return;
         };
-        if !mine.is_overloaded() || (self.len() > self.capacity() / 2 && !self.is_closed()) {
+        // One that has ended takes the lock in any case: whoever comes after that sees that it is closed.
+        let closed = self.is_closed();
+        // Pairs with the fence in `wait_for_room`.
+        fence(Ordering::SeqCst);
+        if !closed && (!mine.is_overloaded() || self.len() > self.capacity() / 2) {
             return;
         }
         let mut waiting = lock(&mine.waiting);

@@ -47,7 +47,7 @@ pub(crate) const NOTE_STOP: u32 = 2;
 /// A worker's note for the running actor: there is a control for it, handed over in this turn.
 pub(crate) const NOTE_CONTROL: u32 = 4;
 /// Messages moved from the shared part of a mailbox to the own part at a time.
-const REFILL: usize = 64;
+const REFILL: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 
 /// What all actors have in common: the part that is used without knowing the actor's type.
 #[repr(C)]
@@ -641,9 +641,10 @@ impl<A: Actor> CellRef<A> {
         }
     }
 
-    /// Gives up a cell that was never registered nor started.
-    pub(crate) fn discard(self) {
+    /// Gives up a cell that was never registered nor started: to whoever has an address of it, it has ended.
+    pub(crate) fn discard(&self, reason: StopReason) {
         self.close();
+        lock(&self.core.controls).closed = Some(reason);
         // SAFETY: gives up the scheduler's reference, which the scheduler never got.
         unsafe { release::<A>(self.core.me) }
     }

@@ -69,12 +69,22 @@ impl Names {
 
     /// Gives a name to an actor.
     pub(crate) fn give(&self, name: &str, core: CoreRef) -> Result<(), NameError> {
+        self.give_and(name, core, || ())
+    }
+
+    /// Gives a name to an actor unless it is taken, and does `then` before anybody can find it.
+    pub(crate) fn give_and<R>(
+        &self,
+        name: &str,
+        core: CoreRef,
+        then: impl FnOnce() -> R,
+    ) -> Result<R, NameError> {
         let mut names = self.lock();
         if let Some(other) = names.get(name) {
             return Err(NameError { name: name.to_owned(), taken_by: other.id });
         }
         names.insert(name.to_owned(), core);
-        Ok(())
+        Ok(then())
     }
 
     /// Takes a name back, if this actor has it.

@@ -1,6 +1,6 @@
 //! A system: workers, the actors on them, and its beginning and end.
 
-use crate::actor::{Actor, ActorId, PanicInfo};
+use crate::actor::{Actor, ActorId, PanicInfo, StopReason};
 use crate::address::Address;
 use crate::cell::{ActorCell, Core, CoreRef};
 use crate::control::Control;
@@ -30,13 +30,21 @@ pub(crate) struct Inner {
     pub(crate) outside: Outside,
     pub(crate) offloads: Offloads,
     /// Living actors: a shard per worker and one for those spawned outside, so that spawning does not contend.
-    register: Box<[Mutex<Slab<Runnable>>]>,
+    register: Box<[Mutex<Shard>]>,
     kinds: Mutex<HashMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
     next_id: AtomicU64,
     stop: StopRequest,
     escalation: Mutex<Option<PanicInfo>>,
     #[cfg(feature = "tokio")]
     pub(crate) tokio: Option<tokio::runtime::Handle>,
+}
+
+/// Some of the living actors.
+#[derive(Default)]
+struct Shard {
+    living: Slab<Runnable>,
+    /// The system has ended: whoever would be born here is not.
+    closed: bool,
 }
 
 /// Somebody inside wants the system to end.
@@ -58,7 +66,7 @@ impl Inner {
             dead_letters: DeadLetters::default(),
             outside: Outside::default(),
             offloads: Offloads::default(),
-            register: (0..shards).map(|_| Mutex::new(Slab::new())).collect(),
+            register: (0..shards).map(|_| Mutex::default()).collect(),
             kinds: Mutex::new(HashMap::new()),
             next_id: AtomicU64::new(1),
             stop: StopRequest::default(),
@@ -122,13 +130,19 @@ impl Inner {
         };
         let make = |actor| self.make(home, capacity, actor, Some(Box::new(extra)));
         let cell = make(actor);
-        if let Some(name) = options.name
-            && self.names.give(&name, cell.core_ref()).is_err()
-        {
-            cell.discard();
+        let worker = worker.filter(|_| here == Some(home));
+        let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
+        // Whoever finds it by its name may send to it: by then it is launched.
+        let launch = || self.launch(cell.clone(), home, worker);
+        let Ok(address) = self.names.give_and(&name, cell.core_ref(), launch) else {
+            cell.discard(StopReason::AlreadyStopped);
             return Err(SpawnError::NameTaken(name));
+        };
+        if address.is_closed() {
+            // If it was never born: nobody else takes the name back.
+            self.names.forget(&name, address.id());
         }
-        Ok(self.launch(cell, home, worker.filter(|_| here == Some(home))))
+        Ok(address)
     }
 
     fn start<A: Actor>(
@@ -171,8 +185,14 @@ impl Inner {
     ) -> Address<A> {
         let shard = self.with_worker(|worker| worker.map_or(self.shared.workers(), Worker::index));
         let runnable = cell.core.runnable();
-        let key = lock(&self.register[shard]).insert(runnable);
-        cell.core.set_place(shard, key);
+        // Until it has started nobody may find it there: dispose of it, say.
+        let mut register = lock(&self.register[shard]);
+        if register.closed {
+            drop(register);
+            cell.discard(StopReason::Shutdown);
+            return Address(cell);
+        }
+        cell.core.set_place(shard, register.living.insert(runnable));
         match worker {
             Some(worker) => {
                 worker.counters().spawned.add(1);
@@ -183,13 +203,14 @@ impl Inner {
                 self.shared.start(runnable, home);
             }
         }
+        drop(register);
         Address(cell)
     }
 
     /// An actor has ended.
     pub(crate) fn unregister(&self, core: &Core) {
         let (shard, key) = core.place();
-        lock(&self.register[shard]).remove(key);
+        lock(&self.register[shard]).living.remove(key);
     }
 
     /// Ends the actors of worker `index`'s shard (and, for worker 0, those spawned outside). All workers have left their loops.
@@ -198,9 +219,12 @@ impl Inner {
         let shards =
             std::iter::once(worker.index()).chain((worker.index() == 0).then_some(outside));
         for shard in shards {
+            lock(&self.register[shard]).closed = true;
             loop {
-                // One at a time: ending an actor takes it out of the register, and may run user code that spawns another.
-                let next = lock(&self.register[shard]).iter().next().map(|(_, &runnable)| runnable);
+                // One at a time: ending an actor takes it out of the register, and may run user code that ends or spawns another.
+                let shard = lock(&self.register[shard]);
+                let next = shard.living.iter().next().map(|(_, &runnable)| runnable);
+                drop(shard);
                 let Some(runnable) = next else { break };
                 worker.dispose(runnable);
             }
@@ -213,13 +237,13 @@ impl Inner {
             |runnable: &Runnable| Core::of_runnable(*runnable).map_or(0, |core| core.mailbox_len());
         self.register
             .iter()
-            .map(|shard| lock(shard).iter().map(|(_, runnable)| len(runnable) as u64).sum::<u64>())
+            .map(|shard| lock(shard).living.iter().map(|(_, it)| len(it) as u64).sum::<u64>())
             .sum()
     }
 
     /// Living actors.
     fn actors(&self) -> usize {
-        self.register.iter().map(|shard| lock(shard).len()).sum()
+        self.register.iter().map(|shard| lock(shard).living.len()).sum()
     }
 
     pub(crate) fn ledger(&self, queued: u64) -> Audit {
@@ -341,7 +365,12 @@ impl System {
             let inner = system.inner.clone();
             let thread = thread::Builder::new()
                 .name(format!("actinium-{index}"))
-                .spawn(move || work(&inner, index))?;
+                .spawn(move || work(&inner, index));
+            let thread = thread.inspect_err(|_| {
+                // Those before it end with the system, which is dropped.
+                let workers = system.inner.shared.workers();
+                system.inner.shared.control().never_started(workers - index);
+            })?;
             lock(&system.threads).push(thread);
         }
         Ok(system)

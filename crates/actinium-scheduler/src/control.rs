@@ -5,13 +5,14 @@
 //! 1. `exit` is raised; each worker leaves its loop between two turns, then waits at [`Control::arrive`] until all have.
 //! 2. From then on no runnable runs. Each worker disposes of its share of the runnables (closes them, counts what
 //!    is left in them as dead letters) and waits again until all have.
-//! 3. Tokens that were on their way are taken from the inboxes and the references that they hold are dropped.
+//! 3. Tokens that were on their way are taken from the inboxes, which close, and the references that they hold are dropped. A token that
+//!    comes later is that of something that has ended, and its bringer drops the reference.
 //!
 //! A message pushed before its mailbox was closed is seen by the closing; one that comes later is returned as closed.
 
 use crate::shared::Shared;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock};
 
 /// What outsiders want of the workers, and what the workers answer.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Control {
     idle_waiters: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
+    alone: Mutex<()>,
     workers: usize,
 }
 
@@ -31,6 +33,8 @@ pub struct Control {
 struct State {
     /// Workers that stand at the pause point.
     standing: usize,
+    /// Workers whose threads could not be started.
+    absent: usize,
     /// Workers that arrived at the present stage of ending, and how many stages are complete.
     arrived: usize,
     stages: usize,
@@ -46,6 +50,7 @@ impl Control {
             idle_waiters: AtomicUsize::new(0),
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
+            alone: Mutex::new(()),
             workers,
         }
     }
@@ -94,24 +99,24 @@ impl Control {
     /// Whether outsiders must hold back for a moment: a ledger is being drawn up.
     #[inline]
     pub fn is_paused(&self) -> bool {
-        // Acquire: pairs with the release in `while_paused`.
-        self.paused.load(Ordering::Acquire)
+        // SeqCst, with the swap in `while_paused`: either a sender from outside sees the pause, or the one who pauses sees its send.
+        self.paused.load(Ordering::SeqCst)
     }
 
     /// Runs `f` while every worker stands between two turns. Waits for long turns to end. One caller at a time.
     pub fn while_paused<R>(&self, shared: &Shared, f: impl FnOnce() -> R) -> R {
-        // Release: pairs with the acquire in `is_paused`.
-        while self.paused.swap(true, Ordering::Release) {
+        // SeqCst: see `is_paused`.
+        while self.paused.swap(true, Ordering::SeqCst) {
             crate::sync::thread::yield_now();
         }
         self.raise(shared);
         let mut state = lock(&self.state);
-        while state.standing < self.workers && !self.exit_requested() {
+        while state.standing < self.workers - state.absent && !self.exit_requested() {
             state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         let result = f();
-        // Under the lock, so that no worker that stands misses the notification.
-        self.paused.store(false, Ordering::Release);
+        // Under the lock, so that no worker that stands misses the notification. SeqCst: see `is_paused`.
+        self.paused.store(false, Ordering::SeqCst);
         // Relaxed: `raise` sets it under this lock after it has set what it stands for, so nothing is forgotten here.
         self.attention.store(self.exit_requested() || self.is_draining(), Ordering::Relaxed);
         self.changed.notify_all();
@@ -159,12 +164,22 @@ impl Control {
         }
     }
 
+    /// So many workers' threads could not be started: nobody waits for them.
+    pub fn never_started(&self, workers: usize) {
+        lock(&self.state).absent = workers;
+    }
+
+    /// Lets one worker at a time dispose of its share of the runnables.
+    pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
+        lock(&self.alone)
+    }
+
     /// Waits until every worker has arrived so often: the stages of ending.
     pub fn arrive(&self) {
         let mut state = lock(&self.state);
         state.arrived += 1;
         let stage = state.stages;
-        if state.arrived == self.workers {
+        if state.arrived == self.workers - state.absent {
             state.arrived = 0;
             state.stages += 1;
         }

@@ -2,17 +2,23 @@
 //!
 //! States: `head` is null (empty) or the youngest token of a chain linked by `Header::next`, which the oldest ends with
 //! null. Any thread pushes a chain; only the worker takes, and it takes all. There is no single pop, hence no ABA.
+//! When the worker has ended for good, `head` is the mark of a closed inbox: a token that comes then stays with whoever brings it.
 //! A token is in at most one inbox (see `runnable`), hence one link suffices and nothing is allocated.
 
 use crate::runnable::{Header, Runnable};
-use crate::sync::atomic::{AtomicPtr, Ordering};
-use std::ptr::{NonNull, null_mut};
+use crate::sync::atomic::{AtomicPtr, Ordering, fence};
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 /// Tokens on their way to one worker.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Inbox {
     head: AtomicPtr<Header>,
+}
+
+/// The mark of a closed inbox: an address that no header has.
+fn closed() -> *mut Header {
+    without_provenance_mut(1)
 }
 
 /// A chain of tokens that one thread has gathered: the sender's private half of an inbox.
@@ -60,23 +66,28 @@ impl Inbox {
         Inbox { head: AtomicPtr::new(null_mut()) }
     }
 
-    /// Delivers one token. O(1), lock-free.
-    pub fn push(&self, runnable: Runnable) {
+    /// Delivers one token; false if the inbox is closed. O(1), lock-free.
+    pub fn push(&self, runnable: Runnable) -> bool {
         let mut chain = Chain::default();
         chain.add(runnable);
-        self.push_chain(&mut chain);
+        self.push_chain(&mut chain)
     }
 
-    /// Delivers a chain with one compare-and-swap, and empties it. O(1), lock-free.
-    pub fn push_chain(&self, chain: &mut Chain) {
+    /// Delivers a chain with one compare-and-swap, and empties it; false if the inbox is closed. O(1), lock-free.
+    pub fn push_chain(&self, chain: &mut Chain) -> bool {
         if chain.is_empty() {
-            return;
+            return true;
         }
         let last =
             Runnable(NonNull::new(chain.last).expect("a chain that is not empty has a last token"));
         // Relaxed: the value only becomes the link; the compare-and-swap below orders what matters.
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
+            if head == closed() {
+                // Pairs with the release in `close`: what was ended before is seen as ended.
+                fence(Ordering::Acquire);
+                return false;
+            }
             last.header().next.store(head, Ordering::Relaxed);
             // Release: publishes the links (and what was done before) to `take`. Relaxed on failure: retried.
             match self.head.compare_exchange_weak(
@@ -90,13 +101,21 @@ impl Inbox {
             }
         }
         *chain = Chain::default();
+        true
     }
 
     /// Whether there is nothing to take.
     #[inline]
     pub fn is_empty(&self) -> bool {
         // Relaxed: a hint; the sleep protocol puts a SeqCst fence before it where it decides something.
-        self.head.load(Ordering::Relaxed).is_null()
+        let head = self.head.load(Ordering::Relaxed);
+        head.is_null() || head == closed()
+    }
+
+    /// Takes what is left, and refuses what comes later.
+    pub(crate) fn close(&self) -> Tokens {
+        // AcqRel: the acquire half as in `take`; the release half is for whoever finds the mark (`push_chain`).
+        Tokens::reversed(self.head.swap(closed(), Ordering::AcqRel))
     }
 
     /// Takes all, oldest first. O(number of tokens).
@@ -106,7 +125,17 @@ impl Inbox {
         }
         // Acquire: synchronises with the releases of every `push_chain` in the chain (each is part of the release sequence).
         // Release: whoever sees it empty because of this also sees that the worker was awake (`Sleep::is_same_nap`).
-        let mut young = self.head.swap(null_mut(), Ordering::AcqRel);
+        Tokens::reversed(self.head.swap(null_mut(), Ordering::AcqRel))
+    }
+}
+
+/// The tokens taken from an inbox, oldest first.
+#[derive(Debug)]
+pub struct Tokens(*mut Header);
+
+impl Tokens {
+    /// Turns a chain that is the caller's round: from the oldest to the youngest.
+    fn reversed(mut young: *mut Header) -> Self {
         let mut old = null_mut();
         while let Some(header) = NonNull::new(young) {
             let runnable = Runnable(header);
@@ -119,10 +148,6 @@ impl Inbox {
         Tokens(old)
     }
 }
-
-/// The tokens taken from an inbox, oldest first.
-#[derive(Debug)]
-pub struct Tokens(*mut Header);
 
 impl Iterator for Tokens {
     type Item = Runnable;

@@ -235,16 +235,24 @@ impl Shared {
         // Acquire: pairs with the release of DEAD in `bury`. Any other value may be stale: who receives the token forwards it.
         let owner = runnable.header().owner.load(Ordering::Acquire);
         if owner == DEAD {
-            // SAFETY: the runnable ended while this token was up, so its release was left to the token's receiver: us.
-            return unsafe { (runnable.header().vtable.release)(runnable.0) };
+            return self.release_dead(runnable);
         }
         let index = self.index_of(owner);
         match from {
             Some(worker) => worker.post(runnable, index),
-            None => {
-                self.inboxes[index].push(runnable);
-                self.sleep.wake(index);
-            }
+            None if self.inboxes[index].push(runnable) => drop(self.sleep.wake(index)),
+            // The scheduler has ended, and with it all runnables.
+            None => self.release_dead(runnable),
+        }
+    }
+
+    /// The caller has the token of something that has ended or, at the scheduler's end, may not have been started.
+    #[cold]
+    pub(crate) fn release_dead(&self, runnable: Runnable) {
+        // Acquire: pairs with the release of DEAD in `bury`.
+        if runnable.header().owner.load(Ordering::Acquire) == DEAD {
+            // SAFETY: the runnable ended while this token was up, so its release was left to the token's receiver: us.
+            unsafe { (runnable.header().vtable.release)(runnable.0) }
         }
     }
 

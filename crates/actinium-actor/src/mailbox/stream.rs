@@ -13,9 +13,9 @@ use actinium_scheduler::worker::Gathered;
 use actinium_scheduler::{Header, Worker};
 
 /// Messages to one actor in a row before they are gathered.
-const RUN: u32 = 8;
+const RUN: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 /// Messages gathered before they are pushed.
-const GATHERED: usize = 32;
+const GATHERED: usize = if cfg!(any(loom, shuttle)) { 2 } else { 32 };
 
 /// What is gathered for one actor.
 struct Stream<A: Actor> {

@@ -1,8 +1,7 @@
 //! How a worker ends (see `control`).
 
 use super::{CURRENT, Worker};
-use crate::runnable::{DEAD, Runnable};
-use crate::sync::atomic::Ordering;
+use crate::runnable::Runnable;
 use crate::wheel::Wheel;
 
 impl Worker {
@@ -11,20 +10,22 @@ impl Worker {
         self.flush_all();
         self.flush_counts();
         self.shared.control.arrive();
-        dispose(self);
+        {
+            // One at a time: what `dispose` calls may send, and a worker takes what it owned for its own, though another disposes of it.
+            let _alone = self.shared.control.alone();
+            dispose(self);
+        }
         self.flush_all();
         self.flush_counts();
         self.shared.control.arrive();
-        for runnable in self.shared.inboxes[self.index].take() {
-            // Acquire: pairs with the release of DEAD in `bury`.
-            if runnable.header().owner.load(Ordering::Acquire) == DEAD {
-                // SAFETY: it ended while this token was up, so its release was left to the token's receiver: us.
-                unsafe { (runnable.header().vtable.release)(runnable.0) }
-            }
+        for runnable in self.shared.inboxes[self.index].close() {
+            self.shared.release_dead(runnable);
         }
         // Alarms may hold references to runnables.
         // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
         drop(unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) });
+        // Destructors of what alarms held may have sent, in vain.
+        self.flush_counts();
     }
 
     /// Ends a runnable at shutdown: disposes of it and drops the scheduler's reference.
