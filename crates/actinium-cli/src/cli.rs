@@ -1,0 +1,50 @@
+//! What can be typed.
+
+use crate::commands::{completions, man, probe, topology};
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Looks at the machine as the Actinium runtime sees it, and measures the runtime on it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "actinium",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 it failed, 2 it was asked wrongly."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the command can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the machine: packages, NUMA nodes, caches, cores, PUs, and what of it may be used.
+    #[command(long_about = topology::ABOUT)]
+    Topology(topology::Args),
+    /// Measure throughput and delivery latency of messages between many actors.
+    #[command(long_about = probe::ABOUT)]
+    Probe(probe::Args),
+    /// Print a shell's completions for this command.
+    Completions(completions::Args),
+    /// Print a manual page.
+    Man(man::Args),
+}
+
+/// The names of all subcommands.
+pub fn command_names() -> Vec<String> {
+    Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        Cli::command().debug_assert();
+        assert_eq!(command_names(), ["topology", "probe", "completions", "man"]);
+    }
+}

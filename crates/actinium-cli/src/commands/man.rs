@@ -1,0 +1,34 @@
+//! `actinium man`.
+
+use crate::{Failure, cli, output};
+use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap_mangen::Man;
+
+/// What can be typed after `actinium man`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  actinium man probe | man -l -
+  actinium man > ~/.local/share/man/man1/actinium.1")]
+pub struct Args {
+    /// The command that the page is about; without it, `actinium` itself.
+    #[arg(value_parser = PossibleValuesParser::new(["topology", "probe", "completions", "man"]))]
+    command: Option<String>,
+}
+
+/// Prints the page.
+///
+/// # Errors
+/// If stdout can not be written.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let mut root = cli::Cli::command();
+    root.build();
+    let about = args.command.as_deref().and_then(|name| root.find_subcommand(name).cloned());
+    let command = about.unwrap_or(root);
+    let mut page = Vec::new();
+    Man::new(command)
+        .render(&mut page)
+        .map_err(|error| Failure::Failed(format!("can not make the page: {error}")))?;
+    output::print(page)
+}

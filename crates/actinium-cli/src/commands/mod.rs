@@ -1,0 +1,24 @@
+//! The subcommands: each takes what was typed, and passes it on.
+
+pub mod completions;
+pub mod man;
+pub mod probe;
+pub mod topology;
+
+use crate::Failure;
+use crate::cli::Command;
+use clap::ArgMatches;
+
+/// Runs a subcommand.
+///
+/// # Errors
+/// If it was asked wrongly, or fails.
+pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    match command {
+        Command::Topology(args) => topology::run(args),
+        Command::Probe(args) => probe::run(args, matches),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+    }
+}

@@ -1,0 +1,46 @@
+//! The `actinium` command.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`cli`] | what can be typed |
+//! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
+//! | [`probe`] | the latency probe: settings, actors, the run, the report |
+//! | [`setting`] | a setting's value and where it came from: flag > environment > default |
+//! | [`usage`] | what was asked wrongly, in one line |
+//! | [`output`] | stdout, whose reader may have gone |
+//!
+//! stdout is data, stderr is chatter. Exit codes: 0 done, 1 it failed, 2 it was asked wrongly.
+
+pub mod cli;
+pub mod commands;
+pub mod failure;
+pub mod output;
+pub mod probe;
+pub mod setting;
+pub mod usage;
+
+use clap::{CommandFactory, FromArgMatches};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use failure::Failure;
+
+/// Runs the command with these arguments, the program's name first.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: &[OsString]) -> Result<(), Failure> {
+    let parsed = cli::Cli::command().try_get_matches_from(arguments);
+    let matches = match parsed {
+        Ok(matches) => matches,
+        Err(error) => return usage::explain(&error, arguments),
+    };
+    let cli =
+        cli::Cli::from_arg_matches(&matches).map_err(|error| usage::failure(&error, arguments))?;
+    commands::run(&cli.command, &matches)
+}

@@ -1,0 +1,14 @@
+//! The latency probe of the Thorium actor engine
+//! ([biosal](https://github.com/sebhtml/biosal), `performance/latency_probe`), on Actinium.
+//!
+//! [`settings`] say what is measured, [`actors`] are what is measured (with a [`payload`] in their messages),
+//! [`run`] measures, [`report`] shows.
+
+pub mod actors;
+pub mod figures;
+pub mod payload;
+pub mod report;
+pub mod run;
+pub mod settings;
+
+pub use settings::Settings;

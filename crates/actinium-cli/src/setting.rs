@@ -1,0 +1,97 @@
+//! A setting's value and where it came from: flag > environment > default.
+
+use crate::Failure;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use std::fmt::{self, Display};
+
+/// Where a setting's value came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Given on the command line.
+    Flag,
+    /// From this environment variable.
+    Environment(&'static str),
+    /// Nobody said anything.
+    Default,
+}
+
+impl Source {
+    /// As JSON has it: `flag`, `env` or `default`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Flag => "flag",
+            Source::Environment(_) => "env",
+            Source::Default => "default",
+        }
+    }
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Environment(variable) => write!(f, "env {variable}"),
+            _ => f.write_str(self.name()),
+        }
+    }
+}
+
+/// A value and its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it came from.
+    pub source: Source,
+}
+
+impl<T> Setting<T> {
+    /// What clap has parsed for the argument `id`: a flag's value, or the default.
+    pub fn parsed(value: T, matches: &ArgMatches, id: &str) -> Self {
+        let source = match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => Source::Flag,
+            _ => Source::Default,
+        };
+        Setting { value, source }
+    }
+
+    /// Takes the value from an environment variable if there is one and no flag was given.
+    ///
+    /// # Errors
+    /// If the variable's value is not allowed. A flag's value hides the variable, whatever stands in it.
+    pub fn or_env(
+        self,
+        variable: &'static str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Self, Failure> {
+        if self.source == Source::Flag {
+            return Ok(self);
+        }
+        match std::env::var_os(variable) {
+            None => Ok(self),
+            Some(text) => match parse(&text.to_string_lossy()) {
+                Ok(value) => Ok(Setting { value, source: Source::Environment(variable) }),
+                Err(problem) => Err(Failure::Asked(format!("{variable}: {problem}"))),
+            },
+        }
+    }
+
+    /// How a complaint about the value names it: the variable, or else the flag.
+    pub fn origin(&self, flag: &'static str) -> &'static str {
+        match self.source {
+            Source::Environment(variable) => variable,
+            Source::Flag | Source::Default => flag,
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Setting<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Setting", 2)?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("source", self.source.name())?;
+        fields.end()
+    }
+}

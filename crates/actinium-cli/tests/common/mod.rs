@@ -1,0 +1,110 @@
+//! Runs the real command.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use serde_json::Value;
+use std::process::{Command, Output, Stdio};
+
+/// What a call of the command did.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    /// Stdout of a call that did what it was asked to do, and had nothing to remark.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{}", self.stdout);
+        self.stdout
+    }
+
+    /// The same, as JSON.
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        let stdout = self.ok();
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error} in {stdout}"))
+    }
+}
+
+/// A call, without this test's environment settings.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_actinium"));
+    command.args(arguments).stdin(Stdio::null());
+    clean(&mut command);
+    command
+}
+
+/// Takes away what would change what the command does.
+pub(crate) fn clean(command: &mut Command) {
+    for variable in ["ACTINIUM_WORKERS", "ACTINIUM_POLICY", "ACTINIUM_BATCH", "NO_COLOR"] {
+        command.env_remove(variable);
+    }
+    command.env("TERM", "xterm");
+}
+
+pub(crate) fn run(arguments: &[&str]) -> Ran {
+    run_with(arguments, &[])
+}
+
+pub(crate) fn run_with(arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
+    let mut command = command(arguments);
+    command.envs(environment.iter().copied());
+    command.output().expect("the command starts").into()
+}
+
+/// Runs it with stdout and stderr on a terminal (of `script`, which every Debian has); returns what that shows.
+pub(crate) fn on_a_terminal(arguments: &str, environment: &[(&str, &str)]) -> String {
+    let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_actinium"));
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
+    clean(&mut command);
+    let output = command.envs(environment.iter().copied()).output().expect("script starts");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A probe that takes no time: one worker, 4 actors, 50 pings each, no warm-up.
+pub(crate) const SMALL: [&str; 9] =
+    ["probe", "--workers", "1", "--actors", "4", "--messages", "50", "--warm-up", "0"];
+
+/// [`SMALL`], with some arguments more; those that it has already are replaced.
+pub(crate) fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![SMALL[0]];
+    let pairs = SMALL[1..].chunks(2).filter(|pair| !more.contains(&pair[0]));
+    arguments.extend(pairs.flatten());
+    arguments.extend(more);
+    arguments
+}
+
+/// Figures of a small probe with these arguments more.
+#[track_caller]
+pub(crate) fn figures(more: &[&str]) -> Value {
+    let mut arguments = small(more);
+    arguments.push("--json");
+    run(&arguments).json()
+}
+
+/// A number at a path like `counters.sent`.
+#[track_caller]
+pub(crate) fn number(json: &Value, path: &str) -> f64 {
+    let value = at(json, path);
+    value.as_f64().unwrap_or_else(|| panic!("{path} is {value}"))
+}
+
+/// What stands at a path.
+pub(crate) fn at<'a>(json: &'a Value, path: &str) -> &'a Value {
+    path.split('.').fold(json, |json, part| match part.parse::<usize>() {
+        Ok(index) => &json[index],
+        Err(_) => &json[part],
+    })
+}
