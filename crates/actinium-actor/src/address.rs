@@ -140,6 +140,9 @@ impl<A: Actor> ActorCell<A> {
         when_full: WhenFull,
         worker: Option<&Worker>,
     ) -> Result<(), SendError<A::Msg>> {
+        if let Some(worker) = worker {
+            worker.counters().shared.add(1);
+        }
         let sender = worker.filter(|_| when_full == WhenFull::Mute).and_then(Worker::running);
         let result = self.send_shared(msg, stamp_ns, sender.is_some(), worker);
         if let (Ok(len), Some(worker), Some(_)) = (&result, worker, sender) {

@@ -290,6 +290,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// Sends many from another worker; those refused because the mailbox is closed stay in `messages`.
     pub(crate) fn push_all(&self, messages: &mut Vec<Envelope<A::Msg>>, worker: &Worker) {
+        worker.counters().shared.add(messages.len() as u64);
         self.shared.push_all(messages);
         self.core.wake(Some(worker));
     }

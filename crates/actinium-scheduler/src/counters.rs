@@ -79,6 +79,8 @@ counters! {
     rehomed,
     /// Runnables put up for others to take.
     exposed,
+    /// Messages sent through a shared queue, which costs two atomic read-modify-writes, or two for many in a row; all others cost none.
+    shared,
     /// Wake-ups passed to other workers' inboxes.
     posted,
     /// Wake-ups that arrived for something that lives elsewhere by now.
