@@ -59,7 +59,7 @@ fn an_inbox_loses_and_doubles_nothing() {
         let [first, second, third] = tokens[..] else { unreachable!() };
         let pushers = [vec![first], vec![second, third]].map(|mine| {
             let inbox = inbox.clone();
-            thread::spawn(move || mine.into_iter().for_each(|token| inbox.push(token)))
+            thread::spawn(move || mine.into_iter().for_each(|token| assert!(inbox.push(token))))
         });
         let mut taken: Vec<Runnable> = inbox.take().collect();
         taken.extend(inbox.take());
@@ -435,5 +435,23 @@ fn nothing_runs_when_runnables_are_disposed_of() {
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         assert_eq!(grave.releases.load(Ordering::Relaxed), 1, "released once");
         assert_eq!(grave.disposals.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_token_that_comes_after_the_end_leaks_nothing() {
+    model(1, || {
+        let (shared, grave) = (shared(1, Policy::pinned()), Arc::new(Grave::default()));
+        let sender = Sender::new(0, None, &grave);
+        shared.start(sender.runnable(), 0);
+        let worker = start(&shared, 0, Some(sender.clone()));
+        let outside = {
+            let (shared, sender) = (shared.clone(), sender.clone());
+            thread::spawn(move || sender.send(&shared, None))
+        };
+        shared.control().request_exit(&shared);
+        worker.join().unwrap();
+        outside.join().unwrap();
+        assert_eq!(grave.releases.load(Ordering::Relaxed), 1, "released once");
     });
 }
