@@ -1,0 +1,235 @@
+//! The command line.
+
+use crate::benchmark::Benchmark;
+use crate::child::Order;
+use std::time::Duration;
+
+pub(crate) const HELP: &str = "\
+Actinium's benchmarks, side by side with tokio.
+
+usage: cargo bench -p actinium-bench [-- OPTIONS]
+
+What to measure (default: --times --allocations):
+  --times           rates and memory, against targets
+  --allocations     allocations per message, once warm
+  --policies        the rates of Actinium under each policy
+  --instructions    instructions per message, on 1 worker; needs valgrind
+  --only A,B        these benchmarks only; --list names them
+
+How:
+  --workers N       workers of Actinium (default 2); tokio runs with 1 and with N
+  --reps N          measured runs of each (default 6)
+  --limit S         seconds after which a process is given up (default 180)
+  --quick           a hundredth of the size: says whether it works, not how fast
+
+How to show it (default: tables):
+  --markdown        tables for BENCHMARKS.md
+  --json            everything, with schema_version
+
+  --list            the benchmarks
+  -h, --help        this
+
+Without any argument, not even cargo's --bench, it does what `cargo test` wants: --times --quick --reps 1.
+Exit codes: 0, 1 (a benchmark failed), 2 (wrong arguments). To fall short of a target is no failure.
+";
+
+/// More workers than any machine has PUs: an upper bound against slips.
+const WORKERS_MAX: usize = 4096;
+/// More runs than anybody waits for.
+const REPS_MAX: usize = 1000;
+
+/// What the program is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    Help,
+    List,
+    Measure(Options),
+    /// This is a process of its own for some runs of one benchmark.
+    Child(Order),
+}
+
+/// What to measure, how, and how to show it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) times: bool,
+    pub(crate) allocations: bool,
+    pub(crate) policies: bool,
+    pub(crate) instructions: bool,
+    pub(crate) benchmarks: Vec<Benchmark>,
+    pub(crate) workers: usize,
+    pub(crate) reps: usize,
+    pub(crate) limit: Duration,
+    pub(crate) quick: bool,
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    Text,
+    Markdown,
+    Json,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            times: false,
+            allocations: false,
+            policies: false,
+            instructions: false,
+            benchmarks: Benchmark::ALL.to_vec(),
+            workers: 2,
+            reps: 6,
+            limit: Duration::from_secs(180),
+            quick: false,
+            output: Output::Text,
+        }
+    }
+}
+
+impl Options {
+    /// How large a problem is.
+    pub(crate) fn size(&self, benchmark: Benchmark) -> u64 {
+        if self.quick { benchmark.quick_size() } else { benchmark.size() }
+    }
+}
+
+/// Understands the arguments, or says what is wrong with them.
+pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
+    match args.split_first() {
+        None => {
+            let options = Options { times: true, quick: true, reps: 1, ..Options::default() };
+            return Ok(Request::Measure(options));
+        }
+        Some((first, rest)) if first == "--child" => return Order::parse(rest).map(Request::Child),
+        Some(_) => {}
+    }
+    let mut options = Options::default();
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        let (flag, inline) = match arg.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (arg, None),
+        };
+        let mut value = || {
+            inline.or_else(|| args.next()).ok_or_else(|| format!("{flag} needs a value behind it"))
+        };
+        match flag {
+            "--only" => options.benchmarks = benchmarks(value()?)?,
+            "--workers" => options.workers = number(flag, value()?, WORKERS_MAX)?,
+            "--reps" => options.reps = number(flag, value()?, REPS_MAX)?,
+            "--limit" => {
+                options.limit = Duration::from_secs(number(flag, value()?, 86_400)? as u64);
+            }
+            _ if inline.is_some() => return Err(format!("'{arg}' is not known")),
+            "-h" | "--help" => return Ok(Request::Help),
+            "--list" => return Ok(Request::List),
+            "--times" => options.times = true,
+            "--allocations" => options.allocations = true,
+            "--policies" => options.policies = true,
+            "--instructions" => options.instructions = true,
+            "--quick" => options.quick = true,
+            "--markdown" => options.show(Output::Markdown)?,
+            "--json" => options.show(Output::Json)?,
+            // From `cargo bench`.
+            "--bench" => {}
+            _ => return Err(format!("'{arg}' is not known")),
+        }
+    }
+    if !(options.times || options.allocations || options.policies || options.instructions) {
+        (options.times, options.allocations) = (true, true);
+    }
+    Ok(Request::Measure(options))
+}
+
+impl Options {
+    fn show(&mut self, output: Output) -> Result<(), String> {
+        if self.output != Output::Text && self.output != output {
+            return Err("--json and --markdown exclude each other".to_owned());
+        }
+        self.output = output;
+        Ok(())
+    }
+}
+
+fn number(flag: &str, text: &str, max: usize) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=max).contains(&number) => Ok(number),
+        _ => Err(format!("{flag} {text}: allowed are 1 to {max}")),
+    }
+}
+
+fn benchmarks(names: &str) -> Result<Vec<Benchmark>, String> {
+    let mut found = Vec::new();
+    for name in names.split(',') {
+        let Some(benchmark) = Benchmark::by_name(name.trim()) else {
+            let known = Benchmark::ALL.map(Benchmark::name).join(", ");
+            return Err(format!("--only {names}: there is no '{name}', but {known}"));
+        };
+        if !found.contains(&benchmark) {
+            found.push(benchmark);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &str) -> Result<Request, String> {
+        parse(&args.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn options(args: &str) -> Options {
+        match parsed(args) {
+            Ok(Request::Measure(options)) => options,
+            other => panic!("{args}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn cargo_bench_measures_times_and_allocations() {
+        let default = Options { times: true, allocations: true, ..Options::default() };
+        assert_eq!(options("--bench"), default);
+    }
+
+    #[test]
+    fn cargo_test_tries_everything_once() {
+        let options = options("");
+        assert!(options.quick && options.times && !options.allocations);
+        assert_eq!((options.reps, options.benchmarks.len()), (1, Benchmark::ALL.len()));
+    }
+
+    #[test]
+    fn options_are_understood() {
+        let options = options(
+            "--only ring,count,ring --workers=1 --reps 5 --policies --json --bench --quick",
+        );
+        assert_eq!(options.benchmarks, [Benchmark::Ring, Benchmark::Count]);
+        assert_eq!((options.workers, options.reps), (1, 5));
+        assert!(options.policies && options.quick && !options.times && !options.allocations);
+        assert_eq!(options.output, Output::Json);
+        assert_eq!(options.size(Benchmark::Count), 100_000);
+        assert_eq!(parsed("--bench --help"), Ok(Request::Help));
+        assert_eq!(parsed("--list"), Ok(Request::List));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (args, part) in [
+            ("--fast", "'--fast' is not known"),
+            ("ring", "'ring' is not known"),
+            ("--json=1", "'--json=1' is not known"),
+            ("--only", "--only needs a value"),
+            ("--only rings", "there is no 'rings', but ping_pong, count"),
+            ("--reps 0", "--reps 0: allowed are 1 to 1000"),
+            ("--workers many", "--workers many: allowed are 1 to 4096"),
+            ("--json --markdown", "exclude each other"),
+            ("--child ring", "--child"),
+        ] {
+            let error = parsed(args).expect_err(args);
+            assert!(error.contains(part), "{args}: {error}");
+        }
+    }
+}
