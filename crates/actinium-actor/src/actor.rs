@@ -94,7 +94,7 @@ impl fmt::Display for PanicInfo {
 pub enum StopReason {
     /// It, or somebody with its address, asked for it.
     Requested,
-    /// No address of it was left, and nothing in its mailbox: nobody could ever reach it again.
+    /// No address of it was left, no name, and nothing in its mailbox: nobody could ever reach it again.
     Orphaned,
     /// It panicked, and its supervision says stop (or its restarts were used up).
     Panicked(PanicInfo),

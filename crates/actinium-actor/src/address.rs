@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 /// Reaches an actor. Cheap to clone, usable from any thread.
 ///
 /// Messages from one sender to one actor arrive in the order in which they were sent. An actor ends when its last address
-/// is gone and its mailbox is empty; timers and pending futures of the actor hold an address of it.
+/// is gone and its mailbox is empty, unless it has a name; timers and pending futures of the actor hold an address of it.
 pub struct Address<A: Actor>(pub(crate) CellRef<A>);
 
 /// Why a message was not accepted; the message comes back.

@@ -21,7 +21,7 @@ use crate::life::Life;
 use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
 use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
-use actinium_scheduler::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
 use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker, current_unbound};
 use std::ops::Deref;
@@ -62,6 +62,8 @@ pub(crate) struct Core {
     strong: AtomicU32,
     refs: AtomicU32,
     pub(crate) flags: AtomicU8,
+    /// It has a name, by which it can be reached without an address.
+    named: AtomicBool,
     /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
     /// The shared part's length, without knowing the actor's type.
@@ -166,6 +168,17 @@ impl Core {
         std::ptr::fn_addr_eq(self.header.release_fn(), release::<A> as unsafe fn(NonNull<Header>))
     }
 
+    /// It has got a name: that it has no address does not end it any more.
+    pub(crate) fn set_named(&self) {
+        // Release: pairs with the acquire in `is_named`.
+        self.named.store(true, Ordering::Release);
+    }
+
+    fn is_named(&self) -> bool {
+        // Acquire: whoever named it did so with an address in hand, whose going brings the turn that asks.
+        self.named.load(Ordering::Acquire)
+    }
+
     /// Mutes it: it is not run until [`Core::unmute`].
     pub(crate) fn mute(&self) {
         // Relaxed: set by its own turn; the muting mailbox's lock orders it before the unmuting.
@@ -208,6 +221,7 @@ impl<A: Actor> ActorCell<A> {
                 // One for the addresses, one of the scheduler's.
                 refs: AtomicU32::new(2),
                 flags: AtomicU8::new(0),
+                named: AtomicBool::new(false),
                 place: AtomicU64::new(0),
                 shared_len: shared_len::<A>,
                 backpressure: capacity.map(|_| Box::default()),
@@ -448,7 +462,7 @@ impl<A: Actor> ActorCell<A> {
             return self.end(worker, StopReason::Requested);
         }
         // Acquire: as in `at_rest`.
-        if self.core.strong.load(Ordering::Acquire) == 0 {
+        if self.core.strong.load(Ordering::Acquire) == 0 && !self.core.is_named() {
             self.end(worker, StopReason::Orphaned)
         } else {
             Turn::Idle

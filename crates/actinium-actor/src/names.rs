@@ -83,6 +83,8 @@ impl Names {
         if let Some(other) = names.get(name) {
             return Err(NameError { name: name.to_owned(), taken_by: other.id });
         }
+        // Before the name can be found: from now on no lack of addresses ends the actor.
+        core.set_named();
         names.insert(name.to_owned(), core);
         Ok(then())
     }

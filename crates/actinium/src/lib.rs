@@ -40,7 +40,8 @@ pub mod topology {
 /// What most programs use.
 pub mod prelude {
     pub use actinium_actor::{
-        Actor, ActorId, Address, Answer, AskError, Broadcast, Context, Down, Mailbox, Policy, Reply, Router, SendError,
-        Shutdown, SpawnOptions, StopReason, Supervision, System, SystemHandle, Time, TimerId, WeakAddress,
+        Actor, ActorId, Address, Answer, AskError, Broadcast, Context, Down, Mailbox, Policy,
+        Reply, Router, SendError, Shutdown, SpawnOptions, StopReason, Supervision, System,
+        SystemHandle, Time, TimerId, WeakAddress,
     };
 }
