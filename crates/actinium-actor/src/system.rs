@@ -187,7 +187,9 @@ impl Inner {
         let runnable = cell.core.runnable();
         // Until it has started nobody may find it there: dispose of it, say.
         let mut register = lock(&self.register[shard]);
-        if register.closed {
+        // As messages from outside: else a thread that goes on and on keeps a system from ever having drained.
+        let refused = shard == self.shared.workers() && self.shared.control().is_draining();
+        if register.closed || refused {
             drop(register);
             cell.discard(StopReason::Shutdown);
             return Address(cell);

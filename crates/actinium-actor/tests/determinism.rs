@@ -3,7 +3,9 @@
 mod common;
 
 use actinium_actor::testing::TestSystem;
-use actinium_actor::{ActorId, Address, Mailbox, Policy, SpawnOptions, Supervision};
+use actinium_actor::{
+    Actor, ActorId, Address, Context, Mailbox, Policy, Reply, SpawnOptions, Supervision,
+};
 use common::{Does, ON_PURPOSE, does, quiet};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -190,4 +192,34 @@ fn back_off_takes_virtual_time() {
     assert_eq!(probe.received(), [1, 3, 7, 15].map(Duration::from_secs));
     let total = sys.stats().total();
     assert_eq!((total.panicked, total.restarted), (5, 5));
+}
+
+#[test]
+fn futures_deadlines_and_offloaded_work_belong_to_the_run() {
+    struct Silent(Vec<Reply<u32>>);
+    impl Actor for Silent {
+        type Msg = Reply<u32>;
+        fn handle(&mut self, reply: Reply<u32>, _ctx: &mut Context<'_, Self>) {
+            self.0.push(reply);
+        }
+    }
+    let mut sys = TestSystem::seeded(5);
+    let probe = sys.probe::<String>();
+    let silent = sys.spawn(Silent(Vec::new()));
+    let (to, asked) = (probe.recipient(), silent.clone());
+    let asker = sys.spawn(does(move |msg: Option<String>, ctx| match msg {
+        Some(text) => to(format!("{text} at {:?}", Duration::from_nanos(ctx.now().ns))),
+        None => {
+            ctx.offload(|| "offloaded", |text| Some(text.to_owned()));
+            let limit = Duration::from_secs(30);
+            ctx.ask_timeout(&asked, limit, |reply| reply, |answer| Some(format!("{answer:?}")));
+        }
+    }));
+    asker.tell(None);
+    probe.expect_eq("offloaded at 0ns".to_owned());
+    probe.expect_none();
+    sys.advance(DAY);
+    let late = format!("Err(Timeout({:?}, 30s)) at 30s", silent.id());
+    probe.expect_eq(late);
+    assert!(sys.audit().is_balanced());
 }

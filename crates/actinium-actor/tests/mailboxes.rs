@@ -156,7 +156,8 @@ fn flood(system: &System, actors: usize, capacity: usize, water: usize) {
     }
     system.wait_idle();
     for actor in &ring {
-        actor.send(Flood::Water).unwrap();
+        // It may be full already of what its neighbour sends.
+        let _ = actor.send(Flood::Water);
     }
     // If some were muted for good, the system would be idle with messages queued.
     system.wait_idle();

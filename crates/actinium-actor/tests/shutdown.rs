@@ -119,7 +119,7 @@ fn later_calls_say_the_same_and_nothing_gets_in_any_more() {
             assert!(late.send(5).is_err_and(|error| error.is_closed()), "{system:?}");
             let named = SpawnOptions::new().name("late");
             let late = system.spawn_with(named, || does(|_: u64, _| {})).unwrap();
-            assert!(late.is_closed() && system.lookup::<Does<u64>>("late").is_err());
+            assert!(late.is_closed() && system.handle().names().is_empty());
             assert_eq!(system.stats().actors, 0);
             let audit = system.audit();
             assert!(audit.is_balanced() && audit.queued == 0, "{audit:?}");
@@ -229,7 +229,7 @@ fn a_system_that_is_dropped_takes_its_actors_along() {
         let actors: Vec<_> = (0..10)
             .map(|_| {
                 let told = Told(tell.clone());
-                system.spawn(does(move |_: u64, _| drop(&told)))
+                system.spawn(does(move |_: u64, _| _ = &told))
             })
             .collect();
         actors.iter().for_each(|actor| actor.send(1).unwrap());

@@ -38,6 +38,27 @@
 //! assert!(sys.audit().is_balanced());
 //! ```
 //!
+//! What actors hand to [`crate::Context::offload`] runs on other threads all the same: when nobody is ready, the test waits for it. If there
+//! are several such closures at a time, the order in which they end is not the seed's.
+//!
+//! An answer can be asked for before the system runs, and looked at afterwards:
+//!
+//! ```
+//! # use actinium_actor::{Actor, AskError, Context, Reply, testing::TestSystem};
+//! # struct Echo;
+//! # impl Actor for Echo {
+//! #     type Msg = Reply<u32>;
+//! #     fn handle(&mut self, reply: Reply<u32>, _ctx: &mut Context<'_, Self>) {
+//! #         let _ = reply.send(42);
+//! #     }
+//! # }
+//! let mut sys = TestSystem::seeded(42);
+//! let echo = sys.spawn(Echo);
+//! let answer = echo.ask(|reply| reply);
+//! sys.run_until_idle();
+//! assert_eq!(answer.wait(), Ok(42));
+//! ```
+//!
 //! # An actor that wants another type of address
 //!
 //! A probe is an actor of its own type, [`ProbeActor`], so it cannot stand in where an `Address<Printer>` is asked for. An actor is

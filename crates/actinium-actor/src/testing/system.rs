@@ -290,7 +290,13 @@ impl Driver {
         )
     }
 
+    /// One turn. When nobody is ready, what actors have offloaded is waited for: what it sends comes at this moment of virtual time.
     pub(super) fn step(&self) -> bool {
+        self.report.borrow().is_none()
+            && (self.turn() || (self.inner.offloads.wait() && self.turn()))
+    }
+
+    fn turn(&self) -> bool {
         let pick = |len| if self.options.fifo { 0 } else { self.random.below(len) };
         self.worker.enter(|worker| {
             worker.step(pick, |runnable| {
@@ -352,8 +358,8 @@ impl Driver {
         }
         let dead_before = self.inner.ledger(0).dead;
         shared.control().request_exit(shared);
-        // This step only lets the worker see the request.
-        self.step();
+        // No turn follows: the worker only sees the request.
+        self.turn();
         self.worker.enter(|worker| worker.end(|worker| self.inner.dispose(worker)));
         let dropped = self.inner.ledger(0).dead - dead_before;
         self.inner.request_stop();
