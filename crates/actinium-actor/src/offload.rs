@@ -3,8 +3,10 @@
 use crate::actor::Actor;
 use crate::context::Context;
 use crate::life::message_of;
+use crate::system::Inner;
 use actinium_scheduler::sync::{Condvar, Mutex, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Closures that run elsewhere.
 #[derive(Default)]
@@ -31,6 +33,22 @@ impl Offloads {
             running = self.changed.wait(running).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         waited
+    }
+}
+
+/// One closure, until it has ended.
+struct Running(Arc<Inner>);
+
+impl Running {
+    fn begin(system: Arc<Inner>) -> Self {
+        system.offloads.begin();
+        Running(system)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.offloads.end();
     }
 }
 
@@ -64,22 +82,21 @@ impl<A: Actor> Context<'_, A> {
         msg: impl FnOnce(T) -> A::Msg + Send + 'static,
     ) {
         let me = self.address();
-        me.0.core.system.offloads.begin();
+        let running = Running::begin(me.0.core.system.clone());
         let work = move || {
-            let system = me.0.core.system.clone();
-            match catch_unwind(AssertUnwindSafe(|| msg(closure()))) {
-                Ok(msg) => me.tell_at_any_time(msg),
-                Err(payload) => {
-                    system.outside.panicked();
-                    let (id, kind) = (me.id(), me.0.core.kind());
-                    eprintln!(
-                        "actinium: what {id} ({kind}) offloaded panicked: {}",
-                        message_of(payload)
-                    );
-                }
+            // It ends last, and whatever happens: a drain waits for it.
+            let running = running;
+            let me = me;
+            // The delivery too: a message that comes back is dropped, and may panic then.
+            let deliver = || me.tell_at_any_time(msg(closure()));
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(deliver)) {
+                running.0.outside.panicked();
+                let (id, kind) = (me.id(), me.0.core.kind());
+                eprintln!(
+                    "actinium: what {id} ({kind}) offloaded panicked: {}",
+                    message_of(payload)
+                );
             }
-            drop(me);
-            system.offloads.end();
         };
         blocking::unblock(work).detach();
     }
