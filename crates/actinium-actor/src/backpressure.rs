@@ -47,6 +47,8 @@ impl Backpressure {
         // Pairs with the fence in `let_senders_go_on`: either we see the room, or the receiver sees the mark and comes for the lock.
         fence(Ordering::SeqCst);
         if has_room() {
+            // Not under the lock: wakers are user code.
+            drop(waiting);
             waker.wake_by_ref();
         } else if !waiting.wakers.iter().any(|other| other.will_wake(waker)) {
             waiting.wakers.push(waker.clone());

@@ -49,13 +49,12 @@ impl Deadlines {
 
     /// Another waker for the same deadline; false if it is past.
     pub fn replace(&self, key: DeadlineKey, waker: &Waker) -> bool {
-        match lock(&self.waiting).wakers.get_mut(&key) {
-            Some(old) => {
-                old.clone_from(waker);
-                true
-            }
-            None => false,
-        }
+        let new = waker.clone();
+        let mut waiting = lock(&self.waiting);
+        let old = waiting.wakers.get_mut(&key).map(|old| std::mem::replace(old, new));
+        // Wakers are user code: the old one is not dropped under the lock.
+        drop(waiting);
+        old.is_some()
     }
 
     /// Nobody waits for it any more. O(log n).
