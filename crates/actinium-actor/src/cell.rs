@@ -24,6 +24,7 @@ use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
 use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker, current_unbound};
+use std::any::TypeId;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
@@ -68,6 +69,8 @@ pub(crate) struct Core {
     place: AtomicU64,
     /// The shared part's length, without knowing the actor's type.
     shared_len: fn(&Core) -> usize,
+    /// Which actor it is. Called, never compared: a function's address is neither unique nor the same everywhere.
+    type_id: fn() -> TypeId,
     /// Those whom its bounded mailbox holds back.
     pub(crate) backpressure: Option<Box<Backpressure>>,
     pub(crate) id: ActorId,
@@ -165,7 +168,7 @@ impl Core {
 
     /// Whether it is an `A`.
     pub(crate) fn is_a<A: Actor>(&self) -> bool {
-        std::ptr::fn_addr_eq(self.header.release_fn(), release::<A> as unsafe fn(NonNull<Header>))
+        (self.type_id)() == TypeId::of::<A>()
     }
 
     /// It has got a name: that it has no address does not end it any more.
@@ -224,6 +227,7 @@ impl<A: Actor> ActorCell<A> {
                 named: AtomicBool::new(false),
                 place: AtomicU64::new(0),
                 shared_len: shared_len::<A>,
+                type_id: TypeId::of::<A>,
                 backpressure: capacity.map(|_| Box::default()),
                 id,
                 system,
@@ -589,7 +593,7 @@ impl CoreRef {
         if !self.is_a::<A>() {
             return None;
         }
-        // SAFETY: only cells of A have this vtable entry; it is alive as long as this reference.
+        // SAFETY: it is a cell of A; it is alive as long as this reference.
         let cell = unsafe { self.me.cast::<ActorCell<A>>().as_ref() };
         (!cell.is_closed()).then(|| CellRef::new(cell))
     }

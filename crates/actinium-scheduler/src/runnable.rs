@@ -175,7 +175,7 @@ impl Header {
         }
     }
 
-    /// The function of its vtable that drops a reference: it also tells one kind of runnable from another.
+    /// The function of its vtable that drops a reference.
     #[inline]
     pub fn release_fn(&self) -> unsafe fn(NonNull<Header>) {
         self.vtable.release
