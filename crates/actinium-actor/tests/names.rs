@@ -101,9 +101,18 @@ fn a_restart_keeps_the_name_and_an_end_by_panic_gives_it_back() {
 }
 
 #[test]
-fn a_name_keeps_nobody_alive() {
+fn a_name_keeps_its_actor_alive_until_it_ends_otherwise() {
     let mut sys = TestSystem::seeded(6);
-    drop(sys.spawn_with(named("it"), || does(|(), _| {})).unwrap());
+    let handle = sys.handle();
+    drop(sys.spawn_with(named("a"), || does(|(), ctx| ctx.stop())).unwrap());
+    let registered = sys.spawn(does(|(), ctx| ctx.address().kill()));
+    handle.register("b", &registered).unwrap();
+    drop(registered);
     sys.run_until_idle();
-    assert_eq!((sys.stats().actors, sys.handle().names().len()), (0, 0));
+    assert_eq!((sys.stats().actors, handle.names().len()), (2, 2));
+    for name in ["a", "b"] {
+        handle.lookup::<Does<()>>(name).unwrap().tell(());
+    }
+    sys.run_until_idle();
+    assert_eq!((sys.stats().actors, handle.names().len()), (0, 0));
 }

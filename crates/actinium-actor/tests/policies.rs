@@ -36,7 +36,7 @@ impl Actor for Sieve {
     }
 
     fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
-        if n % self.prime == 0 {
+        if n.is_multiple_of(self.prime) {
             return;
         }
         let found = &self.found;
@@ -124,7 +124,7 @@ fn what_one_sends_to_another_arrives_in_order_however_both_move() {
                             sent[n] += 1;
                         }
                     }
-                    if turn % 8 == 0 {
+                    if turn.is_multiple_of(8) {
                         toil(5_000);
                     }
                     if turn + 1 < TURNS {
