@@ -299,6 +299,7 @@ impl Report {
             })
             .collect();
         line(format!("counters   {}", counters.join(", ")));
+        line(format!("workers    {}", balance(&self.shares())));
         let Ledger { sent, handled, queued, returned, dead, balanced } = self.ledger;
         line(format!(
             "ledger     sent {} {} handled {} + queued {queued} + returned {returned} + dead {dead}: {}",
@@ -308,6 +309,12 @@ impl Report {
             if balanced { "balanced, warm-up included" } else { "NOT BALANCED" },
         ));
         text
+    }
+
+    /// Which share of all messages each worker has handled: figures per worker are averages over these.
+    fn shares(&self) -> Vec<f64> {
+        let handled = self.life.workers.iter().map(|worker| worker.get("handled") as f64);
+        handled.map(|one| one / self.ledger.handled as f64).collect()
     }
 
     /// How many of the sends have a latency: the runtime decides, and pays attention to its own cost.
@@ -343,5 +350,37 @@ impl Report {
             ))),
             None => Ok(()),
         }
+    }
+}
+
+/// How evenly the workers took part, given each one's share of the messages.
+fn balance(shares: &[f64]) -> String {
+    let [least, greatest] = [f64::min, f64::max].map(|of| shares.iter().copied().reduce(of));
+    let [least, greatest] = [least, greatest].map(|share| percent(share.unwrap_or(f64::NAN)));
+    let idle = shares.iter().filter(|&&share| share < IDLE).count();
+    let remark = match idle {
+        0 => String::new(),
+        _ => format!(
+            "; {idle} of {} did next to nothing, and the figures per worker count them too",
+            shares.len()
+        ),
+    };
+    format!("each handled {least} to {greatest} of the messages{remark}")
+}
+
+/// A worker with a smaller share of the messages than this did next to nothing.
+const IDLE: f64 = 0.001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_worker_is_named() {
+        assert_eq!(balance(&[0.75, 0.25]), "each handled 25.0 % to 75.0 % of the messages");
+        assert_eq!(
+            balance(&[1.0, 0.0]),
+            "each handled 0.0 % to 100.0 % of the messages; 1 of 2 did next to nothing, and the figures per worker count them too"
+        );
     }
 }
