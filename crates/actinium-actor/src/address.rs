@@ -73,6 +73,8 @@ pub(crate) enum WhenFull {
     Refuse,
     /// From an actor: goes over the bound and mutes the sender. From elsewhere: says so.
     Mute,
+    /// Goes over the bound: for what the actor itself has asked for.
+    Over,
 }
 
 impl<A: Actor> ActorCell<A> {
@@ -144,7 +146,8 @@ impl<A: Actor> ActorCell<A> {
             worker.counters().shared.add(1);
         }
         let sender = worker.filter(|_| when_full == WhenFull::Mute).and_then(Worker::running);
-        let result = self.send_shared(msg, stamp_ns, sender.is_some(), worker);
+        let over = sender.is_some() || when_full == WhenFull::Over;
+        let result = self.send_shared(msg, stamp_ns, over, worker);
         if let (Ok(len), Some(worker), Some(_)) = (&result, worker, sender) {
             let capacity = self.capacity();
             if capacity != 0 && *len > capacity {
@@ -201,9 +204,9 @@ impl<A: Actor> Address<A> {
         self.undeliverable(result);
     }
 
-    /// As `tell`, from outside, even while the system drains: for what the drain waits for.
+    /// As `tell`, from outside, over the bound, and even while the system drains: for what the actor has asked for and the drain waits for.
     pub(crate) fn tell_at_any_time(&self, msg: A::Msg) {
-        let result = self.0.send_from_outside(msg, WhenFull::Refuse, false);
+        let result = self.0.send_from_outside(msg, WhenFull::Over, false);
         self.undeliverable(result);
     }
 
@@ -255,7 +258,8 @@ impl<A: Actor> Address<A> {
         let _ = self.0.core.control(Control::Stop);
     }
 
-    /// Asks it to end before the next message; what is in its mailbox becomes dead letters.
+    /// Asks it to end: at the end of its present turn, or before the next message if it has none. What is in its mailbox then becomes
+    /// dead letters.
     pub fn kill(&self) {
         // One that has ended already needs no stopping.
         let _ = self.0.core.control(Control::Kill(StopReason::Requested));

@@ -39,7 +39,7 @@ pub enum AskError {
     Full(ActorId),
     /// The actor dropped the question: it ended, panicked, or did not answer.
     NoReply(ActorId),
-    /// It did not answer in time.
+    /// It did not answer in time, or not before the system ended.
     Timeout(ActorId, Duration),
     /// A worker must not block: use [`Context::ask`] in actors.
     WouldBlock,
@@ -188,7 +188,8 @@ impl<R> Answer<R> {
     fn is_late(&mut self, waker: &Waker) -> bool {
         let Some(deadline) = &mut self.deadline else { return false };
         let shared = &self.system.shared;
-        if shared.clock().now_ns() >= deadline.at_ns {
+        // When the system has ended, nobody looks at deadlines any more, and nobody in it will answer.
+        if shared.clock().now_ns() >= deadline.at_ns || shared.control().exit_requested() {
             return true;
         }
         let known = deadline.key.is_some_and(|key| shared.deadlines().replace(key, waker));

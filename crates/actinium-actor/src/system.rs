@@ -490,6 +490,7 @@ impl System {
             let _ = thread.join();
         }
         let dropped = self.inner.ledger(0).dead - dead_before;
+        shared.deadlines().fire(u64::MAX);
         self.inner.request_stop();
         report.insert(self.inner.report(dropped)).clone()
     }

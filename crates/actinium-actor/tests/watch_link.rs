@@ -58,7 +58,8 @@ fn a_watcher_hears_how_it_ended() {
     for seed in 0..10 {
         let (mut sys, probe) = start(seed);
         let watcher = friend(&sys, &probe);
-        let ends: [(&str, fn(Address<Does<()>>)); 4] = [
+        type End = fn(Address<Does<()>>);
+        let ends: [(&str, End); 4] = [
             ("actor 3 (watch_link::common::Does<()>) panicked: on purpose", |it| it.tell(())),
             ("stopped on request", |it| it.stop()),
             ("stopped on request", |it| it.kill()),

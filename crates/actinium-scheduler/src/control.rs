@@ -152,6 +152,7 @@ impl Control {
             }
             state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
+        // Relaxed: only a count, under the lock.
         self.idle_waiters.fetch_sub(1, Ordering::Relaxed);
     }
 

@@ -85,9 +85,10 @@ impl Deadlines {
             return;
         }
         let mut waiting = lock(&self.waiting);
-        let later = waiting
-            .wakers
-            .split_off(&DeadlineKey { deadline_ns: now_ns.saturating_add(1), number: 0 });
+        let later = match now_ns.checked_add(1) {
+            Some(deadline_ns) => waiting.wakers.split_off(&DeadlineKey { deadline_ns, number: 0 }),
+            None => BTreeMap::new(),
+        };
         let due = std::mem::replace(&mut waiting.wakers, later);
         self.publish(&waiting);
         // Wakers are user code: not under the lock.

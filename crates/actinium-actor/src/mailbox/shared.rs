@@ -194,6 +194,7 @@ impl<M> SharedQueue<M> {
             if offset == LAP - 1 {
                 // Another producer is installing the next block.
                 wait(&mut waits);
+                // Acquire: as above.
                 tail = body.tail.index.load(Ordering::Acquire);
                 continue;
             }
@@ -280,6 +281,7 @@ impl<M> SharedQueue<M> {
             let n = left.min(LAP - 1 - offset);
             let is_last = offset + n == LAP - 1;
             let next = if is_last { Self::spare_block(body) } else { null_mut() };
+            // Acquire: as in `push`.
             let block = body.tail.block.load(Ordering::Acquire);
             // AcqRel: as in `push`.
             let claim = body.tail.index.compare_exchange(
@@ -340,6 +342,7 @@ impl<M> SharedQueue<M> {
         if position % LAP == LAP - 1 {
             block = self.next_block(body, block)?;
             position += 1;
+            // Relaxed: the consumer's own.
             body.head.index.store(position, Ordering::Relaxed);
         }
         // SAFETY: the head's block is alive until the consumer leaves it.
@@ -370,6 +373,7 @@ impl<M> SharedQueue<M> {
         // SAFETY: the consumer's own, and the closure calls no user code.
         unsafe { body.head.block.with(|block| *block = next) };
         // SAFETY: used up, and no producer touches it any more.
+        // Relaxed: no producer touches it any more.
         unsafe { (*used_up).next.store(null_mut(), Ordering::Relaxed) };
         // Release: pairs with the acquire of the producer that takes it. Relaxed on failure: it is freed here.
         if body
@@ -564,7 +568,7 @@ mod tests {
             .map(|p| {
                 let queue = queue.clone();
                 std::thread::spawn(move || {
-                    (0..n).for_each(|i| drop(queue.push(p << 32 | i, 0, false).unwrap()))
+                    (0..n).for_each(|i| assert!(queue.push(p << 32 | i, 0, false).is_ok()))
                 })
             })
             .collect();

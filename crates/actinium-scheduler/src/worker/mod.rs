@@ -366,6 +366,7 @@ impl Worker {
             &self.shared.homecomings[home]
         };
         let mut queue = queue.lock();
+        // Relaxed: the queue's lock publishes it.
         header.owner.store(away, Ordering::Relaxed);
         queue.push_back(runnable);
         drop(queue);
@@ -384,6 +385,7 @@ impl Worker {
         let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
         // Before anybody else may run it: what it sent comes before what it will send.
         self.end_run();
+        // Relaxed: only this worker tests for its own id; `finish` and the queue's lock hand it on.
         header.owner.store(NOBODY, Ordering::Relaxed);
         match turn {
             // It ended with its token up, so that nobody queues it again.
