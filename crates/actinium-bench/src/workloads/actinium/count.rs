@@ -1,7 +1,7 @@
 //! One producer, one counter.
 
 use crate::workloads::rate;
-use actinium_actor::{Actor, Address, Context, StopReason};
+use actinium::{Actor, Address, Context, StopReason};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Many short-lived actors: create them, send each a message; each handles it and ends.
 
 use crate::workloads::rate;
-use actinium_actor::{Actor, Address, Context};
+use actinium::{Actor, Address, Context};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;

@@ -2,7 +2,7 @@
 
 use crate::benchmark::SENDERS;
 use crate::workloads::rate;
-use actinium_actor::{Actor, Address, Context, StopReason};
+use actinium::{Actor, Address, Context, StopReason};
 use std::sync::mpsc::Sender as Channel;
 use std::time::Instant;
 

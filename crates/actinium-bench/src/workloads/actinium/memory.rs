@@ -1,7 +1,7 @@
 //! Actors that wait for a message that never comes.
 
 use crate::workloads::resident_bytes;
-use actinium_actor::{Actor, Address, Context};
+use actinium::{Actor, Address, Context};
 use std::sync::mpsc::Sender;
 
 pub(super) fn conductor(actors: u64, result: Sender<Idle>) -> Conductor {

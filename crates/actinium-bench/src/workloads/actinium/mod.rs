@@ -13,7 +13,7 @@ mod ring;
 
 use crate::benchmark::{Benchmark, TOKENS};
 use crate::workloads::Host;
-use actinium_actor::{Actor, Policy, System};
+use actinium::{Actor, Policy, System};
 use std::sync::mpsc::{Sender, channel};
 
 /// The runtime.

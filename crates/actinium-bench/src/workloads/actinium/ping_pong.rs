@@ -1,7 +1,7 @@
 //! Two actors, one ball.
 
 use crate::workloads::rate;
-use actinium_actor::{Actor, Address, Context};
+use actinium::{Actor, Address, Context};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 

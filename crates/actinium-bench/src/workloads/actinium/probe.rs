@@ -2,7 +2,7 @@
 
 use crate::benchmark::PROBES;
 use crate::workloads::{Rng, rate};
-use actinium_actor::{Actor, Address, Context};
+use actinium::{Actor, Address, Context};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;

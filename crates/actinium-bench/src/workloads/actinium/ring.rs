@@ -2,7 +2,7 @@
 
 use crate::benchmark::RING;
 use crate::workloads::rate;
-use actinium_actor::{Actor, Address, Context};
+use actinium::{Actor, Address, Context};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
