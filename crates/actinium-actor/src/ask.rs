@@ -4,8 +4,8 @@ use crate::actor::{Actor, ActorId};
 use crate::address::{Address, SendError};
 use crate::context::Context;
 use crate::system::Inner;
-use actinium_scheduler::current;
 use actinium_scheduler::deadlines::DeadlineKey;
+use actinium_scheduler::{Worker, current};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -25,6 +25,8 @@ impl<R> Reply<R> {
     /// # Errors
     /// Gives the value back if nobody waits for it any more.
     pub fn send(self, value: R) -> Result<(), R> {
+        // Cause before effect: what the running turn has sent is there when whoever hears this looks.
+        current(|worker| worker.into_iter().for_each(Worker::end_run));
         self.0.send(value).map_err(oneshot::SendError::into_inner)
     }
 }

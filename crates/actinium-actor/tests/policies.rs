@@ -2,7 +2,7 @@
 
 mod common;
 
-use actinium_actor::{Actor, Address, Context, Policy, SpawnOptions, System};
+use actinium_actor::{Actor, Address, Context, Policy, Reply, SpawnOptions, System};
 use common::{does, system};
 use std::sync::mpsc;
 
@@ -160,5 +160,36 @@ fn what_a_thread_sends_arrives_in_order() {
             }
         });
         finished.recv().unwrap();
+    });
+}
+
+/// Cause before effect: who hears that something was sent, and then asks the one it was sent to, finds it there.
+#[test]
+fn what_was_sent_before_an_answer_is_there_when_the_answer_is() {
+    enum Count {
+        One,
+        Get(Reply<u32>),
+    }
+    everywhere(|system| {
+        let last = system.workers() - 1;
+        let make = || {
+            let mut total = 0;
+            does(move |msg: Count, _| match msg {
+                Count::One => total += 1,
+                Count::Get(reply) => drop(reply.send(total)),
+            })
+        };
+        let counter = system.spawn_with(SpawnOptions::new().on_worker(last), make).unwrap();
+        let to = counter.clone();
+        let sender = system.spawn(does(move |reply: Reply<()>, _| {
+            (0..20).for_each(|_| to.send(Count::One).unwrap());
+            reply.send(()).unwrap();
+            // Gives the others time to act in the middle of this turn.
+            toil(20_000);
+        }));
+        for n in 1..=20 {
+            sender.ask(|reply| reply).wait().unwrap();
+            assert_eq!(counter.ask(Count::Get).wait(), Ok(20 * n), "{system:?}");
+        }
     });
 }
