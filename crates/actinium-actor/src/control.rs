@@ -46,5 +46,5 @@ pub(crate) enum Control {
 pub(crate) struct Controls {
     pub(crate) waiting: Vec<Control>,
     /// Set when the actor has ended.
-    pub(crate) closed: Option<StopReason>,
+    pub(crate) closed: Option<Box<StopReason>>,
 }

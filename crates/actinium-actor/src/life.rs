@@ -305,7 +305,7 @@ impl<A: Actor> ActorCell<A> {
         self.set_actor(None);
         let controls = {
             let mut controls = lock(&self.core.controls);
-            controls.closed = Some(reason.clone());
+            controls.closed = Some(Box::new(reason.clone()));
             std::mem::take(&mut controls.waiting)
         };
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
@@ -324,7 +324,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// A control that came just before the end, but was not obeyed.
     fn refuse(&self, control: Control) {
-        let reason = lock(&self.core.controls).closed.clone();
+        let reason = lock(&self.core.controls).closed.as_deref().cloned();
         match control {
             Control::Named(name) => self.core.system.names.forget(&name, self.core.id),
             control => refuse(self.core.id, control, &reason.unwrap_or(StopReason::AlreadyStopped)),

@@ -221,14 +221,16 @@ impl Inner {
         let shards =
             std::iter::once(worker.index()).chain((worker.index() == 0).then_some(outside));
         for shard in shards {
-            lock(&self.register[shard]).closed = true;
-            loop {
-                // One at a time: ending an actor takes it out of the register, and may run user code that ends or spawns another.
-                let shard = lock(&self.register[shard]);
-                let next = shard.living.iter().next().map(|(_, &runnable)| runnable);
-                drop(shard);
-                let Some(runnable) = next else { break };
-                worker.dispose(runnable);
+            let mut register = lock(&self.register[shard]);
+            // From now on nothing comes in, so no key is given out again.
+            register.closed = true;
+            let living: Vec<_> = register.living.iter().map(|(key, &it)| (key, it)).collect();
+            drop(register);
+            for (key, runnable) in living {
+                // Ending one may run user code; what that has ended meanwhile is gone from here.
+                if lock(&self.register[shard]).living.contains(key) {
+                    worker.dispose(runnable);
+                }
             }
         }
     }

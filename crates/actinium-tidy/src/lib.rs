@@ -31,11 +31,7 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}: {}",
-            self.path, self.line, self.rule, self.message
-        )
+        write!(f, "{}:{}: {}: {}", self.path, self.line, self.rule, self.message)
     }
 }
 

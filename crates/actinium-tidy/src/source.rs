@@ -44,10 +44,7 @@ impl Source {
             (at, state) = (at + length, next);
         }
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
-        Source {
-            code: lines(&code),
-            comments: lines(&comments),
-        }
+        Source { code: lines(&code), comments: lines(&comments) }
     }
 
     /// The lines of code, counted from 1.
@@ -57,9 +54,7 @@ impl Source {
 
     /// The lines of code in which this text stands as words of its own, counted from 1.
     pub fn uses<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
-        self.lines()
-            .filter(|(_, code)| has_word(code, text))
-            .map(|(line, _)| line)
+        self.lines().filter(|(_, code)| has_word(code, text)).map(|(line, _)| line)
     }
 
     /// The line where the unit tests at the end of the file begin; past the end if there are none.
@@ -82,11 +77,7 @@ impl Source {
 /// What one step from here covers: the state after it, and how many characters.
 fn step(chars: &[char], at: usize, state: State) -> (State, usize) {
     let rest = &chars[at..];
-    let starts = |text: &str| {
-        text.chars()
-            .enumerate()
-            .all(|(n, c)| rest.get(n) == Some(&c))
-    };
+    let starts = |text: &str| text.chars().enumerate().all(|(n, c)| rest.get(n) == Some(&c));
     match state {
         State::Code if starts("//") => (State::LineComment, 2),
         State::Code if starts("/*") => (State::BlockComment(1), 2),
@@ -108,11 +99,7 @@ fn step(chars: &[char], at: usize, state: State) -> (State, usize) {
         State::Text if rest[0] == '"' => (State::Code, 1),
         State::RawText(hashes) if rest[0] == '"' => {
             let closing = rest[1..].iter().take(hashes).filter(|&&c| c == '#').count();
-            if closing == hashes {
-                (State::Code, 1 + hashes)
-            } else {
-                (state, 1)
-            }
+            if closing == hashes { (State::Code, 1 + hashes) } else { (state, 1) }
         }
         _ => (state, 1),
     }
@@ -216,14 +203,8 @@ mod tests {
 
     #[test]
     fn unit_tests_at_the_end_are_found() {
-        assert_eq!(
-            Source::of("a\n#[cfg(test)]\nmod tests {\n}").tests_begin(),
-            2
-        );
-        assert_eq!(
-            Source::of("a\n#[cfg(test)]\nmod tests;\nb").tests_begin(),
-            5
-        );
+        assert_eq!(Source::of("a\n#[cfg(test)]\nmod tests {\n}").tests_begin(), 2);
+        assert_eq!(Source::of("a\n#[cfg(test)]\nmod tests;\nb").tests_begin(), 5);
     }
 
     #[test]

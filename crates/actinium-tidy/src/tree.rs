@@ -20,19 +20,13 @@ impl File {
     /// The folder below `crates/` that the file is in.
     #[must_use]
     pub fn crate_name(&self) -> Option<&str> {
-        self.path
-            .strip_prefix("crates/")?
-            .split_once('/')
-            .map(|(name, _)| name)
+        self.path.strip_prefix("crates/")?.split_once('/').map(|(name, _)| name)
     }
 
     /// The path inside its crate.
     #[must_use]
     pub fn in_crate(&self) -> &str {
-        let below = self
-            .path
-            .strip_prefix("crates/")
-            .and_then(|path| path.split_once('/'));
+        let below = self.path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
         below.map_or(&self.path, |(_, path)| path)
     }
 
@@ -46,22 +40,13 @@ impl File {
     /// Whether one of the folders above it has this name.
     #[must_use]
     pub fn is_below(&self, folder: &str) -> bool {
-        self.path
-            .split('/')
-            .rev()
-            .skip(1)
-            .any(|name| name == folder)
+        self.path.split('/').rev().skip(1).any(|name| name == folder)
     }
 
     /// A finding in this file.
     #[must_use]
     pub fn finding(&self, line: usize, rule: &'static str, message: impl Into<String>) -> Finding {
-        Finding {
-            path: self.path.clone(),
-            line,
-            rule,
-            message: message.into(),
-        }
+        Finding { path: self.path.clone(), line, rule, message: message.into() }
     }
 }
 
@@ -104,13 +89,8 @@ impl Tree {
     /// A workspace made up of these paths and texts.
     #[must_use]
     pub fn of(files: &[(&str, &str)]) -> Tree {
-        let files = files.iter().map(|&(path, text)| File {
-            path: path.into(),
-            text: text.into(),
-        });
-        Tree {
-            files: files.collect(),
-        }
+        let files = files.iter().map(|&(path, text)| File { path: path.into(), text: text.into() });
+        Tree { files: files.collect() }
     }
 
     /// The Rust files, each with its code and comments told apart.
@@ -133,19 +113,14 @@ mod tests {
 
     #[test]
     fn a_file_knows_where_it_is() {
-        let file = File {
-            path: "crates/actinium-actor/src/cell/slot.rs".into(),
-            text: String::new(),
-        };
+        let file =
+            File { path: "crates/actinium-actor/src/cell/slot.rs".into(), text: String::new() };
         assert_eq!(file.crate_name(), Some("actinium-actor"));
         assert_eq!(file.in_crate(), "src/cell/slot.rs");
         assert_eq!(file.stem(), "slot");
         assert!(file.is_below("cell") && !file.is_below("slot.rs"));
 
-        let file = File {
-            path: "README.md".into(),
-            text: String::new(),
-        };
+        let file = File { path: "README.md".into(), text: String::new() };
         assert_eq!(
             (file.crate_name(), file.in_crate(), file.stem()),
             (None, "README.md", "README")
@@ -156,10 +131,7 @@ mod tests {
     fn reading_the_own_crate_finds_its_files_and_no_build_output() {
         let tree = Tree::read(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("readable");
         let paths: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();
-        assert!(
-            paths.contains(&"src/tree.rs") && paths.contains(&"Cargo.toml"),
-            "{paths:?}"
-        );
+        assert!(paths.contains(&"src/tree.rs") && paths.contains(&"Cargo.toml"), "{paths:?}");
         assert!(paths.is_sorted());
         assert!(tree.files.iter().all(|file| !file.is_below("target")));
     }

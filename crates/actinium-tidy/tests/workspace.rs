@@ -13,33 +13,18 @@ fn workspace() -> Tree {
 fn the_workspace_is_tidy() {
     let findings = check(&workspace());
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    assert!(
-        lines.is_empty(),
-        "{} findings:\n{}\n",
-        lines.len(),
-        lines.join("\n")
-    );
+    assert!(lines.is_empty(), "{} findings:\n{}\n", lines.len(), lines.join("\n"));
 }
 
 /// Rules that look at nothing find nothing.
 #[test]
 fn the_workspace_was_looked_at() {
     let tree = workspace();
-    for path in [
-        "Cargo.toml",
-        "check",
-        ".ci/run",
-        "crates/actinium-scheduler/src/lib.rs",
-    ] {
-        assert!(
-            tree.files.iter().any(|file| file.path == path),
-            "{path} was not read"
-        );
+    for path in ["Cargo.toml", "check", ".ci/run", "crates/actinium-scheduler/src/lib.rs"] {
+        assert!(tree.files.iter().any(|file| file.path == path), "{path} was not read");
     }
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folders = std::fs::read_dir(crates)
-        .expect("crates/ can be listed")
-        .count();
+    let folders = std::fs::read_dir(crates).expect("crates/ can be listed").count();
     assert_eq!(tree.manifests().count(), folders);
     assert!(tree.rust().any(|(file, source)| {
         file.crate_name() == Some("actinium-tidy") && source.uses("fn").next().is_some()
@@ -52,19 +37,13 @@ fn every_rule_is_in_force() {
     let long = "\n".repeat(900);
     let own_path = ["see /ho", "me/ada/notes"].concat();
     let tree = Tree::of(&[
-        (
-            "crates/actinium-topology/Cargo.toml",
-            "[dependencies]\nactinium.workspace = true",
-        ),
+        ("crates/actinium-topology/Cargo.toml", "[dependencies]\nactinium.workspace = true"),
         (
             "crates/actinium-actor/src/lib.rs",
             "todo!();\nInstant::now();\nunsafe {}\nx(Ordering::Relaxed);",
         ),
         ("crates/actinium-actor/src/long.rs", &long),
-        (
-            "crates/actinium-actor/src/setting.rs",
-            "\"ACTINIUM_SECRET\"",
-        ),
+        ("crates/actinium-actor/src/setting.rs", "\"ACTINIUM_SECRET\""),
         ("crates/actinium-actor/tests/loom.rs", ""),
         ("docs/notes.md", &own_path),
     ]);

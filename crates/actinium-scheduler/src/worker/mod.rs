@@ -65,6 +65,8 @@ pub struct Worker {
     round_ns: Cell<u64>,
     /// Sends left until one is sampled; see [`Worker::count_send`].
     sends_left: Cell<u32>,
+    /// What `sends_left` was when the counters were last brought up to date.
+    sends_flushed: Cell<u32>,
     /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<(u64, u64)>,
     /// When the present turn, or if that is not known the present round, began.
@@ -103,6 +105,7 @@ impl Worker {
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
             sends_left: Cell::new(sending::SAMPLED),
+            sends_flushed: Cell::new(sending::SAMPLED),
             handled: Cell::new((0, 0)),
             began_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),

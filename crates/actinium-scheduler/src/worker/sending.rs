@@ -51,8 +51,12 @@ impl Worker {
         let (handled, bytes) = self.handled.take();
         self.counters().handled.add(handled);
         self.counters().bytes.add(bytes);
-        self.counters().sent.add(u64::from(SAMPLED - self.sends_left.get()));
-        self.sends_left.set(SAMPLED);
+        let left = self.sends_left.get();
+        self.counters().sent.add(u64::from(self.sends_flushed.get() - left));
+        // The countdown to the next sample goes on: a short round must not put it off.
+        let left = if left == 0 { SAMPLED } else { left };
+        self.sends_left.set(left);
+        self.sends_flushed.set(left);
     }
 
     /// The running turn sends to a runnable at another worker: the how manieth time in a row, from 0.

@@ -14,10 +14,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut found = BTreeSet::new();
     let own = |name| name == Some("actinium-tidy");
-    for file in tree
-        .files
-        .iter()
-        .filter(|file| file.path.ends_with(".rs") && !own(file.crate_name()))
+    for file in
+        tree.files.iter().filter(|file| file.path.ends_with(".rs") && !own(file.crate_name()))
     {
         for (line, text) in (1..).zip(file.text.lines()) {
             for variable in variables(text) {
@@ -54,37 +52,20 @@ mod tests {
 
     #[test]
     fn an_unexplained_variable_is_found_once() {
-        let findings = check(&Tree::of(&[
-            CODE,
-            ("README.md", "ACTINIUM_WORKERS_MAX and ACTINIUM_WORKER"),
-        ]));
-        assert_eq!(
-            findings
-                .iter()
-                .map(|finding| finding.line)
-                .collect::<Vec<_>>(),
-            [2]
-        );
-        let findings = check(&Tree::of(&[
-            CODE,
-            ("crates/actinium/README.md", "ACTINIUM_WORKERS"),
-        ]));
+        let findings =
+            check(&Tree::of(&[CODE, ("README.md", "ACTINIUM_WORKERS_MAX and ACTINIUM_WORKER")]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2]);
+        let findings = check(&Tree::of(&[CODE, ("crates/actinium/README.md", "ACTINIUM_WORKERS")]));
         assert_eq!(findings.len(), 1);
     }
 
     #[test]
     fn an_explained_one_is_not() {
         for docs in ["README.md", "docs/settings.md"] {
-            assert_eq!(
-                check(&Tree::of(&[CODE, (docs, "Set `ACTINIUM_WORKERS=2`.")])),
-                []
-            );
+            assert_eq!(check(&Tree::of(&[CODE, (docs, "Set `ACTINIUM_WORKERS=2`.")])), []);
         }
         assert_eq!(
-            check(&Tree::of(&[(
-                "crates/actinium/src/lib.rs",
-                "\"ACTINIUM_\" \"ACTINIUM_A_\""
-            )])),
+            check(&Tree::of(&[("crates/actinium/src/lib.rs", "\"ACTINIUM_\" \"ACTINIUM_A_\"")])),
             []
         );
     }

@@ -17,10 +17,7 @@ pub const FLOORS: &[(u8, &[&str])] = &[
 ];
 
 fn floor(name: &str) -> Option<u8> {
-    FLOORS
-        .iter()
-        .find(|(_, names)| names.contains(&name))
-        .map(|&(floor, _)| floor)
+    FLOORS.iter().find(|(_, names)| names.contains(&name)).map(|&(floor, _)| floor)
 }
 
 /// The rule.
@@ -33,9 +30,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let Ok(manifest) = file.text.parse::<Table>() else {
             continue;
         };
-        let name = manifest
-            .get("package")
-            .and_then(|package| package.get("name")?.as_str());
+        let name = manifest.get("package").and_then(|package| package.get("name")?.as_str());
         if name != Some(folder) {
             findings.push(file.finding(
                 1,
@@ -50,10 +45,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         for (key, value) in dependencies(&manifest) {
-            let name = value
-                .get("package")
-                .and_then(|name| name.as_str())
-                .unwrap_or(key);
+            let name = value.get("package").and_then(|name| name.as_str()).unwrap_or(key);
             let is_ours = name == "actinium" || name.starts_with("actinium-");
             let allowed = floor(name).is_some_and(|floor| (1..own).contains(&floor));
             if is_ours && !allowed {
@@ -73,35 +65,20 @@ mod tests {
     fn found(name: &str, dependencies: &str) -> Vec<String> {
         let path = format!("crates/{name}/Cargo.toml");
         let text = format!("[package]\nname = \"{name}\"\n{dependencies}");
-        check(&Tree::of(&[(&path, &text)]))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        check(&Tree::of(&[(&path, &text)])).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn lower_floors_may_be_seen() {
         assert!(
-            found(
-                "actinium-actor",
-                "[dependencies]\nactinium-scheduler.workspace = true"
-            )
-            .is_empty()
+            found("actinium-actor", "[dependencies]\nactinium-scheduler.workspace = true")
+                .is_empty()
         );
         assert!(
-            found(
-                "actinium",
-                "[dependencies]\nactinium-observe.workspace = true\nserde = \"1\""
-            )
-            .is_empty()
+            found("actinium", "[dependencies]\nactinium-observe.workspace = true\nserde = \"1\"")
+                .is_empty()
         );
-        assert!(
-            found(
-                "actinium-cli",
-                "[dev-dependencies]\nactinium.workspace = true"
-            )
-            .is_empty()
-        );
+        assert!(found("actinium-cli", "[dev-dependencies]\nactinium.workspace = true").is_empty());
     }
 
     #[test]
@@ -110,11 +87,7 @@ mod tests {
             ("actinium-scheduler", "dependencies", "actinium-actor"),
             ("actinium-scheduler", "dev-dependencies", "actinium"),
             ("actinium-actor", "build-dependencies", "actinium-observe"),
-            (
-                "actinium-actor",
-                "target.'cfg(unix)'.dependencies",
-                "actinium",
-            ),
+            ("actinium-actor", "target.'cfg(unix)'.dependencies", "actinium"),
             ("actinium", "dependencies", "actinium-tidy"),
             ("actinium", "dependencies", "actinium-unheard-of"),
         ] {

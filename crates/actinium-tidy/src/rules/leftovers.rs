@@ -40,12 +40,7 @@ mod tests {
         finds(check, path, "fn f() { unimplemented!(\"later\") }", &[1]);
         finds(check, path, "let x = std::dbg!(1);", &[1]);
         finds(check, path, "#[test]\n#[ignore]\nfn f() {}", &[2]);
-        finds(
-            check,
-            path,
-            "#[test]\n#[ignore = \"slow\"]\nfn f() {}",
-            &[2],
-        );
+        finds(check, path, "#[test]\n#[ignore = \"slow\"]\nfn f() {}", &[2]);
         finds(check, path, "/// ```ignore\n/// x\n/// ```", &[1]);
         finds(check, path, "//! ```rust,ignore\n", &[1]);
     }
@@ -53,21 +48,9 @@ mod tests {
     #[test]
     fn what_only_looks_like_one_is_not() {
         let path = "crates/actinium-actor/src/lib.rs";
-        passes(
-            check,
-            path,
-            "// todo!() is banned\nlet x = \"dbg!(x) #[ignore]\";",
-        );
-        passes(
-            check,
-            path,
-            "#[cfg_attr(miri, ignore = \"slow there\")]\nfn f() {}",
-        );
+        passes(check, path, "// todo!() is banned\nlet x = \"dbg!(x) #[ignore]\";");
+        passes(check, path, "#[cfg_attr(miri, ignore = \"slow there\")]\nfn f() {}");
         passes(check, path, "my_todo!();\n#[ignored]\nfn f() {}");
-        passes(
-            check,
-            path,
-            "/// ```no_run\n/// x\n/// ```\n/// ```compile_fail,E0277",
-        );
+        passes(check, path, "/// ```no_run\n/// x\n/// ```\n/// ```compile_fail,E0277");
     }
 }

@@ -27,12 +27,7 @@ mod tests {
     #[test]
     fn the_bound_is_exact() {
         passes(check, "crates/actinium/src/lib.rs", &"x\n".repeat(800));
-        finds(
-            check,
-            "crates/actinium/src/lib.rs",
-            &"x\n".repeat(801),
-            &[801],
-        );
+        finds(check, "crates/actinium/src/lib.rs", &"x\n".repeat(801), &[801]);
         passes(check, "docs/long.md", &"x\n".repeat(2_000));
     }
 }

@@ -56,12 +56,7 @@ mod tests {
         for (folder, end) in STARTS {
             let text = format!("fine\nlet x = \"{folder}{end}ada/x\";");
             finds(check, "docs/x.md", &text, &[2]);
-            finds(
-                check,
-                "crates/a/src/lib.rs",
-                &format!("{folder}{end}ada"),
-                &[1],
-            );
+            finds(check, "crates/a/src/lib.rs", &format!("{folder}{end}ada"), &[1]);
         }
     }
 
@@ -78,10 +73,6 @@ mod tests {
             "docs/x.md",
             &format!("https://example.org{home}/page, src{home}/x, ../..{home}/x"),
         );
-        passes(
-            check,
-            "docs/x.md",
-            "/sys/devices and /tmp/x and /workspace/x",
-        );
+        passes(check, "docs/x.md", "/sys/devices and /tmp/x and /workspace/x");
     }
 }

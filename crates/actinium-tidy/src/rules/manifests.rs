@@ -37,46 +37,28 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn inherits(value: Option<&Value>) -> bool {
-    value
-        .and_then(|value| value.get("workspace"))
-        .and_then(Value::as_bool)
-        == Some(true)
+    value.and_then(|value| value.get("workspace")).and_then(Value::as_bool) == Some(true)
 }
 
 /// All dependencies of a manifest: for running, testing and building, on every target.
 pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&str, &Value)> {
     let targets = manifest.get("target").and_then(Value::as_table);
-    let targets = targets
-        .into_iter()
-        .flat_map(Table::values)
-        .filter_map(Value::as_table);
+    let targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);
     let sections = ["dependencies", "dev-dependencies", "build-dependencies"];
     let tables = std::iter::once(manifest).chain(targets);
-    let tables = tables.flat_map(move |table| {
-        sections
-            .into_iter()
-            .filter_map(|section| table.get(section))
-    });
-    tables
-        .filter_map(Value::as_table)
-        .flatten()
-        .map(|(name, value)| (name.as_str(), value))
+    let tables =
+        tables.flat_map(move |table| sections.into_iter().filter_map(|section| table.get(section)));
+    tables.filter_map(Value::as_table).flatten().map(|(name, value)| (name.as_str(), value))
 }
 
 /// The line on which a dependency is named.
 pub(crate) fn line_of(file: &File, dependency: &str) -> usize {
     let starts = |line: &str| {
-        let rest = line
-            .trim_start()
-            .trim_start_matches('"')
-            .strip_prefix(dependency);
+        let rest = line.trim_start().trim_start_matches('"').strip_prefix(dependency);
         let named = rest.is_some_and(|rest| rest.starts_with([' ', '=', '.', '"']));
         named || line.contains(&format!("dependencies.{dependency}]"))
     };
-    file.text
-        .lines()
-        .position(starts)
-        .map_or(1, |line| line + 1)
+    file.text.lines().position(starts).map_or(1, |line| line + 1)
 }
 
 #[cfg(test)]
@@ -112,11 +94,6 @@ mod tests {
         ] {
             finds(check, PATH, &format!("{LINTS}{bad}"), &[4]);
         }
-        finds(
-            check,
-            PATH,
-            &format!("{LINTS}[dependencies.a]\nversion = \"1\""),
-            &[3],
-        );
+        finds(check, PATH, &format!("{LINTS}[dependencies.a]\nversion = \"1\""), &[3]);
     }
 }

@@ -13,18 +13,12 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         // Anything else in a folder is a module of a test.
-        if name
-            .split_once('/')
-            .is_some_and(|(_, rest)| rest != "main.rs")
-        {
+        if name.split_once('/').is_some_and(|(_, rest)| rest != "main.rs") {
             continue;
         }
         for checker in ["loom", "shuttle"] {
             let attribute = format!("#![cfg({checker})]");
-            let gated = source
-                .code
-                .iter()
-                .position(|code| code.contains(&attribute));
+            let gated = source.code.iter().position(|code| code.contains(&attribute));
             let message = match (name.starts_with(checker), gated) {
                 (true, None) => format!("a {checker} test without `{attribute}`"),
                 (false, Some(_)) => format!(
@@ -45,27 +39,13 @@ mod tests {
 
     #[test]
     fn name_and_attribute_go_together() {
-        passes(
-            check,
-            "crates/a/tests/loom_inbox.rs",
-            "//! Docs.\n#![cfg(loom)]\n",
-        );
+        passes(check, "crates/a/tests/loom_inbox.rs", "//! Docs.\n#![cfg(loom)]\n");
         passes(check, "crates/a/tests/loom/main.rs", "#![cfg(loom)]\n");
         passes(check, "crates/a/tests/loom/inbox.rs", "fn f() {}");
         passes(check, "crates/a/tests/stress.rs", "fn f() {}");
         passes(check, "crates/a/src/loom.rs", "fn f() {}");
         finds(check, "crates/a/tests/loom_inbox.rs", "fn f() {}", &[1]);
-        finds(
-            check,
-            "crates/a/tests/shuttle/main.rs",
-            "#![cfg(loom)]",
-            &[1, 1],
-        );
-        finds(
-            check,
-            "crates/a/tests/stress.rs",
-            "//! x\n#![cfg(shuttle)]",
-            &[2],
-        );
+        finds(check, "crates/a/tests/shuttle/main.rs", "#![cfg(loom)]", &[1, 1]);
+        finds(check, "crates/a/tests/stress.rs", "//! x\n#![cfg(shuttle)]", &[2]);
     }
 }

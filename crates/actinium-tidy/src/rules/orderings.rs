@@ -38,10 +38,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let end = source.tests_begin();
-        for (line, weak) in accesses(&source)
-            .into_iter()
-            .filter(|&(line, _)| line < end)
-        {
+        for (line, weak) in accesses(&source).into_iter().filter(|&(line, _)| line < end) {
             let comments = source.comments_near(line, LINES_ABOVE).to_lowercase();
             if !VOCABULARY.iter().any(|word| comments.contains(word)) {
                 let message = format!(
@@ -63,11 +60,7 @@ fn accesses(source: &Source) -> Vec<(usize, &'static str)> {
             .iter()
             .any(|use_| code.trim_start().starts_with(use_));
         if !importing {
-            found.extend(
-                WEAK.iter()
-                    .find(|weak| has_word(code, weak))
-                    .map(|&weak| (line, weak)),
-            );
+            found.extend(WEAK.iter().find(|weak| has_word(code, weak)).map(|&weak| (line, weak)));
         }
         importing &= !code.contains(';');
     }
@@ -83,45 +76,18 @@ mod tests {
 
     #[test]
     fn an_access_without_a_word_is_found() {
-        finds(
-            check,
-            PATH,
-            "fn f() {\n    a.load(Ordering::Relaxed);\n}",
-            &[2],
-        );
-        finds(
-            check,
-            PATH,
-            "// SAFETY: ours.\na.swap(1, Ordering::AcqRel);",
-            &[2],
-        );
-        finds(
-            check,
-            PATH,
-            "use x::Ordering::{self, Acquire};\na.load(Acquire);",
-            &[2],
-        );
-        finds(
-            check,
-            PATH,
-            "use x::{\n    Ordering::Release,\n};\na.store(1, Release);",
-            &[4],
-        );
+        finds(check, PATH, "fn f() {\n    a.load(Ordering::Relaxed);\n}", &[2]);
+        finds(check, PATH, "// SAFETY: ours.\na.swap(1, Ordering::AcqRel);", &[2]);
+        finds(check, PATH, "use x::Ordering::{self, Acquire};\na.load(Acquire);", &[2]);
+        finds(check, PATH, "use x::{\n    Ordering::Release,\n};\na.store(1, Release);", &[4]);
     }
 
     #[test]
     fn a_word_about_it_nearby_is_enough() {
-        passes(
-            check,
-            PATH,
-            "// Pairs with the store in `push`.\na.load(Ordering::Acquire);",
-        );
+        passes(check, PATH, "// Pairs with the store in `push`.\na.load(Ordering::Acquire);");
         passes(check, PATH, "a.load(Ordering::Relaxed); // a statistic");
         let far = |lines| {
-            format!(
-                "// Release: publishes.\n{}a.store(1, Ordering::Release);",
-                "\n".repeat(lines)
-            )
+            format!("// Release: publishes.\n{}a.store(1, Ordering::Release);", "\n".repeat(lines))
         };
         passes(check, PATH, &far(5));
         finds(check, PATH, &far(6), &[8]);
@@ -132,15 +98,7 @@ mod tests {
         passes(check, PATH, "a.load(Ordering::SeqCst);");
         passes(check, PATH, "a.cmp(&b) == Ordering::Less");
         passes(check, PATH, "enum Phase { Acquire, Release }");
-        passes(
-            check,
-            PATH,
-            "// x\n#[cfg(test)]\nmod tests {\n    a.load(Ordering::Relaxed);\n}",
-        );
-        passes(
-            check,
-            "crates/actinium-actor/tests/stress.rs",
-            "a.load(Ordering::Relaxed);",
-        );
+        passes(check, PATH, "// x\n#[cfg(test)]\nmod tests {\n    a.load(Ordering::Relaxed);\n}");
+        passes(check, "crates/actinium-actor/tests/stress.rs", "a.load(Ordering::Relaxed);");
     }
 }

@@ -21,9 +21,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         for read in READS {
             for line in source.uses(read) {
                 let comments = source.comments_near(line, 2);
-                let reason = comments
-                    .split_once("tidy: clock:")
-                    .map(|(_, reason)| reason.trim());
+                let reason = comments.split_once("tidy: clock:").map(|(_, reason)| reason.trim());
                 if reason.is_none_or(str::is_empty) {
                     let message =
                         format!("`{read}` outside clock.rs, benches, examples and the command");
@@ -52,18 +50,8 @@ mod tests {
         ] {
             finds(check, path, READ, &[2]);
         }
-        finds(
-            check,
-            "crates/actinium/src/lib.rs",
-            "SystemTime::now();",
-            &[1],
-        );
-        finds(
-            check,
-            "crates/actinium/src/lib.rs",
-            "\nthread::sleep(MS);",
-            &[2],
-        );
+        finds(check, "crates/actinium/src/lib.rs", "SystemTime::now();", &[1]);
+        finds(check, "crates/actinium/src/lib.rs", "\nthread::sleep(MS);", &[2]);
     }
 
     #[test]
@@ -82,17 +70,8 @@ mod tests {
     #[test]
     fn a_reason_lets_it_pass_and_an_empty_one_does_not() {
         let path = "crates/actinium-actor/tests/wall.rs";
-        passes(
-            check,
-            path,
-            "// tidy: clock: the real timer is what is tested\nInstant::now();",
-        );
+        passes(check, path, "// tidy: clock: the real timer is what is tested\nInstant::now();");
         finds(check, path, "// tidy: clock:\nInstant::now();", &[2]);
-        finds(
-            check,
-            path,
-            "// tidy: clock: far away\n\n\n\nInstant::now();",
-            &[5],
-        );
+        finds(check, path, "// tidy: clock: far away\n\n\n\nInstant::now();", &[5]);
     }
 }

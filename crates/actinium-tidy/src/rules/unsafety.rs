@@ -18,9 +18,7 @@ pub fn is_allowed(file: &File) -> bool {
         && (file.crate_name() == Some("actinium-bench")
             || file.is_below("tests")
             || file.is_below("benches"));
-    let Some((_, names)) = ALLOWED
-        .iter()
-        .find(|&&(name, _)| file.crate_name() == Some(name))
+    let Some((_, names)) = ALLOWED.iter().find(|&&(name, _)| file.crate_name() == Some(name))
     else {
         return counts_allocations;
     };
@@ -65,12 +63,7 @@ mod tests {
         ] {
             finds(check, path, UNSAFE, &[2]);
         }
-        finds(
-            check,
-            "crates/actinium/src/lib.rs",
-            "unsafe impl Send for X {}",
-            &[1],
-        );
+        finds(check, "crates/actinium/src/lib.rs", "unsafe impl Send for X {}", &[1]);
     }
 
     #[test]
