@@ -15,12 +15,12 @@ pub(super) const EXPOSED_IN_TURN: usize = 16;
 /// Most runnables that a worker looks at in vain when it exposes.
 const KEPT_AT_ONCE: usize = 16;
 /// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, miri)))]
 const SPINS: u32 = 300;
-#[cfg(any(loom, shuttle))]
+#[cfg(any(loom, shuttle, miri))]
 const SPINS: u32 = 1;
 /// Pauses of the processor in each of these rounds.
-const PAUSES: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 16 };
+const PAUSES: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { 16 };
 
 impl Worker {
     /// Takes from its own public queue what nobody came for.
