@@ -695,6 +695,9 @@ impl<A: Actor> Drop for CellRef<A> {
         // Release: pairs with the acquire in `at_rest`: what this holder sent is in the mailbox by then.
         if self.core.strong.fetch_sub(1, Ordering::Release) == 1 {
             let core = &self.core;
+            // Acquire: pairs with the releases of all other addresses, which `refs` counts as one: what their holders did comes
+            // before the freeing.
+            core.strong.load(Ordering::Acquire);
             if !self.is_closed() {
                 core.system.with_worker(|worker| core.wake(worker));
             }
