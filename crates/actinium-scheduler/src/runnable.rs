@@ -117,9 +117,9 @@ pub struct Private {
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's may be).
     pub cost_ns: u32,
     /// Index of the worker that stole it last.
-    pub thief: u32,
+    pub thief: u16,
     /// How often that worker stole it in a row.
-    pub steals: u32,
+    pub steals: u16,
 }
 
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
@@ -166,7 +166,7 @@ impl Header {
                 flags: SCHEDULED | flags,
                 home,
                 cost_ns: 0,
-                thief: u32::MAX,
+                thief: u16::MAX,
                 steals: 0,
             }),
             owner: AtomicU32::new(NOBODY),

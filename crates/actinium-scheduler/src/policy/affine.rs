@@ -60,7 +60,11 @@ impl Affine {
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
         let cheap = view.cost_ns < self.cost_worth_moving_ns;
         view.steals_in_a_row
-            >= if cheap { self.steals_to_rehome * CHEAP } else { self.steals_to_rehome }
+            >= if cheap {
+                self.steals_to_rehome.saturating_mul(CHEAP)
+            } else {
+                self.steals_to_rehome
+            }
     }
 }
 

@@ -344,9 +344,11 @@ impl Worker {
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let stays = unsafe {
             header.private.with(|private| {
-                private.steals = if private.thief == me { private.steals + 1 } else { 1 };
-                private.thief = me;
-                let view = StolenView { steals_in_a_row: private.steals, cost_ns: private.cost_ns };
+                let again = u32::from(private.thief) == me;
+                private.steals = if again { private.steals.saturating_add(1) } else { 1 };
+                private.thief = me as u16;
+                let view =
+                    StolenView { steals_in_a_row: private.steals.into(), cost_ns: private.cost_ns };
                 let stays = self.shared.settings.policy.rehome(&view);
                 if stays {
                     (private.home, private.steals) = (me, 0);
