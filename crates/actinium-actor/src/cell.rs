@@ -17,6 +17,7 @@ use crate::address::{SendError, WhenFull};
 use crate::backpressure::Backpressure;
 use crate::context::Context;
 use crate::control::{Control, Controls};
+use crate::dead_letters::DeadLetter;
 use crate::life::Life;
 use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
@@ -41,6 +42,10 @@ pub(crate) const DRAINING: u8 = FIRST_FREE << 2;
 pub(crate) const CONTROL: u8 = 1;
 /// `flags`: a full mailbox muted it; it is not run until that has room.
 pub(crate) const MUTED: u8 = 2;
+/// `flags`: it waits for a grace period, after which it ends if nobody reaches it then.
+const FADING: u8 = 4;
+/// `flags`: it was without addresses and got one again.
+const REVIVED: u8 = 8;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
 /// A worker's note for the running actor: it asked to end.
@@ -117,7 +122,7 @@ impl Core {
     /// Hands a control to the actor; it comes back if the actor has ended.
     pub(crate) fn control(&self, control: Control) -> Result<(), (Control, StopReason)> {
         // What the running turn has sent before comes before.
-        self.system.with_worker(|worker| worker.into_iter().for_each(Worker::end_run));
+        self.system.with_worker(|worker| worker.into_iter().for_each(Worker::settle));
         let mut controls = lock(&self.controls);
         if let Some(reason) = &controls.closed {
             return Err((control, (**reason).clone()));
@@ -182,6 +187,34 @@ impl Core {
         self.named.load(Ordering::Acquire)
     }
 
+    /// So many messages were accepted, but it had ended before they arrived.
+    pub(crate) fn bury_messages<A: Actor>(&self, count: usize, worker: &Worker) {
+        worker.counters().dead.add(count as u64);
+        self.system.dead_letters.add(DeadLetter {
+            to: self.id,
+            kind: self.kind(),
+            message: std::any::type_name::<A::Msg>(),
+            count: count as u64,
+            reason: StopReason::AlreadyStopped,
+        });
+    }
+
+    /// Whether nobody can send to it any more, unless somebody revives it.
+    fn is_orphaned(&self) -> bool {
+        // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then, or in a lane.
+        self.strong.load(Ordering::Acquire) == 0 && !self.is_named()
+    }
+
+    /// It is without addresses, but what their holders sent may still lie in lanes: it will be looked at again.
+    #[cold]
+    fn fade(&self, worker: &Worker) {
+        // Relaxed: only its own turns set and clear this.
+        if self.flags.fetch_or(FADING, Ordering::Relaxed) & FADING == 0 {
+            let me = CoreRef::new(self);
+            worker.after_grace(Box::new(move |_| drop(me.control(Control::Faded))));
+        }
+    }
+
     /// Mutes it: it is not run until [`Core::unmute`].
     pub(crate) fn mute(&self) {
         // Relaxed: set by its own turn; the muting mailbox's lock orders it before the unmuting.
@@ -196,8 +229,13 @@ impl Core {
 }
 
 impl<A: Actor> ActorCell<A> {
-    const VTABLE: VTable =
-        VTable { sort: SORT, run: run::<A>, dispose: dispose::<A>, release: release::<A> };
+    const VTABLE: VTable = VTable {
+        sort: SORT,
+        run: run::<A>,
+        dispose: dispose::<A>,
+        release: release::<A>,
+        deliver: deliver::<A>,
+    };
 
     /// A new actor with its first address. It is neither registered nor started yet.
     pub(crate) fn create(
@@ -237,6 +275,10 @@ impl<A: Actor> ActorCell<A> {
             life: OwnerCell::new(life),
             actor: OwnerCell::new(actor),
         };
+        if capacity.is_some() {
+            // Whoever sends to a bounded mailbox must hear at once whether it is full.
+            cell.core.header.close_lanes();
+        }
         let cell = NonNull::from(Box::leak(Box::new(cell)));
         // SAFETY: just allocated, and nobody else knows it yet.
         unsafe { (*cell.as_ptr()).core.me = cell.cast() };
@@ -293,6 +335,13 @@ impl<A: Actor> ActorCell<A> {
         self.core.header.is_owned_by(worker.id())
     }
 
+    /// Sends through the lane to the worker that owns the actor; the message comes back if it must go another way.
+    #[inline]
+    pub(crate) fn send_by_lane(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
+        // SAFETY: alive, for the caller has an address of it; its messages are of this type.
+        unsafe { worker.ship(self.core.runnable(), stamp_ns, msg) }
+    }
+
     /// Sends from anywhere; `over` a bound if told so. Returns how many messages wait in a bounded mailbox.
     pub(crate) fn send_shared(
         &self,
@@ -304,6 +353,24 @@ impl<A: Actor> ActorCell<A> {
         let len = self.shared.push(msg, stamp_ns, over)?;
         self.core.wake(worker);
         Ok(len)
+    }
+
+    /// What came through a lane and finds that the actor has moved, has messages from elsewhere, or has ended.
+    #[cold]
+    #[inline(never)]
+    fn deliver_shared(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) {
+        worker.counters().shared.add(1);
+        match self.shared.push(msg, stamp_ns, true) {
+            Ok(_) => self.core.wake(Some(worker)),
+            Err(PushError::Closed(msg) | PushError::Full(msg)) => {
+                let core = CoreRef::new(&self.core);
+                worker.defer(Box::new(move |worker| {
+                    core.bury_messages::<A>(1, worker);
+                    // A destructor that panics must not take the worker down.
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(msg)));
+                }));
+            }
+        }
     }
 
     /// Sends many from another worker; those refused because the mailbox is closed stay in `messages`.
@@ -373,7 +440,7 @@ impl<A: Actor> ActorCell<A> {
     fn turn(&self, worker: &Worker) -> (Turn, u32) {
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.core.flags.load(Ordering::Acquire);
-        if (flags != 0 || self.flags() & UNUSUAL != 0)
+        if (flags & (CONTROL | MUTED) != 0 || self.flags() & UNUSUAL != 0)
             && let Some(turn) = self.prelude(worker)
         {
             return (turn, 0);
@@ -465,12 +532,26 @@ impl<A: Actor> ActorCell<A> {
         if self.flags() & DRAINING != 0 {
             return self.end(worker, StopReason::Requested);
         }
-        // Acquire: as in `at_rest`.
-        if self.core.strong.load(Ordering::Acquire) == 0 && !self.core.is_named() {
-            self.end(worker, StopReason::Orphaned)
-        } else {
-            Turn::Idle
+        if !self.core.is_orphaned() {
+            return Turn::Idle;
         }
+        if worker.may_be_under_way() {
+            self.core.fade(worker);
+            return Turn::Idle;
+        }
+        // What was under way has arrived before that was seen.
+        if !self.shared.is_empty() {
+            return Turn::Again;
+        }
+        self.end(worker, StopReason::Orphaned)
+    }
+
+    /// A grace period is over: `Some` if it ends now.
+    pub(crate) fn faded(&self, worker: &Worker) -> Option<Turn> {
+        // Acquire: pairs with the release in `CellRef::new`.
+        let flags = self.core.flags.fetch_and(!(FADING | REVIVED), Ordering::Acquire);
+        let ends = flags & REVIVED == 0 && self.core.is_orphaned() && self.len() == 0;
+        ends.then(|| self.end(worker, StopReason::Orphaned))
     }
 
     /// Replaces the actor's state; the old one is dropped here.
@@ -515,6 +596,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// Refuses further messages. What waits stays.
     pub(crate) fn close(&self) {
+        self.core.header.close_lanes();
         self.set_flags(HELD, 0);
         self.shared.close();
     }
@@ -542,6 +624,26 @@ unsafe fn cell_of<'a, A: Actor>(header: NonNull<Header>) -> &'a ActorCell<A> {
 unsafe fn run<A: Actor>(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
     unsafe { cell_of::<A>(header) }.turn(worker)
+}
+
+/// # Safety
+/// As the vtable demands: a message of the actor's lies there, which is taken out, and its memory is kept.
+unsafe fn deliver<A: Actor>(
+    header: NonNull<Header>,
+    message: *const u8,
+    stamp_ns: u64,
+    worker: &Worker,
+) -> usize {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only, and by contract.
+    let (cell, msg) =
+        unsafe { (cell_of::<A>(header), message.cast::<A::Msg>().read_unaligned()) };
+    if cell.is_owned_by(worker) && cell.takes_own() {
+        cell.push_own(Envelope { stamp_ns, msg }, worker);
+        worker.counters().crossed.add(1);
+    } else {
+        cell.deliver_shared(msg, stamp_ns, worker);
+    }
+    size_of::<A::Msg>()
 }
 
 /// # Safety
@@ -642,6 +744,8 @@ impl<A: Actor> CellRef<A> {
         // Relaxed: made from a reference that keeps the memory meanwhile.
         if cell.core.strong.fetch_add(1, Ordering::Relaxed) == 0 {
             cell.core.refs.fetch_add(1, Ordering::Relaxed);
+            // Release: pairs with the acquire in `faded`; whoever then drops this address again releases it, too.
+            cell.core.flags.fetch_or(REVIVED, Ordering::Release);
         }
         CellRef(cell.core.me.cast())
     }
@@ -656,6 +760,9 @@ impl<A: Actor> CellRef<A> {
                 Ok(()) => Ok(()),
                 Err((msg, stamp_ns)) => self.send_here(msg, stamp_ns, worker),
             },
+            Some(worker) if worker.running().is_some() && worker.reaches(self.core.runnable()) => {
+                self.send_across(msg, worker)
+            }
             _ => self.send_there(msg, WhenFull::Mute, worker),
         }
     }

@@ -39,6 +39,8 @@ pub(crate) enum Control {
     Restart,
     /// The back-off before a restart is over.
     Resume,
+    /// Nothing that was sent when it had lost its last address is under way any more.
+    Faded,
 }
 
 /// The controls that wait.

@@ -163,6 +163,7 @@ impl<A: Actor> ActorCell<A> {
             }
             Control::Escalated(info) => return Some(self.failed(worker, info)),
             Control::Restart => return self.restart(worker),
+            Control::Faded => return self.faded(worker),
             Control::Resume => {
                 if self.with_life(|life| life.state) == State::Waiting {
                     return self.restart(worker);

@@ -31,7 +31,8 @@
 //! `RUNNING` before it looks, and to `DOWN` by a compare-and-swap when it finds nothing more; if that fails, somebody has raised
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
-use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use crate::lanes::NO_LANE;
+use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
 use std::ptr::NonNull;
@@ -73,6 +74,9 @@ pub struct VTable {
     pub dispose: unsafe fn(NonNull<Header>, &Worker),
     /// Drops the reference that the scheduler holds while the runnable lives.
     pub release: unsafe fn(NonNull<Header>),
+    /// Takes a message that came through a lane (see `lanes`) out of the place where it lies, perhaps not aligned, and puts it into the
+    /// mailbox; returns the message's size in bytes. Calls no user code ([`Worker::defer`] does, later). Sent at that time, 0: not known.
+    pub deliver: unsafe fn(NonNull<Header>, *const u8, u64, &Worker) -> usize,
 }
 
 /// What all runnables of one kind (actors of one type, say) share.
@@ -107,19 +111,20 @@ impl Kind {
     }
 }
 
-/// Fields that only the owner touches.
+/// Fields that only the owner touches. What each turn writes stands last, as far as possible from what others read.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Private {
-    /// See the constants.
-    pub flags: u8,
-    /// Index of the worker that it prefers.
-    pub home: u32,
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's may be).
     pub cost_ns: u32,
     /// Index of the worker that stole it last.
     pub thief: u16,
     /// How often that worker stole it in a row.
     pub steals: u16,
+    /// Index of the worker that it prefers.
+    pub home: u32,
+    /// See the constants.
+    pub flags: u8,
 }
 
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
@@ -128,12 +133,14 @@ pub struct Private {
 pub struct Header {
     pub(crate) vtable: &'static VTable,
     pub(crate) kind: Arc<Kind>,
-    /// See the table in the module's documentation.
-    pub(crate) private: OwnerCell<Private>,
-    pub(crate) owner: AtomicU32,
-    pub(crate) token: AtomicU8,
     /// The inbox's link, used only while the token travels.
     pub(crate) next: AtomicPtr<Header>,
+    /// The epoch in which its owner took it over, or `NO_LANE` (see `lanes`).
+    pub(crate) since: AtomicU64,
+    /// See the table in the module's documentation.
+    pub(crate) owner: AtomicU32,
+    pub(crate) token: AtomicU8,
+    pub(crate) private: OwnerCell<Private>,
 }
 
 /// A runnable in a queue.
@@ -162,16 +169,17 @@ impl Header {
         Header {
             vtable,
             kind,
+            next: AtomicPtr::new(std::ptr::null_mut()),
+            since: AtomicU64::new(0),
+            owner: AtomicU32::new(NOBODY),
+            token: AtomicU8::new(DOWN),
             private: OwnerCell::new(Private {
-                flags: SCHEDULED | flags,
-                home,
                 cost_ns: 0,
                 thief: u16::MAX,
                 steals: 0,
+                home,
+                flags: SCHEDULED | flags,
             }),
-            owner: AtomicU32::new(NOBODY),
-            token: AtomicU8::new(DOWN),
-            next: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
@@ -196,6 +204,24 @@ impl Header {
     pub fn is_owned_by(&self, worker_id: u32) -> bool {
         // Relaxed: only the worker itself can make this true or false (module documentation).
         self.owner.load(Ordering::Relaxed) == worker_id
+    }
+
+    /// The worker with this id, which has settled, takes it over in the present epoch (see `lanes`).
+    #[inline]
+    pub(crate) fn take_over(&self, worker_id: u32, epoch: u64) {
+        // Relaxed: the release below publishes it.
+        if self.since.load(Ordering::Relaxed) != NO_LANE {
+            self.since.store(epoch, Ordering::Relaxed);
+        }
+        // Release: pairs with the acquire in `Worker::has_lane_to`.
+        self.owner.store(worker_id, Ordering::Release);
+    }
+
+    /// From now on nothing is sent to it through lanes, for whoever sends must hear what becomes of the message. Only its owner, or
+    /// whoever makes it, may say so.
+    pub fn close_lanes(&self) {
+        // Relaxed: who does not see it yet sends as if it had done so before.
+        self.since.store(NO_LANE, Ordering::Relaxed);
     }
 
     /// Lends the private fields to `f`.

@@ -39,7 +39,11 @@ fn bare() -> Runnable {
     }
     fn nor(_: NonNull<Header>, _: &Worker) {}
     fn this(_: NonNull<Header>) {}
-    const VTABLE: VTable = VTable { sort: "bare", run: never, dispose: nor, release: this };
+    fn nothing(_: NonNull<Header>, _: *const u8, _: u64, _: &Worker) -> usize {
+        unreachable!()
+    }
+    const VTABLE: VTable =
+        VTable { sort: "bare", run: never, dispose: nor, release: this, deliver: nothing };
     let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0);
     Runnable(NonNull::from(Box::leak(Box::new(header))))
 }

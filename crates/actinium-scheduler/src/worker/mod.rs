@@ -7,6 +7,7 @@
 
 mod ending;
 mod housekeeping;
+mod lanes;
 mod sending;
 mod sharing;
 
@@ -46,6 +47,8 @@ pub struct Worker {
     shared: Arc<Shared>,
     index: usize,
     id: u32,
+    /// The id of the first worker.
+    first_id: u32,
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     batch: u32,
@@ -56,6 +59,7 @@ pub struct Worker {
     gathered: OwnerCell<Option<Box<dyn Gathered>>>,
     /// Tokens gathered for other workers' inboxes.
     outbox: OwnerCell<Vec<Chain>>,
+    ends: lanes::LaneEnds,
     timers: OwnerCell<Wheel<Alarm>>,
     /// Turns left in this round.
     round: Cell<u32>,
@@ -93,6 +97,7 @@ impl Worker {
         let workers = shared.workers();
         Worker {
             id: shared.id_of(index),
+            first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
             batch: shared.settings.batch,
             index,
@@ -100,6 +105,7 @@ impl Worker {
             run: Cell::new((std::ptr::null(), 0)),
             gathered: OwnerCell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
+            ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
             round: Cell::new(ROUND),
             cut: Cell::new(0),
@@ -274,8 +280,7 @@ impl Worker {
     #[cold]
     fn bury(&self, runnable: Runnable) {
         if runnable.header().bury() {
-            // SAFETY: nothing refers to it any more: it is in no queue and no token travels.
-            unsafe { (runnable.header().vtable.release)(runnable.0) }
+            self.release_dead(runnable);
         }
     }
 
@@ -363,7 +368,7 @@ impl Worker {
             self.counters().rehomed.add(1);
             return self.after(runnable, turn);
         }
-        // Relaxed: the queue's lock publishes it.
+        self.settle();
         let away = self.shared.id_of(home) | IN_TRANSIT;
         let queue = if turn == Turn::Again {
             &self.shared.publics[home]

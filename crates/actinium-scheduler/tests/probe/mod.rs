@@ -32,7 +32,7 @@ struct Probe {
     grave: Arc<Grave>,
 }
 
-const VTABLE: VTable = VTable { sort: "probe", run, dispose, release };
+const VTABLE: VTable = VTable { sort: "probe", run, dispose, release, deliver };
 
 /// A reference to a probe, which keeps its memory.
 pub struct Sender(NonNull<Header>);
@@ -82,14 +82,26 @@ impl Sender {
     }
 
     fn push(&self, what: usize, shared: &Shared, worker: Option<&Worker>) {
-        // Relaxed: the token has to order it.
-        self.probe().mail.fetch_add(what, Ordering::Relaxed);
         match worker {
-            Some(worker) if self.probe().header.is_owned_by(worker.id()) => {
-                worker.alert(self.runnable())
+            Some(worker) if worker.reaches(self.runnable()) => {
+                // SAFETY: this reference keeps it; its messages are of this type.
+                let result = unsafe { worker.ship(self.runnable(), 0, what) };
+                result.unwrap_or_else(|what| put(self.0, what, shared, Some(worker)));
             }
-            _ => shared.notify(self.runnable(), worker),
+            _ => put(self.0, what, shared, worker),
         }
+    }
+}
+
+/// Puts a message into a probe's mailbox and sees to it that it runs.
+fn put(header: NonNull<Header>, what: usize, shared: &Shared, worker: Option<&Worker>) {
+    // SAFETY: the caller has a reference, or a grace period keeps it.
+    let probe = unsafe { header.cast::<Probe>().as_ref() };
+    // Relaxed: the token has to order it.
+    probe.mail.fetch_add(what, Ordering::Relaxed);
+    match worker {
+        Some(worker) if probe.header.is_owned_by(worker.id()) => worker.alert(Runnable(header)),
+        _ => shared.notify(Runnable(header), worker),
     }
 }
 
@@ -105,6 +117,13 @@ impl Drop for Sender {
         // SAFETY: gives up this reference.
         unsafe { drop_ref(self.0) }
     }
+}
+
+unsafe fn deliver(header: NonNull<Header>, message: *const u8, _: u64, worker: &Worker) -> usize {
+    // SAFETY: a message of a probe's type lies there.
+    let what = unsafe { message.cast::<usize>().read_unaligned() };
+    put(header, what, worker.shared(), Some(worker));
+    size_of::<usize>()
 }
 
 unsafe fn run(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {

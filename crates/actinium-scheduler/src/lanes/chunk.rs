@@ -1,0 +1,178 @@
+//! A stretch of memory that parcels are written into, one behind the other.
+//!
+//! A parcel, in words of 8 bytes: the runnable's address, with a mark in its lowest bit if the time of sending follows; that time, if so;
+//! the message, as it lies in memory, at whatever alignment that comes to.
+
+use crate::runnable::Header;
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::size_of;
+use std::ptr::NonNull;
+
+/// Words of a chunk, unless one parcel needs more: large enough that publishing it costs little per parcel, small enough that
+/// one for each pair of 64 workers is a few tens of MiB at most.
+const WORDS: usize = if cfg!(any(loom, shuttle)) { 6 } else { 512 };
+/// Mark on the address: the time of sending follows.
+const STAMPED: usize = 1;
+
+const _: () = assert!(align_of::<Header>() >= 8, "the lowest bit of a header's address is free");
+
+/// Words that a parcel with a message of this type takes at most.
+pub(crate) const fn parcel_words<M>() -> usize {
+    2 + message_words::<M>()
+}
+
+const fn message_words<M>() -> usize {
+    size_of::<M>().div_ceil(8)
+}
+
+/// Memory for parcels, with those in it. What is in it when it is dropped is forgotten: its messages are not dropped.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    words: NonNull<u64>,
+    capacity: usize,
+    len: usize,
+}
+
+// SAFETY: it owns its memory; messages are Send (those who put them in see to that).
+unsafe impl Send for Chunk {}
+
+/// A parcel's content, where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel {
+    pub(crate) to: NonNull<Header>,
+    /// 0: not known.
+    pub(crate) stamp_ns: u64,
+    /// The message, perhaps not aligned.
+    pub(crate) message: *const u8,
+}
+
+impl Chunk {
+    /// An empty chunk with room for at least so many words.
+    pub(crate) fn new(at_least: usize) -> Self {
+        let capacity = at_least.max(WORDS);
+        let layout = Layout::array::<u64>(capacity).expect("a message beyond the address space");
+        // SAFETY: the size is not 0.
+        let words = unsafe { alloc(layout) }.cast::<u64>();
+        let words = NonNull::new(words).unwrap_or_else(|| handle_alloc_error(layout));
+        Chunk { words, capacity, len: 0 }
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether so many more words fit.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, words: usize) -> bool {
+        self.capacity - self.len >= words
+    }
+
+    /// Puts a parcel last.
+    ///
+    /// # Panics
+    /// If there is no room (checked: it costs nothing measurable beside the store).
+    #[inline(always)]
+    pub(crate) fn push<M: Send>(&mut self, to: NonNull<Header>, stamp_ns: u64, message: M) {
+        assert!(self.has_room(parcel_words::<M>()), "no room for a parcel");
+        // SAFETY: the words written are within the capacity, by the assertion.
+        unsafe {
+            let mut place = self.words.add(self.len);
+            if stamp_ns == 0 {
+                place.cast::<*mut Header>().write(to.as_ptr());
+            } else {
+                let marked = to.as_ptr().map_addr(|address| address | STAMPED);
+                place.cast::<*mut Header>().write(marked);
+                place = place.add(1);
+                place.write(stamp_ns);
+                self.len += 1;
+            }
+            place.add(1).cast::<M>().write_unaligned(message);
+        }
+        self.len += 1 + message_words::<M>();
+    }
+
+    /// Calls `f` with each parcel in turn, which takes the message out and returns its size in bytes; the chunk is empty then.
+    ///
+    /// # Safety
+    /// The runnables are alive, and `f` returns the true sizes.
+    #[inline(always)]
+    pub(crate) unsafe fn drain(&mut self, mut f: impl FnMut(Parcel) -> usize) {
+        // First: should `f` panic, nothing is read twice.
+        let len = std::mem::take(&mut self.len);
+        let mut at = 0;
+        while at < len {
+            // SAFETY: a parcel begins here and ends within the words written, for `f` has told the sizes of those before it.
+            let (parcel, words) = unsafe {
+                let place = self.words.add(at);
+                let marked = place.cast::<*mut Header>().read();
+                let stamped = marked.addr() & STAMPED;
+                let to = NonNull::new_unchecked(marked.map_addr(|address| address & !STAMPED));
+                let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
+                let message = place.add(1 + stamped).cast::<u8>().as_ptr().cast_const();
+                (Parcel { to, stamp_ns, message }, 1 + stamped)
+            };
+            at += words + f(parcel).div_ceil(8);
+        }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let layout = Layout::array::<u64>(self.capacity).expect("it was allocated with this layout");
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.words.as_ptr().cast(), layout) }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parcels_come_out_as_they_went_in() {
+        let mut chunk = Chunk::new(0);
+        let headers: Vec<u64> = vec![0; 3];
+        let to = |i: usize| NonNull::from(&headers[i]).cast::<Header>();
+        chunk.push(to(0), 0, 7u8);
+        chunk.push(to(1), 99, ());
+        chunk.push(to(2), 5, (1u64, Box::new(2u32)));
+        chunk.push(to(0), 0, u128::MAX);
+        let mut seen = Vec::new();
+        // SAFETY: `f` reads each message as what it is, and tells its size; headers are not touched.
+        unsafe {
+            chunk.drain(|parcel| {
+                let n = seen.len();
+                seen.push((parcel.to, parcel.stamp_ns));
+                match n {
+                    0 => {
+                        assert_eq!(parcel.message.read(), 7);
+                        1
+                    }
+                    1 => 0,
+                    2 => {
+                        let (a, b) = parcel.message.cast::<(u64, Box<u32>)>().read_unaligned();
+                        assert_eq!((a, *b), (1, 2));
+                        16
+                    }
+                    _ => {
+                        assert_eq!(parcel.message.cast::<u128>().read_unaligned(), u128::MAX);
+                        16
+                    }
+                }
+            });
+        }
+        assert_eq!(seen, [(to(0), 0), (to(1), 99), (to(2), 5), (to(0), 0)]);
+        assert!(chunk.is_empty());
+    }
+
+    #[test]
+    fn a_large_parcel_gets_a_chunk_of_its_size() {
+        let words = parcel_words::<[u64; 5000]>();
+        let mut chunk = Chunk::new(words);
+        assert!(chunk.has_room(words));
+        let header = 0u64;
+        chunk.push(NonNull::from(&header).cast(), 1, [3u64; 5000]);
+        assert!(!chunk.has_room(1));
+    }
+}
