@@ -11,6 +11,8 @@ use std::ptr::NonNull;
 /// Words of a chunk, unless one parcel needs more: large enough that publishing it costs little per parcel, small enough that
 /// one for each pair of 64 workers is a few tens of MiB at most.
 const WORDS: usize = if cfg!(any(loom, shuttle)) { 6 } else { 512 };
+/// How many words ahead lines are asked for.
+const AHEAD: usize = 96;
 /// Mark on the address: the time of sending follows.
 const STAMPED: usize = 1;
 
@@ -46,6 +48,31 @@ pub(crate) struct Parcel {
     pub(crate) message: *const u8,
 }
 
+/// Asks for the cache line there, soon to be read. Each line of a chunk comes from another core: fetched one after the other, they would cost
+/// more than all else that is done with a parcel.
+#[inline(always)]
+fn prefetch_to_read(place: *const u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint; any address will do.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
+
+/// Asks for the cache line there, soon to be written: the other core that has read it last lets go of it.
+#[inline(always)]
+fn prefetch_to_write(place: *const u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint; any address will do. Where the processor does not know it, it does nothing.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
+
 impl Chunk {
     /// An empty chunk with room for at least so many words.
     pub(crate) fn new(at_least: usize) -> Self {
@@ -55,6 +82,13 @@ impl Chunk {
         let words = unsafe { alloc(layout) }.cast::<u64>();
         let words = NonNull::new(words).unwrap_or_else(|| handle_alloc_error(layout));
         Chunk { words, capacity, len: 0 }
+    }
+
+    /// It is about to be filled.
+    pub(crate) fn warm(&self) {
+        for ahead in (0..AHEAD).step_by(8) {
+            prefetch_to_write(self.words.as_ptr().wrapping_add(ahead));
+        }
     }
 
     /// Whether nothing is in it.
@@ -101,7 +135,11 @@ impl Chunk {
         // First: should `f` panic, nothing is read twice.
         let len = std::mem::take(&mut self.len);
         let mut at = 0;
+        for ahead in (0..AHEAD.min(len)).step_by(8) {
+            prefetch_to_read(self.words.as_ptr().wrapping_add(ahead));
+        }
         while at < len {
+            prefetch_to_read(self.words.as_ptr().wrapping_add((at + AHEAD).min(len - 1)));
             // SAFETY: a parcel begins here and ends within the words written, for `f` has told the sizes of those before it.
             let (parcel, words) = unsafe {
                 let place = self.words.add(at);

@@ -166,7 +166,8 @@ impl Worker {
                 let lane = &mut outgoing[index];
                 let was_open = lane.chunk.is_some() || !lane.under_way.is_empty();
                 let spare = lane.spare.take().filter(|chunk| chunk.has_room(words));
-                lane.chunk = Some(spare.unwrap_or_else(|| Chunk::new(words)));
+                let chunk = spare.unwrap_or_else(|| Chunk::new(words));
+                lane.chunk = Some(chunk);
                 lane.begun = epoch;
                 was_open
             });
