@@ -21,6 +21,7 @@ use crate::dead_letters::DeadLetter;
 use crate::life::Life;
 use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
@@ -321,6 +322,22 @@ impl<A: Actor> ActorCell<A> {
         flags & (ALERTED | HELD) == 0 && !self.core.header.is_raised()
     }
 
+    /// Moves all of the shared part to the own part, so that the next message may go there: else what keeps coming would take the long way
+    /// as long as it does. False if it must. Only the owner may ask.
+    #[inline(never)]
+    fn gather_in(&self) -> bool {
+        if self.flags() & HELD != 0 {
+            return false;
+        }
+        while !self.shared.is_empty() {
+            if !self.refill() {
+                // Somebody is just pushing.
+                return false;
+            }
+        }
+        true
+    }
+
     #[inline(always)]
     fn push_own(&self, envelope: Envelope<A::Msg>, worker: &Worker) {
         // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code; the ring holds
@@ -475,7 +492,9 @@ impl<A: Actor> ActorCell<A> {
         let mut check_in = worker.check_every();
         loop {
             let Some(place) = self.take_own() else {
-                if self.flags() & ALERTED != 0 && self.refill() {
+                // A token that is up may have been left with a busy worker where the actor was before.
+                let may_have = self.flags() & ALERTED != 0 || self.core.header.is_raised();
+                if may_have && self.refill() {
                     continue;
                 }
                 return Pause::Empty;
@@ -627,23 +646,32 @@ unsafe fn run<A: Actor>(header: NonNull<Header>, worker: &Worker) -> (Turn, u32)
 }
 
 /// # Safety
-/// As the vtable demands: a message of the actor's lies there, which is taken out, and its memory is kept.
-unsafe fn deliver<A: Actor>(
-    header: NonNull<Header>,
-    message: *const u8,
-    stamp_ns: u64,
-    worker: &Worker,
-) -> usize {
-    // SAFETY: this function stands in the vtable of ActorCell<A> only, and by contract.
-    let (cell, msg) =
-        unsafe { (cell_of::<A>(header), message.cast::<A::Msg>().read_unaligned()) };
-    if cell.is_owned_by(worker) && cell.takes_own() {
-        cell.push_own(Envelope { stamp_ns, msg }, worker);
-        worker.counters().crossed.add(1);
-    } else {
-        cell.deliver_shared(msg, stamp_ns, worker);
+/// As the vtable demands: the next parcel is for this actor, whose memory is kept.
+unsafe fn deliver<A: Actor>(header: NonNull<Header>, parcels: &mut Parcels<'_>, worker: &Worker) {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    let cell = unsafe { cell_of::<A>(header) };
+    let is_own = cell.is_owned_by(worker) && (cell.takes_own() || cell.gather_in());
+    let mut crossed = 0;
+    loop {
+        // SAFETY: by contract there is one, and it is for this actor.
+        let (stamp_ns, msg) = unsafe { parcels.take::<A::Msg>() };
+        if is_own {
+            // SAFETY: this worker owns the actor, and the closure calls no user code; the ring holds envelopes of this actor's messages.
+            unsafe {
+                cell.core.own.with(|own| own.of(&cell.core.own_len).push(Envelope { stamp_ns, msg }))
+            }
+            crossed += 1;
+        } else {
+            cell.deliver_shared(msg, stamp_ns, worker);
+        }
+        if parcels.next_to() != Some(header) {
+            break;
+        }
     }
-    size_of::<A::Msg>()
+    if is_own {
+        worker.counters().crossed.add(crossed);
+        worker.schedule(cell.core.runnable());
+    }
 }
 
 /// # Safety

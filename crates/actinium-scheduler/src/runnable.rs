@@ -31,7 +31,7 @@
 //! `RUNNING` before it looks, and to `DOWN` by a compare-and-swap when it finds nothing more; if that fails, somebody has raised
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
-use crate::lanes::NO_LANE;
+use crate::lanes::{NO_LANE, Parcels};
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
@@ -74,9 +74,9 @@ pub struct VTable {
     pub dispose: unsafe fn(NonNull<Header>, &Worker),
     /// Drops the reference that the scheduler holds while the runnable lives.
     pub release: unsafe fn(NonNull<Header>),
-    /// Takes a message that came through a lane (see `lanes`) out of the place where it lies, perhaps not aligned, and puts it into the
-    /// mailbox; returns the message's size in bytes. Calls no user code ([`Worker::defer`] does, later). Sent at that time, 0: not known.
-    pub deliver: unsafe fn(NonNull<Header>, *const u8, u64, &Worker) -> usize,
+    /// Takes messages that came through a lane, at least one and at most all that come next for this runnable, and puts them into
+    /// its mailbox. Calls no user code ([`Worker::defer`] does, later).
+    pub deliver: unsafe fn(NonNull<Header>, &mut Parcels<'_>, &Worker),
 }
 
 /// What all runnables of one kind (actors of one type, say) share.

@@ -8,6 +8,7 @@ mod probe;
 
 use actinium_scheduler::inbox::Inbox;
 use actinium_scheduler::public::PublicQueue;
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{Header, Kind, Runnable, Turn, VTable};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::{Policy, Shared, Worker};
@@ -39,7 +40,7 @@ fn bare() -> Runnable {
     }
     fn nor(_: NonNull<Header>, _: &Worker) {}
     fn this(_: NonNull<Header>) {}
-    fn nothing(_: NonNull<Header>, _: *const u8, _: u64, _: &Worker) -> usize {
+    fn nothing(_: NonNull<Header>, _: &mut Parcels<'_>, _: &Worker) {
         unreachable!()
     }
     const VTABLE: VTable =

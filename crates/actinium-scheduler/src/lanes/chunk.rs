@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 /// Words of a chunk, unless one parcel needs more: large enough that publishing it costs little per parcel, small enough that
 /// one for each pair of 64 workers is a few tens of MiB at most.
 const WORDS: usize = if cfg!(any(loom, shuttle)) { 6 } else { 512 };
-/// How many words ahead lines are asked for.
+/// How many words ahead cache lines are asked for.
 const AHEAD: usize = 96;
 /// Mark on the address: the time of sending follows.
 const STAMPED: usize = 1;
@@ -38,14 +38,12 @@ pub(crate) struct Chunk {
 // SAFETY: it owns its memory; messages are Send (those who put them in see to that).
 unsafe impl Send for Chunk {}
 
-/// A parcel's content, where it lies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
-    pub(crate) to: NonNull<Header>,
-    /// 0: not known.
-    pub(crate) stamp_ns: u64,
-    /// The message, perhaps not aligned.
-    pub(crate) message: *const u8,
+/// What lies in a chunk, to be taken out in its order.
+#[derive(Debug)]
+pub struct Parcels<'a> {
+    chunk: &'a Chunk,
+    at: usize,
+    len: usize,
 }
 
 /// Asks for the cache line there, soon to be read. Each line of a chunk comes from another core: fetched one after the other, they would cost
@@ -56,18 +54,6 @@ fn prefetch_to_read(place: *const u64) {
     // SAFETY: a hint; any address will do.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = place;
-}
-
-/// Asks for the cache line there, soon to be written: the other core that has read it last lets go of it.
-#[inline(always)]
-fn prefetch_to_write(place: *const u64) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint; any address will do. Where the processor does not know it, it does nothing.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = place;
@@ -84,11 +70,9 @@ impl Chunk {
         Chunk { words, capacity, len: 0 }
     }
 
-    /// It is about to be filled.
-    pub(crate) fn warm(&self) {
-        for ahead in (0..AHEAD).step_by(8) {
-            prefetch_to_write(self.words.as_ptr().wrapping_add(ahead));
-        }
+    /// Words in it.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// Whether nothing is in it.
@@ -126,31 +110,43 @@ impl Chunk {
         self.len += 1 + message_words::<M>();
     }
 
-    /// Calls `f` with each parcel in turn, which takes the message out and returns its size in bytes; the chunk is empty then.
-    ///
-    /// # Safety
-    /// The runnables are alive, and `f` returns the true sizes.
-    #[inline(always)]
-    pub(crate) unsafe fn drain(&mut self, mut f: impl FnMut(Parcel) -> usize) {
-        // First: should `f` panic, nothing is read twice.
+    /// What is in it, which is forgotten by the chunk itself.
+    pub(crate) fn take(&mut self) -> Parcels<'_> {
         let len = std::mem::take(&mut self.len);
-        let mut at = 0;
         for ahead in (0..AHEAD.min(len)).step_by(8) {
             prefetch_to_read(self.words.as_ptr().wrapping_add(ahead));
         }
-        while at < len {
-            prefetch_to_read(self.words.as_ptr().wrapping_add((at + AHEAD).min(len - 1)));
-            // SAFETY: a parcel begins here and ends within the words written, for `f` has told the sizes of those before it.
-            let (parcel, words) = unsafe {
-                let place = self.words.add(at);
-                let marked = place.cast::<*mut Header>().read();
-                let stamped = marked.addr() & STAMPED;
-                let to = NonNull::new_unchecked(marked.map_addr(|address| address & !STAMPED));
-                let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
-                let message = place.add(1 + stamped).cast::<u8>().as_ptr().cast_const();
-                (Parcel { to, stamp_ns, message }, 1 + stamped)
-            };
-            at += words + f(parcel).div_ceil(8);
+        Parcels { chunk: self, at: 0, len }
+    }
+}
+
+impl Parcels<'_> {
+    /// To whom the next one is sent.
+    #[inline(always)]
+    pub fn next_to(&self) -> Option<NonNull<Header>> {
+        if self.at >= self.len {
+            return None;
+        }
+        // SAFETY: a parcel begins here.
+        let marked = unsafe { self.chunk.words.add(self.at).cast::<*mut Header>().read() };
+        NonNull::new(marked.map_addr(|address| address & !STAMPED))
+    }
+
+    /// Takes the next one out: when it was sent (0: not known), and the message.
+    ///
+    /// # Safety
+    /// There is one, and its message is of this type.
+    #[inline(always)]
+    pub unsafe fn take<M>(&mut self) -> (u64, M) {
+        let words = self.chunk.words.as_ptr();
+        prefetch_to_read(words.wrapping_add((self.at + AHEAD).min(self.len - 1)));
+        // SAFETY: a parcel begins here, which was written for a message of this type.
+        unsafe {
+            let place = words.add(self.at);
+            let stamped = place.cast::<*mut Header>().read().addr() & STAMPED;
+            let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
+            self.at += 1 + stamped + message_words::<M>();
+            (stamp_ns, place.add(1 + stamped).cast::<M>().read_unaligned())
         }
     }
 }
@@ -176,31 +172,18 @@ mod tests {
         chunk.push(to(1), 99, ());
         chunk.push(to(2), 5, (1u64, Box::new(2u32)));
         chunk.push(to(0), 0, u128::MAX);
-        let mut seen = Vec::new();
-        // SAFETY: `f` reads each message as what it is, and tells its size; headers are not touched.
+        let mut parcels = chunk.take();
+        // SAFETY: each message is taken as what it is; headers are not touched.
         unsafe {
-            chunk.drain(|parcel| {
-                let n = seen.len();
-                seen.push((parcel.to, parcel.stamp_ns));
-                match n {
-                    0 => {
-                        assert_eq!(parcel.message.read(), 7);
-                        1
-                    }
-                    1 => 0,
-                    2 => {
-                        let (a, b) = parcel.message.cast::<(u64, Box<u32>)>().read_unaligned();
-                        assert_eq!((a, *b), (1, 2));
-                        16
-                    }
-                    _ => {
-                        assert_eq!(parcel.message.cast::<u128>().read_unaligned(), u128::MAX);
-                        16
-                    }
-                }
-            });
+            assert_eq!(parcels.next_to(), Some(to(0)));
+            assert_eq!(parcels.take::<u8>(), (0, 7));
+            assert_eq!(parcels.next_to(), Some(to(1)));
+            assert_eq!(parcels.take::<()>(), (99, ()));
+            assert_eq!(parcels.take::<(u64, Box<u32>)>(), (5, (1, Box::new(2))));
+            assert_eq!(parcels.next_to(), Some(to(0)));
+            assert_eq!(parcels.take::<u128>(), (0, u128::MAX));
         }
-        assert_eq!(seen, [(to(0), 0), (to(1), 99), (to(2), 5), (to(0), 0)]);
+        assert_eq!(parcels.next_to(), None);
         assert!(chunk.is_empty());
     }
 

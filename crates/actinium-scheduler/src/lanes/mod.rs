@@ -27,13 +27,16 @@
 //!
 //! That a worker has an open lane is announced before the first parcel is put into it, with a SeqCst fence between that and its look at the
 //! runnable's owner; a worker that ends a runnable fences between marking it `DEAD` and looking for open lanes. So either the sender
-//! sees that it is dead, or the other sees the open lane.
+//! sees that it is dead, or the other sees the open lane. A worker does not close its lanes before it sleeps, for what lies in them may be
+//! much; while it sleeps, its lanes count as closed once they are delivered, and it fences when it wakes, for the same reason.
 
 mod chunk;
 
+pub use chunk::Parcels;
 pub(crate) use chunk::{Chunk, parcel_words};
 
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sleep::Sleep;
 use crate::sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
 
@@ -41,10 +44,10 @@ use std::collections::VecDeque;
 pub const NO_LANE: u64 = u64::MAX;
 /// The oldest open lane of a worker that has none.
 pub(crate) const NONE_OPEN: u64 = u64::MAX - 1;
-/// Chunks delivered from one lane before others get their turn.
-pub(crate) const DELIVERED_AT_ONCE: usize = 8;
+/// Words delivered from one lane before others, and those that it was delivered to, get their turn: so the mailboxes stay in the cache.
+pub(crate) const DELIVERED_AT_ONCE: usize = 2 * 1024;
 /// Empty chunks that wait in a lane for their sender.
-const SPARES: usize = 8;
+const SPARES: usize = 4;
 
 /// From one worker to another.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub(crate) struct Lane {
     delivering: Mutex<()>,
     /// Chunks delivered, ever.
     delivered: AtomicU64,
+    /// Chunks published, ever; written under the lock of `queue`.
+    published: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +98,7 @@ impl Lanes {
             queue: Mutex::new(Queue::default()),
             delivering: Mutex::new(()),
             delivered: AtomicU64::new(0),
+            published: AtomicU64::new(0),
         };
         let bits = |_| Pending((0..workers.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
         let lanes = if wanted && workers > 1 { workers * workers } else { 0 };
@@ -156,15 +162,33 @@ impl Lanes {
     }
 
     /// Whether all lanes are delivered that were open when this epoch began.
-    pub(crate) fn is_over(&self, epoch: u64) -> bool {
-        // Acquire: pairs with the release in `set_oldest`.
-        self.oldest.iter().all(|oldest| oldest.0.load(Ordering::Acquire) >= epoch)
+    pub(crate) fn is_over(&self, epoch: u64, sleep: &Sleep) -> bool {
+        // See the module documentation.
+        fence(Ordering::SeqCst);
+        (0..self.workers).all(|from| {
+            // Acquire: pairs with the release in `set_oldest`.
+            self.oldest[from].0.load(Ordering::Acquire) >= epoch
+                // One that sleeps does not close its lanes, but nor does it put anything in.
+                || sleep.is_surely_asleep(from) && self.is_drained(from)
+        })
+    }
+
+    /// Whether all that this worker, which sleeps, has put into lanes was delivered.
+    fn is_drained(&self, from: usize) -> bool {
+        (0..self.workers).all(|to| {
+            let lane = self.lane(from, to);
+            // Relaxed: stored before the worker announced its sleep, which was acquired.
+            lane.published.load(Ordering::Relaxed) == lane.delivered()
+        })
     }
 
     /// Publishes a chunk and returns an empty one, if there is one.
     pub(crate) fn publish(&self, from: usize, to: usize, chunk: Chunk) -> Option<Chunk> {
         let mut queue = lock(&self.lane(from, to).queue);
         queue.full.push_back(chunk);
+        let published = &self.lane(from, to).published;
+        // Relaxed: one writer; see `is_drained`.
+        published.store(published.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let spare = queue.spare.pop();
         drop(queue);
         // Release: pairs with the acquire in `take_pending`; the waker's fence orders it against a receiver that goes to sleep.

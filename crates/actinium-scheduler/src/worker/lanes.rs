@@ -3,10 +3,18 @@
 use super::{Alarm, Worker};
 use crate::lanes::{Chunk, DELIVERED_AT_ONCE, NO_LANE, NONE_OPEN, parcel_words};
 use crate::runnable::Runnable;
-use crate::sync::OwnerCell;
+use crate::sync::{OwnerCell, spin_loop};
 use crate::sync::atomic::{Ordering, fence};
 use std::cell::Cell;
 use std::collections::VecDeque;
+
+/// Chunks that wait to be delivered before larger ones are used, of so many words.
+const FLOOD: u64 = 8;
+const FLOOD_WORDS: usize = 2 * 1024;
+
+/// Chunks that wait to be delivered before their sender waits, too, and for how many looks: some microseconds.
+const AHEAD: u64 = 32;
+const PACE: u32 = if cfg!(any(loom, shuttle, miri)) { 0 } else { 400 };
 
 /// The worker's end of all lanes.
 pub(super) struct LaneEnds {
@@ -35,6 +43,8 @@ struct Outgoing {
     spare: Option<Chunk>,
     /// Chunks published, ever.
     published: u64,
+    /// How many chunks were delivered when this worker last waited for more in vain.
+    in_vain: u64,
     /// Epochs in which the chunks were begun that may not be delivered yet, each with the number of the last such chunk.
     under_way: VecDeque<(u64, u64)>,
 }
@@ -160,14 +170,17 @@ impl Worker {
             self.shared.lanes.open_first(self.index, epoch);
             self.ends.oldest_open.set(epoch);
         }
+        let delivered = self.keep_pace(index);
         // SAFETY: this thread's own, and the closures call no user code.
         unsafe {
             let was_open = self.ends.outgoing.with(|outgoing| {
                 let lane = &mut outgoing[index];
                 let was_open = lane.chunk.is_some() || !lane.under_way.is_empty();
+                // The receiver does not keep up: larger chunks cost less each.
+                let waiting = lane.under_way.back().map_or(0, |&(last, _)| last - delivered);
+                let words = if waiting >= FLOOD { words.max(FLOOD_WORDS) } else { words };
                 let spare = lane.spare.take().filter(|chunk| chunk.has_room(words));
-                let chunk = spare.unwrap_or_else(|| Chunk::new(words));
-                lane.chunk = Some(chunk);
+                lane.chunk = Some(spare.unwrap_or_else(|| Chunk::new(words)));
                 lane.begun = epoch;
                 was_open
             });
@@ -175,6 +188,33 @@ impl Worker {
                 self.ends.open.with(|open| open.push(index));
             }
         }
+    }
+
+    /// If much waits in a lane, waits for some microseconds until the receiver has delivered one more chunk: to run further ahead of
+    /// whoever is slower gains nothing, and costs memory that is in nobody's cache. Returns how many were delivered, ever.
+    fn keep_pace(&self, index: usize) -> u64 {
+        let lane = self.shared.lanes.lane(self.index, index);
+        let before = lane.delivered();
+        // SAFETY: this thread's own, and the closure calls no user code.
+        let waits = unsafe {
+            self.ends.outgoing.with(|outgoing| {
+                let ours = &outgoing[index];
+                ours.published.saturating_sub(before) >= AHEAD && ours.in_vain != before
+            })
+        };
+        if !waits {
+            return before;
+        }
+        for _ in 0..PACE {
+            if lane.delivered() != before {
+                return lane.delivered();
+            }
+            spin_loop();
+        }
+        // It does something else: do not wait again until it comes back to this.
+        // SAFETY: as above.
+        unsafe { self.ends.outgoing.with(|outgoing| outgoing[index].in_vain = before) }
+        before
     }
 
     /// What lies in the chunk for a worker leaves.
@@ -234,6 +274,13 @@ impl Worker {
             self.ends.open.with(|place| *place = open);
         }
         self.set_oldest_open(oldest);
+    }
+
+    /// It slept, and its open lanes counted as closed (see `lanes`).
+    pub(super) fn awake(&self) {
+        if self.ends.oldest_open.get() != NONE_OPEN {
+            fence(Ordering::SeqCst);
+        }
     }
 
     fn set_oldest_open(&self, oldest: u64) {
@@ -300,8 +347,10 @@ impl Worker {
         let lanes = &self.shared.lanes;
         lanes.take_pending(self.index, |from| {
             let mut delivery = lanes.lane(from, self.index).deliver();
-            for _ in 0..DELIVERED_AT_ONCE {
+            let mut words = 0;
+            while words < DELIVERED_AT_ONCE {
                 let Some(mut chunk) = delivery.next() else { return };
+                words += chunk.len();
                 self.deliver(&mut chunk);
                 delivery.done(chunk);
             }
@@ -312,13 +361,11 @@ impl Worker {
 
     /// Delivers what lies in a chunk. It calls no user code, for others may wait for it.
     fn deliver(&self, chunk: &mut Chunk) {
-        // SAFETY: what is sent to is alive until its grace period is over, which comes after this (`lanes`); the vtable's function takes
-        // out messages of the runnable's type, as `ship` put them in, and tells their size.
-        unsafe {
-            chunk.drain(|parcel| {
-                let deliver = Runnable(parcel.to).header().vtable.deliver;
-                deliver(parcel.to, parcel.message, parcel.stamp_ns, self)
-            });
+        let mut parcels = chunk.take();
+        while let Some(to) = parcels.next_to() {
+            // SAFETY: what is sent to is alive until its grace period is over, which comes after this (`lanes`); the vtable's function
+            // takes out messages of the runnable's type, as `ship` put them in.
+            unsafe { (Runnable(to).header().vtable.deliver)(to, &mut parcels, self) }
         }
     }
 
@@ -397,7 +444,7 @@ impl Worker {
             let next = || {
                 self.ends.waiting.with(|waiting| {
                     let (epoch, _) = waiting.front()?;
-                    if self.shared.lanes.is_over(*epoch) { waiting.pop_front() } else { None }
+                    if self.shared.lanes.is_over(*epoch, &self.shared.sleep) { waiting.pop_front() } else { None }
                 })
             };
             while let Some((_, grace)) = next() {

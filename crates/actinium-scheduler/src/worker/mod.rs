@@ -312,7 +312,7 @@ impl Worker {
         }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let home = unsafe { header.private.with(|private| private.home as usize) };
-        if home == self.index {
+        if home == self.index || cost_ns == 0 {
             self.learn(runnable, took_ns, handled);
         }
         if turn == Turn::Dead {
@@ -327,7 +327,7 @@ impl Worker {
     }
 
     /// Notes what a timed turn at home has cost, for the runnable and for its kind. (Elsewhere it costs more, for its memory is cold;
-    /// to learn from that would make what was moved once look ever more worth moving.)
+    /// to learn from that would make what was moved once look ever more worth moving. But any measure is better than none.)
     fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) {
         let header = runnable.header();
         if handled == 0 {
@@ -346,26 +346,34 @@ impl Worker {
     fn after_theft(&self, runnable: Runnable, turn: Turn, home: usize) {
         let header = runnable.header();
         let me = self.index as u32;
+        // Relaxed: a hint.
+        let home_turn_ns = self.shared.turn_ns[home].load(Ordering::Relaxed) as u64;
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        let stays = unsafe {
+        let (rehomes, returns) = unsafe {
             header.private.with(|private| {
                 let again = u32::from(private.thief) == me;
                 private.steals = if again { private.steals.saturating_add(1) } else { 1 };
                 private.thief = me as u16;
-                let view =
-                    StolenView { steals_in_a_row: private.steals.into(), cost_ns: private.cost_ns };
-                let stays = self.shared.settings.policy.rehome(&view);
-                if stays {
+                let view = StolenView {
+                    steals_in_a_row: private.steals.into(),
+                    cost_ns: private.cost_ns,
+                    home_turn_ns,
+                };
+                let rehomes = self.shared.settings.policy.rehome(&view);
+                if rehomes {
                     (private.home, private.steals) = (me, 0);
                 }
-                if turn == Turn::Idle && !stays {
+                let returns = !rehomes && self.shared.settings.policy.returns_home(&view);
+                if turn == Turn::Idle && returns {
                     private.flags &= !SCHEDULED;
                 }
-                stays
+                (rehomes, returns)
             })
         };
-        if stays {
+        if rehomes {
             self.counters().rehomed.add(1);
+        }
+        if !returns {
             return self.after(runnable, turn);
         }
         self.settle();

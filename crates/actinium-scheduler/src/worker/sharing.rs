@@ -80,6 +80,7 @@ impl Worker {
         // What stays is put back in its order.
         let mut kept = Vec::new();
         self.settle();
+        self.flush_all();
         let mut queue = self.shared.publics[self.index].lock();
         for _ in 0..n {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
@@ -122,8 +123,13 @@ impl Worker {
     /// The present turn takes long: whatever others could do meanwhile is handed on now.
     #[cold]
     pub(super) fn hand_on(&self, current_ns: u64, most: usize) {
-        self.flush_all();
+        // Thieves judge by this how long what is exposed would wait. Relaxed: a hint.
+        let turn_ns = self.turn_ns.get().max(current_ns).min(u64::from(u32::MAX));
+        self.shared.turn_ns[self.index].store(turn_ns as usize, Ordering::Relaxed);
         self.tend_lanes();
+        // Tokens for what is exposed must not wait for this turn's end.
+        self.read_inbox();
+        self.flush_all();
         self.offer(current_ns, most);
     }
 
@@ -179,6 +185,10 @@ impl Worker {
             let left = queue.len();
             drop(queue);
             if stolen > 0 {
+                // Tokens of what was stolen may have come to the victim, which may be busy for long.
+                for token in self.shared.inboxes[victim].take() {
+                    self.receive(token);
+                }
                 self.counters().stolen.add(stolen);
                 // Sleepers were woken for a queue that this worker now holds half of: pass the call on.
                 if left > 0 {
@@ -195,8 +205,8 @@ impl Worker {
     pub(super) fn idle(&self) {
         self.shared.sleep.start_looking();
         if !self.spin() {
-            // A lane left open would make others wait for this worker.
-            self.settle();
+            // Grace periods that ended meanwhile may have sent.
+            self.tend_lanes();
             self.flush_all();
             if self.has_graces() {
                 // Somebody's turn takes long; what waits for it must not be forgotten.
@@ -254,7 +264,8 @@ impl Worker {
         self.counters().parked.add(1);
         self.shared.sleep.announce(self.index);
         if self.may_find_work() {
-            return self.shared.sleep.cancel(self.index);
+            self.shared.sleep.cancel(self.index);
+            return self.awake();
         }
         self.shared.control.gone_idle();
         let timeout = self.next_alarm_ns().map(|deadline_ns| {
@@ -266,5 +277,6 @@ impl Worker {
         } else {
             self.shared.sleep.cancel(self.index);
         }
+        self.awake();
     }
 }

@@ -1,6 +1,7 @@
 //! A runnable for the model checkers: a count of messages stands for its mailbox.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{Header, Kind, Runnable, Turn, VTable};
 use actinium_scheduler::sync::atomic::{AtomicUsize, Ordering};
 use actinium_scheduler::sync::{Arc, OwnerCell};
@@ -119,11 +120,10 @@ impl Drop for Sender {
     }
 }
 
-unsafe fn deliver(header: NonNull<Header>, message: *const u8, _: u64, worker: &Worker) -> usize {
-    // SAFETY: a message of a probe's type lies there.
-    let what = unsafe { message.cast::<usize>().read_unaligned() };
+unsafe fn deliver(header: NonNull<Header>, parcels: &mut Parcels<'_>, worker: &Worker) {
+    // SAFETY: only probes have this function; a probe's message comes next.
+    let (_, what) = unsafe { parcels.take::<usize>() };
     put(header, what, worker.shared(), Some(worker));
-    size_of::<usize>()
 }
 
 unsafe fn run(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
