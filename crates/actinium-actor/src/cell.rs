@@ -56,23 +56,11 @@ pub(crate) const NOTE_CONTROL: u32 = 4;
 /// Messages moved from the shared part of a mailbox to the own part at a time.
 const REFILL: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 
-/// What all actors have in common: the part that is used without knowing the actor's type.
+/// What all actors have in common and is hardly ever written: it stands in the header, next to what senders read.
 #[repr(C)]
-pub(crate) struct Core {
-    header: Header,
+pub(crate) struct Fixed {
     /// The cell's own address as it was allocated: every pointer to it is a copy of this one.
     me: NonNull<Header>,
-    /// The own part of the mailbox: envelopes of the actor's messages.
-    own: OwnerCell<RawRing>,
-    /// The ring's length, written by the owner: others may look at this without touching the ring.
-    own_len: AtomicU32,
-    strong: AtomicU32,
-    refs: AtomicU32,
-    pub(crate) flags: AtomicU8,
-    /// It has a name, by which it can be reached without an address.
-    named: AtomicBool,
-    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
-    place: AtomicU64,
     /// The shared part's length, without knowing the actor's type.
     shared_len: fn(&Core) -> usize,
     /// Which actor it is. Called, never compared: a function's address is neither unique nor the same everywhere.
@@ -81,7 +69,26 @@ pub(crate) struct Core {
     pub(crate) backpressure: Option<Box<Backpressure>>,
     pub(crate) id: ActorId,
     pub(crate) system: std::sync::Arc<Inner>,
+}
+
+/// What all actors have in common: the part that is used without knowing the actor's type.
+///
+/// What the owner writes with each message stands first, then what is rarely used, then what others write.
+#[repr(C)]
+pub(crate) struct Core {
+    header: Header<Fixed>,
+    /// The own part of the mailbox: envelopes of the actor's messages.
+    own: OwnerCell<RawRing>,
+    /// The ring's length, written by the owner: others may look at this without touching the ring.
+    own_len: AtomicU32,
+    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
+    place: AtomicU64,
     pub(crate) controls: Mutex<Controls>,
+    strong: AtomicU32,
+    refs: AtomicU32,
+    pub(crate) flags: AtomicU8,
+    /// It has a name, by which it can be reached without an address.
+    named: AtomicBool,
 }
 
 /// An actor of a known type.
@@ -99,6 +106,15 @@ enum Pause {
     More,
     Stop,
     Muted,
+}
+
+impl Deref for Core {
+    type Target = Fixed;
+
+    #[inline(always)]
+    fn deref(&self) -> &Fixed {
+        self.header.own()
+    }
 }
 
 impl Core {
@@ -248,29 +264,27 @@ impl<A: Actor> ActorCell<A> {
         actor: Option<A>,
         life: Life<A>,
     ) -> CellRef<A> {
+        let flags = if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL };
+        let fixed = Fixed {
+            me: NonNull::dangling(),
+            shared_len: shared_len::<A>,
+            type_id: TypeId::of::<A>,
+            backpressure: capacity.map(|_| Box::default()),
+            id,
+            system,
+        };
         let cell = ActorCell {
             core: Core {
-                header: Header::new(
-                    &Self::VTABLE,
-                    kind,
-                    home,
-                    if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL },
-                ),
-                me: NonNull::dangling(),
+                header: Header::new(&Self::VTABLE, kind, home, flags, fixed),
                 own: OwnerCell::new(RawRing::new()),
                 own_len: AtomicU32::new(0),
+                place: AtomicU64::new(0),
+                controls: Mutex::new(Controls::default()),
                 strong: AtomicU32::new(1),
                 // One for the addresses, one of the scheduler's.
                 refs: AtomicU32::new(2),
                 flags: AtomicU8::new(0),
                 named: AtomicBool::new(false),
-                place: AtomicU64::new(0),
-                shared_len: shared_len::<A>,
-                type_id: TypeId::of::<A>,
-                backpressure: capacity.map(|_| Box::default()),
-                id,
-                system,
-                controls: Mutex::new(Controls::default()),
             },
             shared: SharedQueue::new(capacity),
             life: OwnerCell::new(life),
@@ -282,7 +296,7 @@ impl<A: Actor> ActorCell<A> {
         }
         let cell = NonNull::from(Box::leak(Box::new(cell)));
         // SAFETY: just allocated, and nobody else knows it yet.
-        unsafe { (*cell.as_ptr()).core.me = cell.cast() };
+        unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };
         CellRef(cell)
     }
 

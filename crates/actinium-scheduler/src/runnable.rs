@@ -127,10 +127,19 @@ pub struct Private {
     pub flags: u8,
 }
 
+/// Words in a header for the runnable's own sort.
+const OWN_WORDS: usize = 6;
+
+/// What a header holds for the runnable's own sort, as the scheduler sees it.
+pub type Words = [usize; OWN_WORDS];
+
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
+///
+/// Whoever sends reads `owner`, often from another core. What is written each turn must not lie on the same cache line, wherever the
+/// allocator puts the header; so what is hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of that.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Header {
+pub struct Header<S = Words> {
     pub(crate) vtable: &'static VTable,
     pub(crate) kind: Arc<Kind>,
     /// The inbox's link, used only while the token travels.
@@ -140,8 +149,15 @@ pub struct Header {
     /// See the table in the module's documentation.
     pub(crate) owner: AtomicU32,
     pub(crate) token: AtomicU8,
+    own: S,
     pub(crate) private: OwnerCell<Private>,
 }
+
+/// What each turn writes is at least so far from `owner`: a cache line, less the 16 bytes to which allocators align.
+const _: () = assert!(
+    cfg!(any(loom, shuttle))
+        || std::mem::offset_of!(Header, private) - std::mem::offset_of!(Header, owner) >= 48
+);
 
 /// A runnable in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,12 +177,17 @@ impl Runnable {
     }
 }
 
-impl Header {
+impl<S> Header<S> {
     /// A header for a runnable that nobody holds yet; its home is the worker with index `home`.
-    /// `flags` are those of its own sort.
-    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8) -> Self {
+    /// `flags` and `own` are those of its own sort.
+    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8, own: S) -> Self {
+        const {
+            let fits = size_of::<S>() == size_of::<Words>() && align_of::<S>() == align_of::<Words>();
+            assert!(fits || cfg!(any(loom, shuttle)), "a header is a header, whatever its sort");
+        }
         let home = home as u32;
         Header {
+            own,
             vtable,
             kind,
             next: AtomicPtr::new(std::ptr::null_mut()),
@@ -181,6 +202,17 @@ impl Header {
                 flags: SCHEDULED | flags,
             }),
         }
+    }
+
+    /// What it holds for its own sort.
+    #[inline(always)]
+    pub fn own(&self) -> &S {
+        &self.own
+    }
+
+    /// The same, before anybody else knows the runnable.
+    pub fn own_mut(&mut self) -> &mut S {
+        &mut self.own
     }
 
     /// The function of its vtable that drops a reference.

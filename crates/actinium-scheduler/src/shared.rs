@@ -315,6 +315,3 @@ fn neighbours(
     order.sort_by_key(|&(_, rank)| rank);
     order
 }
-
-/// The header must lead: runnables are cast to and from it.
-const _: () = assert!(cfg!(any(loom, shuttle)) || std::mem::size_of::<Header>() <= 64);

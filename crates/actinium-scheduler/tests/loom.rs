@@ -45,7 +45,7 @@ fn bare() -> Runnable {
     }
     const VTABLE: VTable =
         VTable { sort: "bare", run: never, dispose: nor, release: this, deliver: nothing };
-    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0);
+    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, [0; 6]);
     Runnable(NonNull::from(Box::leak(Box::new(header))))
 }
 

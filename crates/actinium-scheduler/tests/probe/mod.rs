@@ -47,7 +47,7 @@ impl Sender {
     /// A probe that nobody has started.
     pub fn new(home: usize, next: Option<Sender>, grave: &Arc<Grave>) -> Self {
         let probe = Probe {
-            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0),
+            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0, [0; 6]),
             mail: AtomicUsize::new(0),
             handled: OwnerCell::new(0),
             // The scheduler's, and this one.
