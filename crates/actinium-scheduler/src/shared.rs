@@ -8,7 +8,7 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::policy::{Policy, WakeTo};
 use crate::public::PublicQueue;
-use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable, SCHEDULED};
+use crate::runnable::{DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::sleep::Sleep;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};

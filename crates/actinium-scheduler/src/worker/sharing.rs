@@ -127,8 +127,14 @@ impl Worker {
         let turn_ns = self.turn_ns.get().max(current_ns).min(u64::from(u32::MAX));
         self.shared.turn_ns[self.index].store(turn_ns as usize, Ordering::Relaxed);
         self.tend_lanes();
-        // Tokens for what is exposed must not wait for this turn's end.
-        self.read_inbox();
+        // Tokens for what is exposed must not wait for this turn's end; that of what runs must, so that it is run again.
+        for token in self.shared.inboxes[self.index].take() {
+            if Some(token) == self.running() {
+                self.post(token, self.index);
+            } else {
+                self.receive(token);
+            }
+        }
         self.flush_all();
         self.offer(current_ns, most);
     }
@@ -225,6 +231,9 @@ impl Worker {
                 return true;
             }
             self.tend_graces();
+            if self.queue_len() > 0 {
+                return true;
+            }
             if spin % 32 == 31 {
                 // On a machine with more workers than PUs, whoever has work may need this one.
                 thread::yield_now();
