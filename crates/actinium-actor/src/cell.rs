@@ -141,10 +141,7 @@ impl Core {
         // What the running turn has sent before comes before.
         self.system.with_worker(|worker| worker.into_iter().for_each(Worker::settle));
         let mut controls = lock(&self.controls);
-        if let Some(reason) = &controls.closed {
-            return Err((control, (**reason).clone()));
-        }
-        controls.waiting.push(control);
+        controls.push(control)?;
         // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
         self.flags.fetch_or(CONTROL, Ordering::Release);
         drop(controls);
@@ -812,7 +809,7 @@ impl<A: Actor> CellRef<A> {
     /// Gives up a cell that was never registered nor started: to whoever has an address of it, it has ended.
     pub(crate) fn discard(&self, reason: StopReason) {
         self.close();
-        lock(&self.core.controls).closed = Some(Box::new(reason));
+        drop(lock(&self.core.controls).close(reason));
         // SAFETY: gives up the scheduler's reference, which the scheduler never got.
         unsafe { release::<A>(self.core.me) }
     }
