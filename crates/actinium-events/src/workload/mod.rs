@@ -8,6 +8,7 @@
 //! | [`gaudi`] | reads GaudiHive's data flow with its timing |
 //! | [`own`] | reads our own format, as TOML or JSON |
 //! | [`graph`] | says which modules run |
+//! | [`plan`] | says what a workload costs, and how fast it can go |
 //!
 //! [`read`] takes any of them: what it returns is a [`Workload`] that was checked in full, or all that is wrong with it.
 
@@ -19,6 +20,7 @@ pub mod graph;
 mod json;
 pub mod model;
 pub mod own;
+pub mod plan;
 pub mod position;
 
 mod check;
