@@ -182,20 +182,29 @@ impl<'t> Reporter<'t> {
     }
 }
 
-/// `; did you mean 'x'?` if one of the known names is near, and what is allowed if there are few.
+/// `; did you mean 'x'?` if one of the known names is near.
 pub(super) fn suggestion<'k>(wrong: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    // What is compared costs time in both lengths: a name of a megabyte is near to nothing.
-    if wrong.len() > 256 {
-        return String::new();
+    nearest(wrong, known).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+/// The known name that is nearest, if any is near.
+pub(super) fn nearest<'k>(
+    wrong: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<&'k str> {
+    /// What is compared costs time in both lengths: a longer name is near to nothing.
+    const LENGTH_MAX: usize = 256;
+    if wrong.len() > LENGTH_MAX {
+        return None;
     }
     let folded = wrong.to_lowercase();
     let near = known
         .into_iter()
-        .filter(|name| name.len() <= 256)
+        .filter(|name| name.len() <= LENGTH_MAX)
         .map(|name| (strsim::osa_distance(&folded, &name.to_lowercase()), name))
         .filter(|&(distance, name)| distance <= 1 + name.chars().count() / 4)
         .min_by_key(|&(distance, _)| distance);
-    near.map_or_else(String::new, |(_, name)| format!("; did you mean '{name}'?"))
+    near.map(|(_, name)| name)
 }
 
 /// A value as it is quoted in a message: in one line, and not longer than anybody reads.

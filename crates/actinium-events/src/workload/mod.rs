@@ -7,6 +7,7 @@
 //! | [`cms`] | reads the CMS multi-threaded demo framework's JSON |
 //! | [`gaudi`] | reads GaudiHive's data flow with its timing |
 //! | [`own`] | reads our own format, as TOML or JSON |
+//! | [`generate`] | makes the synthetic workload that is shipped |
 //! | [`graph`] | says which modules run |
 //! | [`plan`] | says what a workload costs, and how fast it can go |
 //!
@@ -16,6 +17,7 @@ pub mod cms;
 pub mod fault;
 mod file;
 pub mod gaudi;
+pub mod generate;
 pub mod graph;
 mod json;
 pub mod model;

@@ -249,6 +249,12 @@ impl Workload {
         self.modules.iter().position(|module| module.label == label)
     }
 
+    /// The label that is nearest to one that no module has, if any is near.
+    #[must_use]
+    pub fn near(&self, label: &str) -> Option<&str> {
+        super::fault::nearest(label, self.modules.iter().map(|module| module.label.as_str()))
+    }
+
     /// The index of a resource, which is added if there is none of this name.
     pub fn resource(&mut self, name: &str) -> usize {
         self.resources.iter().position(|known| known == name).unwrap_or_else(|| {

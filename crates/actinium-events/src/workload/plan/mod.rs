@@ -185,7 +185,8 @@ impl Plan {
         self.ceilings.first().map(|ceiling| ceiling.events_per_s)
     }
 
-    /// Adds the ideal for each pair of workers and slots that can be found out in bounded time.
+    /// Adds the ideal for each pair of workers and slots that can be found out in bounded time. Without a number of events it is of so many
+    /// that every slot has some and all times come in.
     pub fn predict(
         &mut self,
         flow: &Flow<'_>,
@@ -193,7 +194,8 @@ impl Plan {
         events: Option<u64>,
     ) {
         for (workers, slots) in pairs {
-            let events = events.unwrap_or(slots as u64 * EVENTS_PER_SLOT);
+            let of_slots = (slots as u64).saturating_mul(EVENTS_PER_SLOT);
+            let events = events.unwrap_or(of_slots.max(self.events as u64));
             let prediction = ideal(flow, &self.durations_ns, workers, slots, events);
             let known = |p: &Prediction| self.predictions.iter().any(|known| known == p);
             self.predictions.extend(prediction.filter(|p| !known(p)));
