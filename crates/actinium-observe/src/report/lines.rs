@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::chart::{described, figure, plot, values};
+use super::downsample::in_order;
 use super::escape::rounded;
-use super::{Unit, downsample};
+use super::{Bucket, Unit, downsample};
 use crate::number;
 
 /// The most points that one chart embeds, all series together: about 400 KB.
@@ -113,25 +114,35 @@ impl LineChart {
         figure(html, id, "lines", &self.title, &self.note);
         plot(html, id);
         let points_max = (POINTS_MAX / self.series.len().max(1)).min(SERIES_POINTS_MAX);
-        let mut thinned = 0;
+        let mut buckets_max = None;
         let mut data = Vec::new();
         for series in &self.series {
-            let points = downsample(&series.points, points_max);
-            let finite = series.points.iter().filter(|(x, _)| x.is_finite()).count();
-            thinned += finite - points.len();
+            let points = in_order(&series.points);
+            if points.len() <= points_max {
+                data.push(json!({
+                    "label": series.label,
+                    "x": points.iter().map(|point| rounded(point.0, 10)).collect::<Vec<_>>(),
+                    "y": points.iter().map(|point| rounded(point.1, 6)).collect::<Vec<_>>(),
+                }));
+                continue;
+            }
+            // A bucket is four numbers where a point is two.
+            let buckets = downsample(&points, points_max / 2, self.steps);
+            buckets_max = buckets_max.max(Some(buckets.len()));
+            let column = |of: fn(&Bucket) -> f64, digits| {
+                buckets.iter().map(|bucket| rounded(of(bucket), digits)).collect::<Vec<_>>()
+            };
             data.push(json!({
-                "label": series.label,
-                "x": points.iter().map(|point| rounded(point.0, 10)).collect::<Vec<_>>(),
-                "y": points.iter().map(|point| rounded(point.1, 6)).collect::<Vec<_>>(),
+                "label": series.label, "x": column(|b| b.start, 10), "y": column(|b| b.mean, 6),
+                "low": column(|b| b.low, 6), "high": column(|b| b.high, 6),
             }));
         }
-        let caption = match thinned {
-            0 => String::new(),
-            _ => format!(
-                "The drawing leaves out {} points between the extremes of their neighbours; this table counts them.",
-                number::count(thinned as u64)
-            ),
-        };
+        let caption = buckets_max.map_or(String::new(), |buckets| {
+            let buckets = number::count(buckets as u64);
+            format!(
+                "The drawing has {buckets} means with their extremes; this table is of all points."
+            )
+        });
         let marks = self.marks.iter();
         values(
             html,
@@ -206,10 +217,8 @@ mod tests {
         let mut html = String::new();
         let data = chart.render("c", &mut html);
         let kept = data["series"][0]["x"].as_array().expect("an array").len();
-        assert!((1_000..=SERIES_POINTS_MAX).contains(&kept), "{kept}");
-        assert!(
-            html.contains(&format!("leaves out {} points", number::count(1_000_000 - kept as u64)))
-        );
+        assert_eq!(kept, SERIES_POINTS_MAX / 2);
+        assert!(html.contains("The drawing has 3,000 means"), "{html}");
         assert!(html.contains("<td class=\"number\">1,000,000</td>"), "{html}");
         assert!(data.to_string().len() < 150_000);
     }

@@ -15,7 +15,7 @@
 //! | [`Table`] | rows that can be sorted and filtered |
 //!
 //! What cannot be drawn is left out and counted, never a reason to fail: a value that is NaN or infinite is a gap, a chart without
-//! data says so. Long series are thinned before they are embedded, and keep their extremes ([`downsample`]).
+//! data says so. Long series are thinned before they are embedded, and keep their mean and their extremes ([`downsample`]).
 //!
 //! ```
 //! use actinium_observe::report::{Figure, LineChart, Page, Section, Series, Unit};
@@ -48,7 +48,7 @@ mod unit;
 
 pub use bars::{Bar, Bars};
 pub use chart::Chart;
-pub use downsample::downsample;
+pub use downsample::{Bucket, downsample};
 pub use file::{WriteError, writable};
 pub use gantt::{Gantt, Span};
 pub use heat::{HeatMap, HeatRow};

@@ -198,7 +198,7 @@
       }
       this.group.domain = domain;
       hideTip();
-      for (const member of this.group.members) guarded(member);
+      drawn(this.group.members);
     }
 
     // The axes; answers with the group in which the chart draws, cut off at the axes.
@@ -361,7 +361,12 @@
     labels(rows) {
       const room = clamp(this.plot.clientWidth * 0.3, 60, 180);
       const longest = Math.max(20, ...rows.map((row) => widthOf(row.label)));
-      this.margin.left = Math.ceil(Math.min(longest, room)) + 12;
+      this.setLeft(Math.ceil(Math.min(longest, room)) + 12);
+    }
+    // Linked charts have the same left edge, so that one instant is at one place in all of them.
+    setLeft(own) {
+      this.left = own;
+      this.margin.left = Math.max(...this.group.members.map((member) => member.left || 0));
     }
     label(text, y) {
       shape(this.svg, 'text', { x: this.margin.left - 7, y: y + 4, 'text-anchor': 'end' },
@@ -384,6 +389,41 @@
     return low - 1;
   };
 
+  // A series as `count` means with their extremes, where a line through all its points would only be a blot. The same as
+  // `downsample` does before a series is embedded, for the part that is looked at.
+  const condense = ({ x, y }, [from, to], count, steps) => {
+    const sums = Array.from({ length: count }, () => ({ low: Infinity, high: -Infinity, area: 0, held: 0, sum: 0, n: 0 }));
+    const extremes = (sum, value) => { sum.low = Math.min(sum.low, value); sum.high = Math.max(sum.high, value); };
+    const position = (value) => (value - from) / (to - from) * count;
+    for (let at = Math.max(0, indexAt(x, from)); at < x.length && x[at] <= to; at += 1) {
+      if (y[at] === null) continue;
+      const begin = Math.max(0, position(x[at]));
+      if (x[at] >= from) {
+        const sum = sums[Math.min(Math.floor(begin), count - 1)];
+        extremes(sum, y[at]);
+        sum.sum += y[at];
+        sum.n += 1;
+      }
+      const end = Math.min(count, at + 1 < x.length ? position(x[at + 1]) : count);
+      for (let n = Math.floor(begin); steps && n < end; n += 1) {
+        const held = Math.min(end, n + 1) - Math.max(begin, n);
+        extremes(sums[n], y[at]);
+        sums[n].area += y[at] * held;
+        sums[n].held += held;
+      }
+    }
+    const made = { x: [], y: [], low: [], high: [] };
+    sums.forEach((sum, n) => {
+      const some = sum.low <= sum.high;
+      if (!some && !steps) return;
+      made.x.push(from + (to - from) * (n / count));
+      made.y.push(some ? (sum.held > 0 ? sum.area / sum.held : sum.sum / sum.n) : null);
+      made.low.push(some ? sum.low : null);
+      made.high.push(some ? sum.high : null);
+    });
+    return made;
+  };
+
   // --- Lines, steps, stacked areas ---------------------------------------------------------------------------------
 
   class Lines extends TimeChart {
@@ -403,7 +443,7 @@
         made.addEventListener('click', () => {
           if (!this.hidden.delete(n)) this.hidden.add(n);
           made.setAttribute('aria-pressed', String(!this.hidden.has(n)));
-          guarded(this);
+          drawn(this.group.members);
         });
         list.append(element('li', {}, made));
       });
@@ -421,15 +461,25 @@
       const share = (x - series.x[at]) / (series.x[at + 1] - series.x[at]);
       return Number.isFinite(share) ? here + (next - here) * share : here;
     }
-    // What is drawn: for each visible series its points, and what it stands on.
+    // What is drawn: for each visible series its points, or its means with their extremes, and what it stands on.
     layers() {
-      const visible = this.data.series.map((series, n) => ({ series, n })).filter(({ n }) => !this.hidden.has(n));
-      if (!this.data.stacked) return visible.map(({ series, n }) => ({ n, x: series.x, y: series.y, base: null }));
-      const xs = [...new Set(visible.flatMap(({ series }) => series.x))].sort((a, b) => a - b);
+      const domain = this.domain();
+      const visible = this.data.series.map((series, n) => ({ ...series, n, base: null })).filter(({ n }) => !this.hidden.has(n));
+      const seen = ({ x }) => indexAt(x, domain[1]) - indexAt(x, domain[0]);
+      const dense = (series) => seen(series) > this.plot.clientWidth;
+      const count = Math.max(16, Math.floor(this.plot.clientWidth / 2));
+      const thin = (series) => ({ ...series, ...condense(series, domain, count, this.data.steps) });
+      if (!this.data.stacked) {
+        // What was thinned before is as thin as it gets.
+        return visible.map((series) => (!series.low && dense(series) ? thin(series) : series));
+      }
+      // On each other stand the means.
+      const parts = visible.some(dense) ? visible.map(thin) : visible;
+      const xs = [...new Set(parts.flatMap((part) => part.x))].sort((a, b) => a - b);
       let base = xs.map(() => 0);
-      return visible.map(({ series, n }) => {
-        const y = xs.map((x, at) => base[at] + Math.max(0, this.value(series, x) || 0));
-        const layer = { n, x: xs, y, base };
+      return parts.map((part) => {
+        const y = xs.map((x, at) => base[at] + Math.max(0, this.value(part, x) || 0));
+        const layer = { n: part.n, x: xs, y, base };
         base = y;
         return layer;
       });
@@ -439,12 +489,12 @@
       const layers = this.layers();
       let [least, most] = [0, 0];
       const [from, to] = this.domain();
-      for (const { x, y } of layers) {
+      for (const { x, y, low = y, high = y } of layers) {
         for (let at = 0; at < x.length; at += 1) {
           // What is out of sight does not count, but what holds from before does.
           if (y[at] === null || x[at] > to || (x[at] < from && !(x[at + 1] >= from) && at + 1 < x.length)) continue;
-          least = Math.min(least, y[at]);
-          most = Math.max(most, y[at]);
+          least = Math.min(least, low[at]);
+          most = Math.max(most, high[at]);
         }
       }
       for (const mark of this.data.marks) { least = Math.min(least, mark.value); most = Math.max(most, mark.value); }
@@ -457,7 +507,7 @@
       const plain = height - this.margin.top - this.margin.bottom;
       const y = (value) => this.margin.top + (1 - (value - bottom) / (top - bottom)) * plain;
       const wide = scale.at.map(({ label }, n) => widthOf(n === scale.at.length - 1 && scale.symbol ? `${label} ${scale.symbol}` : label));
-      this.margin.left = Math.ceil(Math.max(24, ...wide)) + 12;
+      this.setLeft(Math.ceil(Math.max(24, ...wide)) + 12);
       const area = this.begin(height, { ...scale, y });
       for (const layer of layers) this.layer(area, layer, y, layers.length);
       for (const mark of this.data.marks) {
@@ -465,11 +515,10 @@
         shape(this.svg, 'text', { class: 'halo', x: this.width - this.margin.right - 2, y: y(mark.value) - 5, 'text-anchor': 'end' },
           `${mark.label} · ${show(mark.value, this.data.unit)}`);
       }
-      this.layersNow = layers;
       this.drawCursor();
     }
     // One series: its line, in pieces where there are gaps, and its area.
-    layer(area, { n, x, y: values, base }, y, layers) {
+    layer(area, { n, x, y: values, base, low, high }, y, layers) {
       const paths = [];
       let piece = [];
       const close = () => { if (piece.length) paths.push(piece); piece = []; };
@@ -500,25 +549,32 @@
       for (const piece of paths) {
         const points = track(piece, values);
         const lone = points.length === 1 || (points.length === 2 && points[0][0] === points[1][0]);
-        if (this.data.stacked || layers === 1) {
-          const floor = base ? track(piece, base) : [[points[0][0], y(0)], [points[points.length - 1][0], y(0)]];
+        const fill = (ceiling, floor, opacity) => {
           let back = '';
           for (let at = floor.length - 1; at >= 0; at -= 1) {
             const [px, py] = floor[at];
             // Backwards, a step goes up or down before it goes left.
             back += this.data.steps && at < floor.length - 1 ? `V${number(py)}H${number(px)}` : `L${number(px)},${number(py)}`;
           }
-          const opacity = this.data.stacked ? 0.75 : 0.13;
-          shape(area, 'path', { d: path(points) + back + 'Z', style: `fill:var(--c${n % COLOURS});opacity:${opacity};stroke:none` });
-        }
+          shape(area, 'path', { d: path(ceiling) + back + 'Z', style: `fill:var(--c${n % COLOURS});opacity:${opacity};stroke:none` });
+        };
+        if (base) fill(points, track(piece, base), 0.75);
+        else if (layers === 1) fill(points, [[points[0][0], y(0)], [points[points.length - 1][0], y(0)]], 0.1);
+        if (low) fill(track(piece, high), track(piece, low), 0.22);
         if (lone) shape(area, 'circle', { cx: points[0][0], cy: points[0][1], r: 3, style: `fill:var(--c${n % COLOURS})` });
         else if (!this.data.stacked) shape(area, 'path', { d: path(points), style: lineStyle(n) });
       }
     }
+    said(series, time) {
+      const mean = show(this.value(series, time), this.data.unit);
+      const at = indexAt(series.x, time);
+      if (!series.low || at < 0 || series.y[at] === null || series.low[at] === series.high[at]) return mean;
+      return `${mean} (${show(series.low[at], this.data.unit)} to ${show(series.high[at], this.data.unit)})`;
+    }
     hover(event, x) {
       const time = this.time(x);
       const lines = this.data.series.map((series, n) => ({ series, n })).filter(({ n }) => !this.hidden.has(n))
-        .map(({ series, n }) => ({ swatch: swatch(n, !this.data.stacked), label: series.label, value: show(this.value(series, time), this.data.unit) }));
+        .map(({ series, n }) => ({ swatch: swatch(n, !this.data.stacked), label: series.label, value: this.said(series, time) }));
       // As they stand on each other.
       if (this.data.stacked) lines.reverse();
       showTip(event, show(time, this.xUnit), lines.slice(0, 16), lines.length > 16 ? [`and ${lines.length - 16} more`] : []);
@@ -846,8 +902,14 @@
       console.error(error);
     }
   };
+  const drawn = (charts) => {
+    charts.forEach(guarded);
+    // A label that is longer than all others moves the edge of the linked charts before it.
+    const behind = (chart) => chart.group && chart.group.members.some((member) => (member.left || 0) > chart.margin.left);
+    charts.filter(behind).forEach(guarded);
+  };
   const charts = JSON.parse(document.getElementById('data').textContent).map((data) => new KINDS[data.kind](data));
-  const drawAll = () => charts.forEach(guarded);
+  const drawAll = () => drawn(charts);
 
   const dark = () => root.dataset.theme
     ? root.dataset.theme === 'dark' : window.matchMedia('(prefers-color-scheme: dark)').matches;
