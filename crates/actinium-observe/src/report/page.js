@@ -165,6 +165,14 @@
       return low + clamp((x - this.margin.left) / this.inner, 0, 1) * (high - low);
     }
 
+    // A time in as many digits as the zoom makes differ.
+    when(time) {
+      const [low, high] = this.domain();
+      const { by, symbol } = scaleOf(this.xUnit, Math.max(Math.abs(low), Math.abs(high)));
+      const digits = clamp(Math.ceil(-Math.log10((high - low) / this.inner / by)), 0, 12);
+      return separated(time / by, digits) + (symbol ? ' ' + symbol : '');
+    }
+
     tools() {
       this.figure.classList.add('zooms');
       const button = (label, title, act) => {
@@ -577,7 +585,7 @@
         .map(({ series, n }) => ({ swatch: swatch(n, !this.data.stacked), label: series.label, value: this.said(series, time) }));
       // As they stand on each other.
       if (this.data.stacked) lines.reverse();
-      showTip(event, show(time, this.xUnit), lines.slice(0, 16), lines.length > 16 ? [`and ${lines.length - 16} more`] : []);
+      showTip(event, this.when(time), lines.slice(0, 16), lines.length > 16 ? [`and ${lines.length - 16} more`] : []);
     }
   }
 
@@ -641,7 +649,7 @@
       const row = rows[Math.floor((y - this.margin.top) / this.row)];
       if (!row) return hideTip();
       const at = Math.floor((this.time(x) - start) / step);
-      showTip(event, show(this.time(x), this.xUnit), [{ label: row.label, value: show(row.values[at], unit) }]);
+      showTip(event, this.when(this.time(x)), [{ label: row.label, value: show(row.values[at], unit) }]);
     }
   }
 
@@ -725,7 +733,7 @@
       const text = (at) => data.texts[at];
       const [start, length] = [data.start[found], data.length[found]];
       const lines = [
-        { label: 'begins', value: show(start, 'seconds') }, { label: 'takes', value: show(length, 'seconds') },
+        { label: 'begins', value: this.when(start) }, { label: 'takes', value: show(length, 'seconds') },
         { label: 'in', value: data.lanes[data.lane[found]].label },
       ];
       if (text(data.kinds[found])) {
