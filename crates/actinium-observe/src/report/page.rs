@@ -1,12 +1,14 @@
 //! The page itself: a header with figures and settings, then sections.
 
 use std::fmt::{Display, Write};
+use std::io::Write as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::Chart;
 use super::escape::{json, text};
-use super::{Chart, WriteError, file};
+use crate::file::{NewFile, WriteError};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -179,7 +181,9 @@ impl Page {
     /// assert!(error.to_string().contains("no/such/folder/report.html"));
     /// ```
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
-        file::write(path, &self.html())
+        let mut file = NewFile::create(path)?;
+        file.write_all(self.html().as_bytes()).map_err(|cause| file.error(cause))?;
+        file.finish()
     }
 
     fn header(&self, html: &mut String) {

@@ -1,4 +1,5 @@
-//! The report's file: whole or not there, and known to be writable before a long run.
+//! Files that are whole or not there: written beside their place and renamed into it, and known to be writable before a
+//! long run.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Why a report cannot be written; the text names the file and the cause.
+/// Why a file cannot be written; the text names the file and the cause.
 #[derive(Debug)]
 pub struct WriteError {
     /// The file that was to be written.
@@ -27,11 +28,11 @@ impl std::error::Error for WriteError {
     }
 }
 
-/// Whether a report could be written there now; for a command to ask before a run of hours. It leaves the file as
+/// Whether a file could be written there now; for a command to ask before a run of hours. It leaves the file as
 /// it is.
 ///
 /// ```
-/// use actinium_observe::report::writable;
+/// use actinium_observe::file::writable;
 ///
 /// let error = writable("no/such/folder/report.html".as_ref()).unwrap_err();
 /// assert!(error.to_string().starts_with("cannot write no/such/folder/report.html: "));
@@ -40,9 +41,76 @@ pub fn writable(path: &Path) -> Result<(), WriteError> {
     try_writable(path).map_err(|cause| WriteError { path: path.to_owned(), cause })
 }
 
-/// Writes the file in full or leaves what was there.
-pub(super) fn write(path: &Path, content: &str) -> Result<(), WriteError> {
-    try_write(path, content).map_err(|cause| WriteError { path: path.to_owned(), cause })
+/// A file that appears under its name when it is finished, and leaves no trace if it is dropped before.
+///
+/// A pipe or a device is written to directly.
+#[derive(Debug)]
+pub struct NewFile {
+    /// What it was asked for as.
+    asked: PathBuf,
+    file: File,
+    /// Where it is, and where it is to be; none for a device.
+    rename: Option<(PathBuf, PathBuf)>,
+}
+
+impl NewFile {
+    /// Begins a file.
+    pub fn create(path: &Path) -> Result<NewFile, WriteError> {
+        let asked = path.to_owned();
+        let made = match Target::of(path) {
+            Ok(Target::Device) => {
+                OpenOptions::new().write(true).open(path).map(|file| (file, None))
+            }
+            Ok(Target::File { path, .. }) => {
+                create_beside(&path).map(|(temporary, file)| (file, Some((temporary, path))))
+            }
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok((file, rename)) => Ok(NewFile { asked, file, rename }),
+            Err(cause) => Err(WriteError { path: asked, cause }),
+        }
+    }
+
+    /// Puts the file in its place, in which it then is even if the machine fails.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        let Some((temporary, path)) = &self.rename else {
+            return Ok(());
+        };
+        let done = self.file.sync_all().and_then(|()| fs::rename(temporary, path));
+        match done {
+            Ok(()) => {
+                self.rename = None;
+                Ok(())
+            }
+            Err(cause) => Err(self.error(cause)),
+        }
+    }
+
+    /// Says which file it was that could not be written.
+    #[must_use]
+    pub fn error(&self, cause: io::Error) -> WriteError {
+        WriteError { path: self.asked.clone(), cause }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = &self.rename {
+            // Best effort: whoever gave up has an error to report already.
+            let _ = fs::remove_file(temporary);
+        }
+    }
 }
 
 fn try_writable(path: &Path) -> io::Result<()> {
@@ -56,24 +124,6 @@ fn try_writable(path: &Path) -> io::Result<()> {
             let (temporary, file) = create_beside(&path)?;
             drop(file);
             fs::remove_file(temporary)
-        }
-    }
-}
-
-fn try_write(path: &Path, content: &str) -> io::Result<()> {
-    match Target::of(path)? {
-        Target::Device => OpenOptions::new().write(true).open(path)?.write_all(content.as_bytes()),
-        Target::File { path, .. } => {
-            let (temporary, mut file) = create_beside(&path)?;
-            let written = file
-                .write_all(content.as_bytes())
-                .and_then(|()| file.sync_all())
-                .and_then(|()| fs::rename(&temporary, &path));
-            if written.is_err() {
-                // Best effort: the first error is the one to report.
-                let _ = fs::remove_file(&temporary);
-            }
-            written
         }
     }
 }
@@ -155,7 +205,7 @@ mod tests {
     impl Folder {
         fn new(name: &str) -> Folder {
             let id = std::process::id();
-            let path = std::env::temp_dir().join(format!("actinium-report-{id}-{name}"));
+            let path = std::env::temp_dir().join(format!("actinium-file-{id}-{name}"));
             fs::create_dir_all(&path).expect("a folder");
             Folder(path)
         }
@@ -176,8 +226,27 @@ mod tests {
         }
     }
 
+    fn write(path: &Path, text: &str) -> Result<(), WriteError> {
+        let mut file = NewFile::create(path)?;
+        file.write_all(text.as_bytes()).map_err(|cause| file.error(cause))?;
+        file.finish()
+    }
+
     #[test]
-    fn a_report_is_written_and_replaced_and_leaves_nothing_beside() {
+    fn what_is_not_finished_was_never_there() {
+        let folder = Folder::new("drop");
+        let path = folder.0.join("report.html");
+        write(&path, "old").expect("written");
+        let mut file = NewFile::create(&path).expect("created");
+        file.write_all(b"half").expect("written");
+        assert_eq!(folder.names().len(), 2);
+        drop(file);
+        assert_eq!(folder.names(), ["report.html"]);
+        assert_eq!(fs::read_to_string(&path).expect("readable"), "old");
+    }
+
+    #[test]
+    fn a_file_is_written_and_replaced_and_leaves_nothing_beside() {
         let folder = Folder::new("write");
         let path = folder.0.join("report.html");
         writable(&path).expect("writable");

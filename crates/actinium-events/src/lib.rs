@@ -1,0 +1,4 @@
+//! x
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+pub mod data;
