@@ -1,9 +1,9 @@
 //! What can be typed.
 
-use crate::commands::{completions, man, probe, topology};
+use crate::commands::{completions, events, man, probe, topology};
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Looks at the machine as the Actinium runtime sees it, and measures the runtime on it.
+/// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
 #[derive(Debug, Parser)]
 #[command(
     name = "actinium",
@@ -24,6 +24,9 @@ pub enum Command {
     /// Show the machine: packages, NUMA nodes, caches, cores, PUs, and what of it may be used.
     #[command(long_about = topology::ABOUT)]
     Topology(topology::Args),
+    /// Run a workload of event processing: read it, plan it, run it, report on it.
+    #[command(long_about = events::ABOUT)]
+    Events(Box<events::Args>),
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
@@ -45,6 +48,6 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Cli::command().debug_assert();
-        assert_eq!(command_names(), ["topology", "probe", "completions", "man"]);
+        assert_eq!(command_names(), ["topology", "events", "probe", "completions", "man"]);
     }
 }

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
+//! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
-//! | [`setting`] | a setting's value and where it came from: flag > environment > default |
+//! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`usage`] | what was asked wrongly, in one line |
 //! | [`output`] | stdout, whose reader may have gone |
 //!
@@ -13,6 +14,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod events;
 pub mod failure;
 pub mod output;
 pub mod probe;

@@ -1,4 +1,4 @@
-//! A setting's value and where it came from: flag > environment > default.
+//! A setting's value and where it came from: flag > environment > file > default.
 
 use crate::Failure;
 use clap::ArgMatches;
@@ -14,16 +14,19 @@ pub enum Source {
     Flag,
     /// From this environment variable.
     Environment(&'static str),
+    /// The file that was named says so.
+    File,
     /// Nobody said anything.
     Default,
 }
 
 impl Source {
-    /// As JSON has it: `flag`, `env` or `default`.
+    /// As JSON has it: `flag`, `env`, `file` or `default`.
     pub fn name(self) -> &'static str {
         match self {
             Source::Flag => "flag",
             Source::Environment(_) => "env",
+            Source::File => "file",
             Source::Default => "default",
         }
     }
@@ -78,11 +81,22 @@ impl<T> Setting<T> {
         }
     }
 
+    /// Takes the value from the file if it has one and nobody nearer said anything.
+    #[must_use]
+    pub fn or_file(self, value: Option<T>) -> Self {
+        match value {
+            Some(value) if self.source == Source::Default => {
+                Setting { value, source: Source::File }
+            }
+            _ => self,
+        }
+    }
+
     /// How a complaint about the value names it: the variable, or else the flag.
     pub fn origin(&self, flag: &'static str) -> &'static str {
         match self.source {
             Source::Environment(variable) => variable,
-            Source::Flag | Source::Default => flag,
+            Source::Flag | Source::File | Source::Default => flag,
         }
     }
 }

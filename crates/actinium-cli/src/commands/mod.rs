@@ -1,6 +1,7 @@
 //! The subcommands: each takes what was typed, and passes it on.
 
 pub mod completions;
+pub mod events;
 pub mod man;
 pub mod probe;
 pub mod topology;
@@ -17,6 +18,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     match command {
         Command::Topology(args) => topology::run(args),
+        Command::Events(args) => events::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

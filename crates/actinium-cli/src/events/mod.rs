@@ -1,0 +1,11 @@
+//! Event-processing workloads.
+//!
+//! [`settings`] say what is run and how, [`load`] reads the workload and bends it as the flags want, [`validate`] and [`plan`] show what is
+//! known before it runs.
+
+pub mod load;
+pub mod plan;
+pub mod settings;
+pub mod validate;
+
+pub use settings::Settings;

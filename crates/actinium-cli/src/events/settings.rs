@@ -1,0 +1,337 @@
+//! What may be asked of a run of a workload.
+
+use crate::Failure;
+use crate::setting::{Setting, Source};
+use actinium::{Policy, Workers};
+use actinium_events::workload::model::{Options, Source as EventSource};
+use actinium_events::workload::own::KINDS;
+use actinium_observe::{Column, Table};
+use clap::{ArgMatches, ValueEnum};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+/// Most events in flight: each takes some KiB.
+const SLOTS_MAX: u64 = 10_000_000;
+/// Most events of a run: more would take years.
+const EVENTS_MAX: u64 = 1_000_000_000_000;
+/// How many events are run if neither the flag nor the file says how many.
+const EVENTS_DEFAULT: u64 = 1_000;
+/// A factor above this was not meant.
+const SCALE_MAX: f64 = 1_000.0;
+/// Most points of a sweep.
+const SWEEP_MAX: usize = 64;
+
+/// The flags that say what is run and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EventsArgs {
+    /// The workload: our TOML or JSON, a configuration of the CMS multi-threaded demo framework, or a GaudiHive data flow (GraphML)
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+
+    /// Events in flight [env: ACTINIUM_SLOTS] [default: the file's, else one per worker]
+    #[arg(long, value_name = "N", value_parser = slots)]
+    slots: Option<u64>,
+
+    /// Events to run [default: the file's, else 1000]
+    #[arg(long, value_name = "N", value_parser = events)]
+    events: Option<u64>,
+
+    /// Worker threads; 'all': as many as the cpuset and the CPU quota allow [env: ACTINIUM_WORKERS] [default: the file's, else all]
+    #[arg(long, value_name = "N|all", value_parser = workers)]
+    workers: Option<Workers>,
+
+    /// Scheduling policy: pinned, pool, stealing or affine [env: ACTINIUM_POLICY]
+    #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = policy)]
+    policy: Policy,
+
+    /// How modules spend their time: all compute, all wait, or each as the file says
+    #[arg(long, value_name = "MODE", default_value = "as-configured")]
+    mode: Mode,
+
+    /// Multiply all times by this: 0.01 runs a hundred times as fast, 0 shows what the runtime itself costs
+    #[arg(long, value_name = "F", default_value = "1", value_parser = scale)]
+    time_scale: f64,
+
+    /// Change how many events may be in a module at a time: concurrent, serial, exclusive(RESOURCE), stream, limited(N); 'all=' changes
+    /// every module. May be given more than once: later ones win
+    #[arg(long, value_name = "LABEL=KIND", value_parser = thread_type)]
+    thread_type: Vec<ThreadType>,
+
+    /// In which order events leave: as they are done, or as they came
+    #[arg(long, value_name = "ORDER", default_value = "completed")]
+    order: Order,
+
+    /// The mean times of a GaudiHive data flow [default: averageTiming.NAME.json beside it]
+    #[arg(long, value_name = "FILE")]
+    pub times: Option<PathBuf>,
+}
+
+/// How modules spend their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// All of them compute.
+    Busy,
+    /// All of them wait.
+    Wait,
+    /// As the file says.
+    AsConfigured,
+}
+
+impl Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Busy => "busy",
+            Mode::Wait => "wait",
+            Mode::AsConfigured => "as-configured",
+        })
+    }
+}
+
+/// In which order events leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// As they are done.
+    Completed,
+    /// As they came.
+    Input,
+}
+
+impl Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Order::Completed => "completed",
+            Order::Input => "input",
+        })
+    }
+}
+
+/// A change of one module's thread kind, or of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadType {
+    /// The module's label; `None`: all modules.
+    pub label: Option<String>,
+    /// The kind, as it was typed: it is one.
+    pub kind: String,
+}
+
+impl Display for ThreadType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.label.as_deref().unwrap_or("all"), self.kind)
+    }
+}
+
+/// What a sweep goes through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// Numbers of slots, in order, none twice.
+    pub slots: Vec<u64>,
+}
+
+/// All settings, each with its source; all are within their bounds.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The workload's file.
+    pub config: String,
+    /// Events in flight.
+    pub slots: Setting<u64>,
+    /// Events to run.
+    pub events: Setting<u64>,
+    /// Worker threads.
+    pub workers: Setting<usize>,
+    /// Scheduling policy.
+    pub policy: Setting<Policy>,
+    /// How modules spend their time.
+    pub mode: Setting<Mode>,
+    /// What all times are multiplied by.
+    pub time_scale: Setting<f64>,
+    /// Changed thread kinds.
+    pub thread_types: Setting<Vec<ThreadType>>,
+    /// In which order events leave.
+    pub order: Setting<Order>,
+}
+
+impl Settings {
+    /// The settings of this call: flag > environment > file > default.
+    ///
+    /// # Errors
+    /// If an environment variable's value is not allowed.
+    pub fn settle(
+        args: &EventsArgs,
+        matches: &ArgMatches,
+        options: &Options,
+        source: &EventSource,
+    ) -> Result<Self, Failure> {
+        let given = |id| Setting::parsed((), matches, id).source;
+        let workers =
+            Setting { value: args.workers.unwrap_or(Workers::All), source: given("workers") };
+        let workers = workers
+            .or_env("ACTINIUM_WORKERS", self::workers)?
+            .or_file(options.workers.map(|workers| Workers::Count(workers.get())));
+        let workers = Setting { value: count_workers(workers.value)?, source: workers.source };
+        let slots =
+            Setting { value: args.slots.unwrap_or(workers.value as u64), source: given("slots") };
+        let slots = slots
+            .or_env("ACTINIUM_SLOTS", self::slots)?
+            .or_file(options.slots.map(|slots| (slots.get() as u64).min(SLOTS_MAX)));
+        let events =
+            Setting { value: args.events.unwrap_or(EVENTS_DEFAULT), source: given("events") };
+        let events = events.or_file(source.events.map(|events| events.get().min(EVENTS_MAX)));
+        let policy = Setting::parsed(args.policy, matches, "policy");
+        Ok(Settings {
+            config: args.config.to_string_lossy().into_owned(),
+            slots,
+            events,
+            workers,
+            policy: policy.or_env("ACTINIUM_POLICY", self::policy)?,
+            mode: Setting::parsed(args.mode, matches, "mode"),
+            time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
+            thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
+            order: Setting::parsed(args.order, matches, "order"),
+        })
+    }
+
+    /// Name, value and source of each.
+    pub fn rows(&self) -> Vec<(&'static str, String, Source)> {
+        let types = self.thread_types.value.iter().map(ToString::to_string);
+        let types = types.collect::<Vec<_>>().join(" ");
+        let types = if types.is_empty() { "as configured".to_owned() } else { types };
+        vec![
+            ("slots", self.slots.value.to_string(), self.slots.source),
+            ("events", self.events.value.to_string(), self.events.source),
+            ("workers", self.workers.value.to_string(), self.workers.source),
+            ("policy", self.policy.value.to_string(), self.policy.source),
+            ("mode", self.mode.value.to_string(), self.mode.source),
+            ("time-scale", self.time_scale.value.to_string(), self.time_scale.source),
+            ("thread-type", types, self.thread_types.source),
+            ("order", self.order.value.to_string(), self.order.source),
+        ]
+    }
+
+    /// For people.
+    pub fn table(&self) -> Table {
+        let mut table =
+            Table::new([Column::left("setting"), Column::right("value"), Column::left("source")]);
+        for (name, value, source) in self.rows() {
+            table.row([name.into(), value.into(), source.to_string().into()]);
+        }
+        table
+    }
+}
+
+/// As a map from a setting's name to its value and source.
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        fn text<T: Display>(setting: &Setting<T>) -> Setting<String> {
+            Setting { value: setting.value.to_string(), source: setting.source }
+        }
+        let types = self.thread_types.value.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut map = serializer.serialize_map(Some(8))?;
+        map.serialize_entry("slots", &self.slots)?;
+        map.serialize_entry("events", &self.events)?;
+        map.serialize_entry("workers", &self.workers)?;
+        map.serialize_entry("policy", &text(&self.policy))?;
+        map.serialize_entry("mode", &text(&self.mode))?;
+        map.serialize_entry("time_scale", &self.time_scale)?;
+        let types = Setting { value: types, source: self.thread_types.source };
+        map.serialize_entry("thread_type", &types)?;
+        map.serialize_entry("order", &text(&self.order))?;
+        map.end()
+    }
+}
+
+/// How many workers there will be.
+fn count_workers(workers: Workers) -> Result<usize, Failure> {
+    match workers {
+        Workers::Count(count) => Ok(count),
+        Workers::All => {
+            let topology = actinium::topology::Topology::detect()
+                .map_err(|error| Failure::Failed(error.to_string()))?;
+            Ok(topology.usable_workers().workers)
+        }
+    }
+}
+
+fn workers(text: &str) -> Result<Workers, String> {
+    text.parse()
+}
+
+fn policy(text: &str) -> Result<Policy, String> {
+    text.parse::<Policy>().map_err(|error| error.to_string())
+}
+
+fn slots(text: &str) -> Result<u64, String> {
+    within(text, 1, SLOTS_MAX)
+}
+
+fn events(text: &str) -> Result<u64, String> {
+    within(text, 1, EVENTS_MAX)
+}
+
+fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{text}' is not allowed: {least} to {most}")),
+    }
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(factor) if (0.0..=SCALE_MAX).contains(&factor) => Ok(factor),
+        _ => Err(format!("'{text}' is not allowed: 0 to {SCALE_MAX}")),
+    }
+}
+
+/// A label may have an equals sign in it, a kind has none.
+fn thread_type(text: &str) -> Result<ThreadType, String> {
+    let Some((label, kind)) = text.rsplit_once('=') else {
+        return Err(format!(
+            "'{text}' lacks its '=': write LABEL=KIND or all=KIND; kinds are {KINDS}"
+        ));
+    };
+    actinium_events::workload::own::parse_threads(kind, |_| 0)?;
+    let label = (label != "all").then(|| label.to_owned());
+    Ok(ThreadType { label, kind: kind.to_owned() })
+}
+
+/// What `--sweep` goes through: `slots=1,2,4`.
+///
+/// # Errors
+/// If it is anything else: what is allowed.
+pub fn sweep(text: &str) -> Result<Sweep, String> {
+    let right = "write slots=1,2,4,8: numbers of slots, each greater than the one before";
+    let Some(("slots", list)) = text.split_once('=') else {
+        return Err(format!("'{text}' is not allowed: {right}"));
+    };
+    let slots = list.split(',').map(slots).collect::<Result<Vec<u64>, String>>()?;
+    if slots.len() > SWEEP_MAX {
+        return Err(format!("{} numbers of slots are too many: at most {SWEEP_MAX}", slots.len()));
+    }
+    match slots.is_sorted_by(|a, b| a < b) {
+        true => Ok(Sweep { slots }),
+        false => Err(format!("'{text}' is not allowed: {right}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_may_have_an_equals_sign() {
+        let parsed = thread_type("a=b=serial").expect("it is one");
+        assert_eq!((parsed.label.as_deref(), parsed.kind.as_str()), (Some("a=b"), "serial"));
+        assert_eq!(thread_type("all=stream").expect("it is one").label, None);
+        assert!(thread_type("serial").expect_err("it lacks '='").contains("LABEL=KIND"));
+        assert!(thread_type("a=seriel").expect_err("no kind").contains("did you mean 'serial'"));
+    }
+
+    #[test]
+    fn a_sweep_rises() {
+        assert_eq!(sweep("slots=1,2,8").expect("it is one").slots, [1, 2, 8]);
+        for wrong in ["slots=2,1", "slots=1,1", "slots=", "slots=0", "1,2", "workers=1"] {
+            assert!(sweep(wrong).is_err(), "{wrong}");
+        }
+    }
+}
