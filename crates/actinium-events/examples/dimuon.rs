@@ -102,8 +102,10 @@ impl Histogram {
         let mut text = String::new();
         for row in (0..ROWS).rev() {
             let blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-            let line: String =
-                columns.iter().map(|column| blocks[eighths(column).saturating_sub(row * 8).min(8)]).collect();
+            let line: String = columns
+                .iter()
+                .map(|column| blocks[eighths(column).saturating_sub(row * 8).min(8)])
+                .collect();
             text += &format!("  {}\n", line.trim_end());
         }
         text += &format!("  {}\n", "─".repeat(columns.len()));
@@ -137,7 +139,8 @@ impl Producer for MakePair {
     type Product = Pair;
 
     fn produce(&self, event: &Event<'_>) -> Result<Pair, Cause> {
-        let muons = opposite(&event.get(self.1)).ok_or("asked for the pair of an event that has none")?;
+        let muons =
+            opposite(&event.get(self.1)).ok_or("asked for the pair of an event that has none")?;
         Ok(Pair { id: event.get(self.0).id, mass: invariant_mass(muons) })
     }
 }
@@ -189,7 +192,11 @@ impl Random {
             ..0.12 => 3.097 + 0.04 * self.normal(),
             ..0.14 => 3.686 + 0.05 * self.normal(),
             ..0.19 => 9.46 + 0.1 * self.normal(),
-            ..0.35 => 91.19 + 1.25 * (std::f64::consts::PI * (self.share() - 0.5)).tan() + 1.2 * self.normal(),
+            ..0.35 => {
+                91.19
+                    + 1.25 * (std::f64::consts::PI * (self.share() - 0.5)).tan()
+                    + 1.2 * self.normal()
+            }
             _ => 1.5 - 18.0 * (1.0 - self.share()).ln(),
         };
         let charge = if self.share() < 0.5 { 1 } else { -1 };
@@ -228,19 +235,23 @@ pub(crate) fn run(folder: &Path, events: u64, ending: &str) -> Result<String, Bo
     let histogram = Arc::new(Mutex::new(Histogram::new()));
     let kept = RowOutput::<Pair>::create(&pairs)?;
     let mut builder = Builder::new("collisions", Rows::<Collision>::open(&collisions)?);
-    builder.producer("good muons", Threads::Concurrent, |inputs| GoodMuons(inputs.get("collisions")));
+    builder
+        .producer("good muons", Threads::Concurrent, |inputs| GoodMuons(inputs.get("collisions")));
     builder.filter("has a pair", Threads::Concurrent, |inputs| HasPair(inputs.get("good muons")));
     builder.producer("pair", Threads::Concurrent, |inputs| {
         MakePair(inputs.get("collisions"), inputs.get("good muons"))
     });
     let filled = histogram.clone();
-    builder.analyzer("fill", Threads::Serial, move |inputs| Fill(inputs.get("pair"), filled.clone()));
+    builder
+        .analyzer("fill", Threads::Serial, move |inputs| Fill(inputs.get("pair"), filled.clone()));
     builder.path("pairs", &["has a pair", "fill"]);
     let written = kept.clone();
     builder.output("write", Threads::Serial, move |inputs| written.module(inputs.get("pair")));
     builder.select("pairs");
-    let settings =
-        Settings::default().slots(16).figures(Figures::Spans).sample_every(Duration::from_millis(5));
+    let settings = Settings::default()
+        .slots(16)
+        .figures(Figures::Spans)
+        .sample_every(Duration::from_millis(5));
     let summary = Processor::new(builder.build()?, settings).run()?;
     if let Some(failure) = summary.failures.first() {
         return Err(format!("{}: {}", failure.module, failure.cause).into());
@@ -249,12 +260,14 @@ pub(crate) fn run(folder: &Path, events: u64, ending: &str) -> Result<String, Bo
     let histogram = histogram.lock().map_err(|_| "the histogram is broken")?.clone();
 
     let expected = plain_loop(&collisions)?;
-    let same = histogram == expected && rows == expected.entries() && read_back(&pairs)? == expected;
+    let same =
+        histogram == expected && rows == expected.entries() && read_back(&pairs)? == expected;
     if !same {
         return Err("the graph and the plain loop differ".into());
     }
     let page = folder.join("dimuon.html");
-    let points = (0..).map(|bin| f64::from(bin) * BIN_GEV).zip(histogram.bins.iter().map(|&n| n as f64));
+    let points =
+        (0..).map(|bin| f64::from(bin) * BIN_GEV).zip(histogram.bins.iter().map(|&n| n as f64));
     let chart = LineChart::new("Invariant mass of muon pairs", Unit::Count)
         .note("Pairs per 0.5 GeV.")
         .x("mass", Unit::Other("GeV".into()))
@@ -296,7 +309,8 @@ fn read_back(pairs: &Path) -> Result<Histogram, Box<dyn Error>> {
 #[allow(dead_code)] // When the tests include this file.
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
-    let folder = arguments.next().map_or_else(|| std::env::temp_dir().join("actinium-dimuon"), Into::into);
+    let folder =
+        arguments.next().map_or_else(|| std::env::temp_dir().join("actinium-dimuon"), Into::into);
     let events = match arguments.next() {
         Some(events) => events.to_string_lossy().parse()?,
         None => 100_000,
