@@ -1,5 +1,6 @@
 //! A run as a page that one wants to look at.
 
+use actinium_observe::cpu::CpuLoad;
 use actinium_observe::number::{count, decimal, duration, nanoseconds, percent, rate};
 use actinium_observe::report::{
     Bar, Bars, Column, Figure, Gantt, HeatMap, HeatRow, LineChart, Page, Scaling, ScalingCurve,
@@ -26,15 +27,6 @@ pub struct SweepPoint {
     pub perfect_per_s: Option<f64>,
 }
 
-/// How busy each CPU was, at even intervals, as the system counts it: with everything else that ran on the machine.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CpuLoad {
-    /// The length of an interval; the first begins with the run.
-    pub step_s: f64,
-    /// For each CPU its name, and the share of each interval that it was busy.
-    pub cpus: Vec<(String, Vec<f64>)>,
-}
-
 /// What a run left behind, made into a [`Page`].
 ///
 /// ```
@@ -43,7 +35,7 @@ pub struct CpuLoad {
 /// let summary = RunSummary { events: 100, elapsed_ns: 2_000_000_000, ..RunSummary::default() };
 /// let page = RunReport::new("Reconstruction", &summary).ideal(51.0).page();
 /// let html = page.html();
-/// assert!(html.contains("50.0 events/s") && html.contains("98.0 % of the ideal"));
+/// assert!(html.contains("<strong>50.0</strong>") && html.contains("98.0 % of the ideal"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunReport<'a> {
@@ -110,7 +102,7 @@ impl<'a> RunReport<'a> {
         self
     }
 
-    /// How busy each CPU was; without it, workers stand for CPUs.
+    /// How busy each CPU was, from a [`CpuWatch`](actinium_observe::cpu::CpuWatch) during the run; without it, workers stand for CPUs.
     #[must_use]
     pub fn cpus(mut self, cpus: &'a CpuLoad) -> Self {
         self.cpus = Some(cpus);
@@ -177,22 +169,13 @@ impl<'a> RunReport<'a> {
         let run = self.summary;
         let calls: u64 = run.modules.iter().map(|module| module.calls).sum();
         let busy: u64 = run.modules.iter().map(|module| module.busy_ns).sum();
-        let throughput = match self.events_per_s() {
-            per_s if per_s.is_finite() && per_s < 1_000.0 => {
-                format!("{} events/s", three_digits(per_s))
-            }
-            per_s => rate(per_s).replace("/s", " events/s").replace("  ", " "),
-        };
         let ideal = self.ideal_per_s.filter(|ideal| *ideal > 0.0).map_or(String::new(), |ideal| {
-            format!(
-                "{} of the ideal, {} /s",
-                percent(self.events_per_s() / ideal),
-                three_digits(ideal)
-            )
+            let share = percent(self.events_per_s() / ideal);
+            format!("{share} of the ideal, {}", three_digits(ideal))
         });
         let in_workers = busy as f64 / (run.elapsed_ns as f64 * run.workers as f64);
         vec![
-            Figure::new("Throughput", throughput).note(ideal),
+            Figure::new("Events per second", three_digits(self.events_per_s())).note(ideal),
             Figure::new("Elapsed", duration(Duration::from_nanos(run.elapsed_ns)))
                 .note(format!("for {}", amount(run.events + run.failed, "event"))),
             Figure::new("Workers busy", percent(in_workers))
@@ -533,9 +516,15 @@ fn amount(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-fn three_digits(value: f64) -> String {
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    decimal(value, digits)
+/// A rate in three digits or more, without its unit.
+fn three_digits(per_s: f64) -> String {
+    match per_s {
+        ..9.995 => decimal(per_s, 2),
+        ..99.95 => decimal(per_s, 1),
+        ..1e6 => decimal(per_s, 0),
+        // "1.23 M/s" without what the label says.
+        _ => rate(per_s).replace("/s", ""),
+    }
 }
 
 fn per_call(ns: u64, calls: u64) -> String {
