@@ -357,7 +357,7 @@ impl<'a> RunReport<'a> {
         };
         let mut columns = vec![Column::text("module"), Column::number("calls", Unit::Count)];
         columns.extend(
-            ["time", "per call", "waited for inputs", "waited for its resource"]
+            ["time", "per call", "waited to begin", "for its resource"]
                 .map(|name| Column::number(name, Unit::Seconds)),
         );
         columns.extend([
@@ -365,12 +365,11 @@ impl<'a> RunReport<'a> {
             Column::number("failures", Unit::Count),
         ]);
         let mut table = Table::new("All modules", columns)
-            .note("Waiting is summed over events: from the begin of the event until the inputs were there, and from then until it began.");
+            .note("Waiting is summed over events: from the begin of the event until the module began, and the part of that in which its inputs were there and others had its resource.");
         let mut modules: Vec<_> = run.modules.iter().collect();
         modules.sort_by_key(|module| std::cmp::Reverse(module.busy_ns));
         for module in modules {
             let some = |ns: u64| (ns > 0).then(|| Value::from(seconds(ns)));
-            let inputs_ns = module.wait_start_ns.saturating_sub(module.wait_resource_ns);
             table = table.row(vec![
                 module.label.as_str().into(),
                 module.calls.into(),
@@ -378,7 +377,7 @@ impl<'a> RunReport<'a> {
                 (module.calls > 0 && module.busy_ns > 0)
                     .then(|| seconds(module.busy_ns) / module.calls as f64)
                     .into(),
-                some(inputs_ns).into(),
+                some(module.wait_start_ns).into(),
                 some(module.wait_resource_ns).into(),
                 (busy > 0).then(|| module.busy_ns as f64 / busy as f64).into(),
                 (module.failures > 0).then_some(module.failures).into(),
@@ -386,16 +385,24 @@ impl<'a> RunReport<'a> {
         }
         let section = Section::new("Modules")
             .chart(Bars::new("Longest running", Unit::Seconds, bars(|module| module.busy_ns)))
-            .chart(Bars::new(
-                "Longest waiting for a resource",
-                Unit::Seconds,
-                bars(|module| module.wait_resource_ns),
-            ))
+            .chart(self.stalls(bars(|module| module.wait_resource_ns)))
             .chart(table);
         Some(match run.paths.is_empty() {
             true => section,
             false => section.chart(self.paths()),
         })
+    }
+
+    /// Who waited longest for others to leave: modules, or where only that was noted, at which resource.
+    fn stalls(&self, modules: Vec<Bar>) -> Bars {
+        if !modules.is_empty() {
+            return Bars::new("Longest waiting for a resource", Unit::Seconds, modules);
+        }
+        let waited = self.summary.resources.iter().filter(|resource| resource.waited_ns > 0);
+        let bars = waited.map(|resource| Bar::new(&*resource.name, seconds(resource.waited_ns)));
+        Bars::new("Longest waited for", Unit::Seconds, bars.collect()).note(
+            "Modules that have their resource to themselves, and resources that several share.",
+        )
     }
 
     fn paths(&self) -> Table {
@@ -575,6 +582,25 @@ mod tests {
         let html = RunReport::new("nothing", &RunSummary::default()).page().html();
         assert!(html.contains("0 events went through 0 modules"), "{html}");
         assert!(!html.contains("NaN"));
+    }
+
+    #[test]
+    fn stalls_are_of_modules_or_else_of_resources() {
+        let mut summary = RunSummary::default();
+        let module = |label: &str| crate::ModuleFigures {
+            label: label.into(),
+            calls: 2,
+            ..Default::default()
+        };
+        summary.modules = vec![module("reader"), module("writer")];
+        summary
+            .resources
+            .push(crate::ResourceFigures { name: "disk".into(), waited_ns: 5_000_000 });
+        let html = |summary: &RunSummary| RunReport::new("t", summary).page().html();
+        assert!(html(&summary).contains("Longest waited for") && html(&summary).contains(">disk<"));
+        summary.modules[1].wait_resource_ns = 3_000_000;
+        assert!(html(&summary).contains("3.00 ms <small>· 1.50 ms per call"));
+        assert!(!html(&summary).contains(">disk<"));
     }
 
     #[test]
