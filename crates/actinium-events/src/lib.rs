@@ -1,7 +1,8 @@
 //! Event-processing graphs: thousands of independent events, each run through a graph of modules that read and
 //! make data products.
 //!
-//! [`workload`] reads what others have measured: which modules there are, what each needs, and how long it takes.
+//! `data` reads and writes files of real events, and [`RunReport`] makes a page of a run. [`workload`] reads what others have
+//! measured: which modules there are, what each needs, and how long it takes.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -19,6 +20,8 @@ mod module;
 #[cfg(not(any(loom, shuttle)))]
 mod order;
 #[cfg(not(any(loom, shuttle)))]
+mod page;
+#[cfg(not(any(loom, shuttle)))]
 mod processor;
 #[cfg(not(any(loom, shuttle)))]
 mod product;
@@ -31,6 +34,8 @@ mod slot;
 #[cfg(not(any(loom, shuttle)))]
 mod timers;
 
+#[cfg(not(any(loom, shuttle)))]
+pub mod data;
 #[cfg(not(any(loom, shuttle)))]
 pub mod replay;
 pub mod workload;
@@ -46,6 +51,7 @@ mod api {
         Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Cause, Event, Filter, Next, Output,
         Producer, Source, Transition,
     };
+    pub use crate::page::{RunReport, SweepPoint};
     pub use crate::processor::{Monitor, OnError, Order, Processor, Settings, StartError, Stopper};
     pub use crate::product::{Input, Inputs, Product, Read};
     pub use crate::record::{
