@@ -95,7 +95,11 @@ impl<A: Actor> ActorCell<A> {
 
     /// To an actor at another worker, with lanes in between.
     #[inline]
-    pub(crate) fn send_across(&self, msg: A::Msg, worker: &Worker) -> Result<(), SendError<A::Msg>> {
+    pub(crate) fn send_across(
+        &self,
+        msg: A::Msg,
+        worker: &Worker,
+    ) -> Result<(), SendError<A::Msg>> {
         let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
         match self.send_by_lane(msg, stamp_ns, worker) {
             Ok(()) => Ok(()),

@@ -365,7 +365,12 @@ impl<A: Actor> ActorCell<A> {
 
     /// Sends through the lane to the worker that owns the actor; the message comes back if it must go another way.
     #[inline]
-    pub(crate) fn send_by_lane(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
+    pub(crate) fn send_by_lane(
+        &self,
+        msg: A::Msg,
+        stamp_ns: u64,
+        worker: &Worker,
+    ) -> Result<(), A::Msg> {
         // SAFETY: alive, for the caller has an address of it; its messages are of this type.
         unsafe { worker.ship(self.core.runnable(), stamp_ns, msg) }
     }
@@ -669,7 +674,9 @@ unsafe fn deliver<A: Actor>(header: NonNull<Header>, parcels: &mut Parcels<'_>, 
         if is_own {
             // SAFETY: this worker owns the actor, and the closure calls no user code; the ring holds envelopes of this actor's messages.
             unsafe {
-                cell.core.own.with(|own| own.of(&cell.core.own_len).push(Envelope { stamp_ns, msg }))
+                cell.core
+                    .own
+                    .with(|own| own.of(&cell.core.own_len).push(Envelope { stamp_ns, msg }))
             }
             crossed += 1;
         } else {

@@ -182,7 +182,8 @@ impl<S> Header<S> {
     /// `flags` and `own` are those of its own sort.
     pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8, own: S) -> Self {
         const {
-            let fits = size_of::<S>() == size_of::<Words>() && align_of::<S>() == align_of::<Words>();
+            let fits =
+                size_of::<S>() == size_of::<Words>() && align_of::<S>() == align_of::<Words>();
             assert!(fits || cfg!(any(loom, shuttle)), "a header is a header, whatever its sort");
         }
         let home = home as u32;

@@ -103,7 +103,7 @@ impl Sleep {
     }
 
     /// Whether worker `index` is announced asleep; what it did before is seen then.
-    pub(crate) fn is_surely_asleep(&self, index: usize) -> bool {
+    pub fn is_surely_asleep(&self, index: usize) -> bool {
         // Acquire: pairs with the release in `announce`.
         self.beds[index].naps.load(Ordering::Acquire) & ASLEEP != 0
     }

@@ -7,13 +7,14 @@
 mod probe;
 
 use actinium_scheduler::inbox::Inbox;
+use actinium_scheduler::lanes::{Chunk, Lanes, NONE_OPEN, Parcels};
 use actinium_scheduler::public::PublicQueue;
-use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{Header, Kind, Runnable, Turn, VTable};
 use actinium_scheduler::sleep::Sleep;
+use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Policy, Shared, Worker};
-use loom::sync::Arc;
-use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 use probe::{Grave, Sender, greedy, run_all_dry, run_dry, shared, step, thievish};
 use std::ptr::NonNull;
@@ -458,5 +459,112 @@ fn a_token_that_comes_after_the_end_leaks_nothing() {
         worker.join().unwrap();
         outside.join().unwrap();
         assert_eq!(grave.releases.load(Ordering::Relaxed), 1, "released once");
+    });
+}
+
+// ---- lanes -----------------------------------------------------------------------------------------------------
+
+/// A chunk with one parcel, the number `n`.
+fn parcel(n: u64) -> Chunk {
+    let mut chunk = Chunk::new(0);
+    chunk.push(NonNull::dangling(), 0, n);
+    chunk
+}
+
+/// Delivers all that lies in the lane from worker 0 to worker 1.
+fn deliver_all(lanes: &Lanes, log: &Mutex<Vec<u64>>) {
+    let mut delivery = lanes.lane(0, 1).deliver();
+    while let Some(mut chunk) = delivery.take() {
+        let mut parcels = chunk.take();
+        while parcels.next_to().is_some() {
+            // SAFETY: `parcel` puts such messages in.
+            let (_, n) = unsafe { parcels.take::<u64>() };
+            lock(log).push(n);
+        }
+        delivery.done(chunk);
+    }
+}
+
+#[test]
+fn a_sender_that_settles_overtakes_nothing_that_lies_in_its_lane() {
+    model(0, || {
+        let lanes = Arc::new(Lanes::new(2, true));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let receiver = {
+            let (lanes, log) = (lanes.clone(), log.clone());
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    lanes.take_pending(1, |from| {
+                        assert_eq!(from, 0);
+                        deliver_all(&lanes, &log);
+                    });
+                }
+            })
+        };
+        lanes.publish(0, 1, parcel(1));
+        lanes.publish(0, 1, parcel(2));
+        deliver_all(&lanes, &log);
+        // Another way, now that the lane is settled.
+        lock(&log).push(3);
+        receiver.join().unwrap();
+        assert_eq!(*lock(&log), [1, 2, 3]);
+        assert_eq!(lanes.lane(0, 1).delivered(), 2);
+    });
+}
+
+#[test]
+fn either_a_sender_sees_the_end_or_the_one_who_ends_sees_its_lane() {
+    model(0, || {
+        let lanes = Arc::new(Lanes::new(2, true));
+        let (dead, freed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let ender = {
+            let (lanes, dead, freed) = (lanes.clone(), dead.clone(), freed.clone());
+            thread::spawn(move || {
+                // Relaxed: it is the fence that counts, as in `Worker::release_dead`.
+                dead.store(true, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                if !lanes.any_open() {
+                    freed.store(true, Ordering::Relaxed);
+                }
+            })
+        };
+        lanes.open_first(0, lanes.epoch());
+        // Relaxed: as above; a sender that sees it alive uses it.
+        let alive = !dead.load(Ordering::Relaxed);
+        ender.join().unwrap();
+        assert!(!(alive && freed.load(Ordering::Relaxed)));
+        lanes.set_oldest(0, NONE_OPEN);
+        assert!(!lanes.any_open());
+    });
+}
+
+#[test]
+fn a_sleeper_whose_lanes_are_delivered_holds_nobody_up_and_uses_nothing_that_was_freed() {
+    model(0, || {
+        let lanes = Arc::new(Lanes::new(2, true));
+        let sleep = Arc::new(Sleep::new(2));
+        let (dead, freed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        lanes.open_first(0, lanes.epoch());
+        lanes.publish(0, 1, parcel(1));
+        deliver_all(&lanes, &Mutex::new(Vec::new()));
+        sleep.announce(0);
+        let ender = {
+            let (lanes, sleep) = (lanes.clone(), sleep.clone());
+            let (dead, freed) = (dead.clone(), freed.clone());
+            thread::spawn(move || {
+                // Relaxed: `is_over` fences.
+                dead.store(true, Ordering::Relaxed);
+                let epoch = lanes.raise_epoch();
+                if lanes.is_over(epoch, &sleep) {
+                    freed.store(true, Ordering::Relaxed);
+                }
+            })
+        };
+        sleep.cancel(0);
+        // As `Worker::awake` does.
+        fence(Ordering::SeqCst);
+        let alive = !dead.load(Ordering::Relaxed);
+        ender.join().unwrap();
+        assert!(!(alive && freed.load(Ordering::Relaxed)));
     });
 }

@@ -29,7 +29,7 @@ const fn message_words<M>() -> usize {
 
 /// Memory for parcels, with those in it. What is in it when it is dropped is forgotten: its messages are not dropped.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub struct Chunk {
     words: NonNull<u64>,
     capacity: usize,
     len: usize,
@@ -61,7 +61,7 @@ fn prefetch_to_read(place: *const u64) {
 
 impl Chunk {
     /// An empty chunk with room for at least so many words.
-    pub(crate) fn new(at_least: usize) -> Self {
+    pub fn new(at_least: usize) -> Self {
         let capacity = at_least.max(WORDS);
         let layout = Layout::array::<u64>(capacity).expect("a message beyond the address space");
         // SAFETY: the size is not 0.
@@ -71,18 +71,18 @@ impl Chunk {
     }
 
     /// Words in it.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether nothing is in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Whether so many more words fit.
     #[inline(always)]
-    pub(crate) fn has_room(&self, words: usize) -> bool {
+    pub fn has_room(&self, words: usize) -> bool {
         self.capacity - self.len >= words
     }
 
@@ -91,7 +91,7 @@ impl Chunk {
     /// # Panics
     /// If there is no room (checked: it costs nothing measurable beside the store).
     #[inline(always)]
-    pub(crate) fn push<M: Send>(&mut self, to: NonNull<Header>, stamp_ns: u64, message: M) {
+    pub fn push<M: Send>(&mut self, to: NonNull<Header>, stamp_ns: u64, message: M) {
         assert!(self.has_room(parcel_words::<M>()), "no room for a parcel");
         // SAFETY: the words written are within the capacity, by the assertion.
         unsafe {
@@ -111,7 +111,7 @@ impl Chunk {
     }
 
     /// What is in it, which is forgotten by the chunk itself.
-    pub(crate) fn take(&mut self) -> Parcels<'_> {
+    pub fn take(&mut self) -> Parcels<'_> {
         let len = std::mem::take(&mut self.len);
         for ahead in (0..AHEAD.min(len)).step_by(8) {
             prefetch_to_read(self.words.as_ptr().wrapping_add(ahead));
@@ -153,7 +153,8 @@ impl Parcels<'_> {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        let layout = Layout::array::<u64>(self.capacity).expect("it was allocated with this layout");
+        let layout =
+            Layout::array::<u64>(self.capacity).expect("it was allocated with this layout");
         // SAFETY: allocated in `new` with this layout.
         unsafe { dealloc(self.words.as_ptr().cast(), layout) }
     }

@@ -32,18 +32,18 @@
 
 mod chunk;
 
-pub use chunk::Parcels;
-pub(crate) use chunk::{Chunk, parcel_words};
+pub(crate) use chunk::parcel_words;
+pub use chunk::{Chunk, Parcels};
 
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sleep::Sleep;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
 
 /// `Header::since` of what is not sent to through lanes: it is bounded, or closed.
 pub const NO_LANE: u64 = u64::MAX;
 /// The oldest open lane of a worker that has none.
-pub(crate) const NONE_OPEN: u64 = u64::MAX - 1;
+pub const NONE_OPEN: u64 = u64::MAX - 1;
 /// Words delivered from one lane before others, and those that it was delivered to, get their turn: so the mailboxes stay in the cache.
 pub(crate) const DELIVERED_AT_ONCE: usize = 2 * 1024;
 /// Empty chunks that wait in a lane for their sender.
@@ -52,7 +52,7 @@ const SPARES: usize = 4;
 /// From one worker to another.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Lane {
+pub struct Lane {
     queue: Mutex<Queue>,
     /// Held while chunks are taken from `queue` and delivered: by the receiver, or by a sender that settles.
     delivering: Mutex<()>,
@@ -80,7 +80,7 @@ struct Pending(Box<[AtomicU64]>);
 
 /// All lanes of a scheduler.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub struct Lanes {
     /// By sender, then receiver; empty if there are none.
     lanes: Box<[Lane]>,
     workers: usize,
@@ -93,7 +93,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// Lanes between so many workers, if wanted; with fewer than two there are none.
-    pub(crate) fn new(workers: usize, wanted: bool) -> Self {
+    pub fn new(workers: usize, wanted: bool) -> Self {
         let lane = || Lane {
             queue: Mutex::new(Queue::default()),
             delivering: Mutex::new(()),
@@ -114,29 +114,29 @@ impl Lanes {
 
     /// Whether there are any.
     #[inline]
-    pub(crate) fn exist(&self) -> bool {
+    pub fn exist(&self) -> bool {
         !self.lanes.is_empty()
     }
 
     /// The lane from one worker to another.
-    pub(crate) fn lane(&self, from: usize, to: usize) -> &Lane {
+    pub fn lane(&self, from: usize, to: usize) -> &Lane {
         &self.lanes[from * self.workers + to]
     }
 
     /// The present epoch.
-    pub(crate) fn epoch(&self) -> u64 {
+    pub fn epoch(&self) -> u64 {
         // Acquire: pairs with the release in `raise_epoch`: whoever reads an epoch sees what was done before it was raised.
         self.epoch.load(Ordering::Acquire)
     }
 
     /// Begins a new epoch and returns it.
-    pub(crate) fn raise_epoch(&self) -> u64 {
+    pub fn raise_epoch(&self) -> u64 {
         // AcqRel: release pairs with `epoch`; acquire lets what follows see what those did who raised it before.
         self.epoch.fetch_add(1, Ordering::AcqRel) + 1
     }
 
     /// Worker `index`, which had no open lane, opens one. See the module documentation for the fence.
-    pub(crate) fn open_first(&self, index: usize, epoch: u64) {
+    pub fn open_first(&self, index: usize, epoch: u64) {
         // Relaxed: ordered by the fence, and by whatever hands on a reference to what was sent to.
         self.open.fetch_add(1, Ordering::Relaxed);
         // Relaxed: as above.
@@ -145,7 +145,7 @@ impl Lanes {
     }
 
     /// The oldest open lane of worker `index` is now this one; or [`NONE_OPEN`].
-    pub(crate) fn set_oldest(&self, index: usize, epoch: u64) {
+    pub fn set_oldest(&self, index: usize, epoch: u64) {
         // Release: pairs with the acquire in `is_over`: what was delivered from the lanes that are closed now is seen.
         self.oldest[index].0.store(epoch, Ordering::Release);
         if epoch == NONE_OPEN {
@@ -156,13 +156,13 @@ impl Lanes {
 
     /// Whether any worker has an open lane. Before, the caller has acquired what it wants to know about, or fenced.
     #[inline]
-    pub(crate) fn any_open(&self) -> bool {
+    pub fn any_open(&self) -> bool {
         // Acquire: pairs with the release in `set_oldest`.
         self.open.load(Ordering::Acquire) != 0
     }
 
     /// Whether all lanes are delivered that were open when this epoch began.
-    pub(crate) fn is_over(&self, epoch: u64, sleep: &Sleep) -> bool {
+    pub fn is_over(&self, epoch: u64, sleep: &Sleep) -> bool {
         // See the module documentation.
         fence(Ordering::SeqCst);
         (0..self.workers).all(|from| {
@@ -183,7 +183,7 @@ impl Lanes {
     }
 
     /// Publishes a chunk and returns an empty one, if there is one.
-    pub(crate) fn publish(&self, from: usize, to: usize, chunk: Chunk) -> Option<Chunk> {
+    pub fn publish(&self, from: usize, to: usize, chunk: Chunk) -> Option<Chunk> {
         let mut queue = lock(&self.lane(from, to).queue);
         queue.full.push_back(chunk);
         let published = &self.lane(from, to).published;
@@ -198,18 +198,18 @@ impl Lanes {
 
     /// Whether something may lie in lanes to worker `to`: a hint unless a fence stands before it.
     #[inline]
-    pub(crate) fn has_pending(&self, to: usize) -> bool {
+    pub fn has_pending(&self, to: usize) -> bool {
         // Relaxed: a hint; whoever goes to sleep on it has fenced (`sleep`).
         self.pending[to].0.iter().any(|bits| bits.load(Ordering::Relaxed) != 0)
     }
 
     /// Whether nothing lies in any lane, when all workers sleep.
-    pub(crate) fn are_empty(&self) -> bool {
+    pub fn are_empty(&self) -> bool {
         (0..self.workers).all(|to| !self.has_pending(to))
     }
 
     /// Takes the marks of those who sent to worker `to`, and calls `f` with each.
-    pub(crate) fn take_pending(&self, to: usize, mut f: impl FnMut(usize)) {
+    pub fn take_pending(&self, to: usize, mut f: impl FnMut(usize)) {
         for (word, bits) in self.pending[to].0.iter().enumerate() {
             // Relaxed: only the swap below counts.
             if bits.load(Ordering::Relaxed) == 0 {
@@ -225,7 +225,7 @@ impl Lanes {
     }
 
     /// Marks that there is more from a sender.
-    pub(crate) fn mark_pending(&self, from: usize, to: usize) {
+    pub fn mark_pending(&self, from: usize, to: usize) {
         // Relaxed: by the receiver, for itself.
         self.pending[to].0[from / 64].fetch_or(1 << (from % 64), Ordering::Relaxed);
     }
@@ -233,19 +233,19 @@ impl Lanes {
 
 /// The right to take chunks out of a lane and to deliver them.
 #[derive(Debug)]
-pub(crate) struct Delivery<'a> {
+pub struct Delivery<'a> {
     lane: &'a Lane,
     _alone: MutexGuard<'a, ()>,
 }
 
 impl Lane {
     /// Waits until nobody else delivers from this lane.
-    pub(crate) fn deliver(&self) -> Delivery<'_> {
+    pub fn deliver(&self) -> Delivery<'_> {
         Delivery { lane: self, _alone: lock(&self.delivering) }
     }
 
     /// Chunks delivered, ever.
-    pub(crate) fn delivered(&self) -> u64 {
+    pub fn delivered(&self) -> u64 {
         // Acquire: pairs with the release in `Delivery::done`.
         self.delivered.load(Ordering::Acquire)
     }
@@ -253,12 +253,12 @@ impl Lane {
 
 impl Delivery<'_> {
     /// The chunk published first.
-    pub(crate) fn next(&mut self) -> Option<Chunk> {
+    pub fn take(&mut self) -> Option<Chunk> {
         lock(&self.lane.queue).full.pop_front()
     }
 
     /// The chunk was delivered: it is counted, and goes back to its sender.
-    pub(crate) fn done(&mut self, chunk: Chunk) {
+    pub fn done(&mut self, chunk: Chunk) {
         // Relaxed load: only the holder of the lock writes it. Release: pairs with the acquire in `delivered`: what was in the chunk
         // is in its receivers' mailboxes.
         let delivered = self.lane.delivered.load(Ordering::Relaxed);

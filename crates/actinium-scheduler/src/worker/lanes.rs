@@ -3,8 +3,8 @@
 use super::{Alarm, Worker};
 use crate::lanes::{Chunk, DELIVERED_AT_ONCE, NO_LANE, NONE_OPEN, parcel_words};
 use crate::runnable::Runnable;
-use crate::sync::{OwnerCell, spin_loop};
 use crate::sync::atomic::{Ordering, fence};
+use crate::sync::{OwnerCell, spin_loop};
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -312,7 +312,7 @@ impl Worker {
         unsafe {
             for index in self.ends.open.with(std::mem::take) {
                 let mut delivery = self.shared.lanes.lane(self.index, index).deliver();
-                while let Some(mut chunk) = delivery.next() {
+                while let Some(mut chunk) = delivery.take() {
                     self.deliver(&mut chunk);
                     delivery.done(chunk);
                 }
@@ -349,7 +349,7 @@ impl Worker {
             let mut delivery = lanes.lane(from, self.index).deliver();
             let mut words = 0;
             while words < DELIVERED_AT_ONCE {
-                let Some(mut chunk) = delivery.next() else { return };
+                let Some(mut chunk) = delivery.take() else { return };
                 words += chunk.len();
                 self.deliver(&mut chunk);
                 delivery.done(chunk);
@@ -444,7 +444,11 @@ impl Worker {
             let next = || {
                 self.ends.waiting.with(|waiting| {
                     let (epoch, _) = waiting.front()?;
-                    if self.shared.lanes.is_over(*epoch, &self.shared.sleep) { waiting.pop_front() } else { None }
+                    if self.shared.lanes.is_over(*epoch, &self.shared.sleep) {
+                        waiting.pop_front()
+                    } else {
+                        None
+                    }
                 })
             };
             while let Some((_, grace)) = next() {
