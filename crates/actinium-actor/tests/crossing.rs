@@ -93,7 +93,11 @@ fn talk(policy: Policy, workers: usize) -> System {
     system.wait_idle();
     assert_eq!(heard.load(Ordering::Relaxed), TALKERS as u64 * EACH * 9);
     assert!(system.audit().is_balanced());
-    assert_eq!(system.stats().total().stopped, TALKERS as u64 + 9, "all ended for want of addresses");
+    assert_eq!(
+        system.stats().total().stopped,
+        TALKERS as u64 + 9,
+        "all ended for want of addresses"
+    );
     system
 }
 

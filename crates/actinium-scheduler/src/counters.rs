@@ -2,6 +2,9 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
+/// Counts nothing, to measure what counting costs (see BENCHMARKS.md). Nothing can be audited then.
+pub(crate) const UNCOUNTED: bool = cfg!(actinium_uncounted);
+
 /// A counter with one writer.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
@@ -10,6 +13,9 @@ impl Counter {
     /// Adds `n`. Only the owning worker calls it.
     #[inline(always)]
     pub fn add(&self, n: u64) {
+        if UNCOUNTED {
+            return;
+        }
         // Relaxed, as a load and a store and not a read-modify-write: there is one writer, and readers only want a recent value.
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }

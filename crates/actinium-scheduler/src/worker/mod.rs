@@ -11,6 +11,7 @@ mod lanes;
 mod sending;
 mod sharing;
 
+use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
 use crate::policy::StolenView;
 use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
@@ -33,6 +34,10 @@ const TIMED_NS: u32 = 2_000;
 const LONG_NS: u64 = 10_000;
 /// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
 const CHECK_EVERY: u32 = 32;
+/// See `Worker::handled`. In a round, at most `ROUND` turns add less than `MANY_BYTES` each, and fewer items than 2^26.
+const BYTES_FROM_BIT: u32 = 32;
+const MANY_BYTES: u64 = 1 << 24;
+const _: () = assert!(ROUND as u64 * MANY_BYTES < 1 << (64 - BYTES_FROM_BIT));
 /// What a timer does when it is due.
 pub type Alarm = Box<dyn FnOnce(&Worker) + Send>;
 
@@ -71,8 +76,8 @@ pub struct Worker {
     sends_left: Cell<u32>,
     /// What `sends_left` was when the counters were last brought up to date.
     sends_flushed: Cell<u32>,
-    /// Items handled, and their bytes, since the counters were brought up to date.
-    handled: Cell<(u64, u64)>,
+    /// Items handled, and from bit `BYTES_FROM_BIT` on their bytes, since the counters were brought up to date.
+    handled: Cell<u64>,
     /// When the present turn, or if that is not known the present round, began.
     began_ns: Cell<u64>,
     /// Measured nanoseconds per turn, exponentially weighted.
@@ -112,7 +117,7 @@ impl Worker {
             round_ns: Cell::new(now_ns),
             sends_left: Cell::new(sending::SAMPLED),
             sends_flushed: Cell::new(sending::SAMPLED),
-            handled: Cell::new((0, 0)),
+            handled: Cell::new(0),
             began_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
@@ -426,9 +431,16 @@ impl Worker {
     /// Counts the items of a turn, each of so many bytes.
     #[inline(always)]
     pub fn count_handled(&self, items: u32, bytes_each: usize) {
-        let (handled, bytes) = self.handled.get();
-        self.handled
-            .set((handled + u64::from(items), bytes + u64::from(items) * bytes_each as u64));
+        if UNCOUNTED {
+            return;
+        }
+        let bytes = u64::from(items) * bytes_each as u64;
+        if bytes >= MANY_BYTES {
+            self.counters().bytes.add(bytes);
+            return self.handled.set(self.handled.get() + u64::from(items));
+        }
+        // Both in one word: this is done in each turn.
+        self.handled.set(self.handled.get() + (bytes << BYTES_FROM_BIT) + u64::from(items));
     }
 
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.

@@ -1,6 +1,7 @@
 //! What a turn does to others: waking, sending, gathering.
 
-use super::{Gathered, LONG_NS, Worker, sharing};
+use super::{BYTES_FROM_BIT, Gathered, LONG_NS, Worker, sharing};
+use crate::counters::UNCOUNTED;
 use crate::runnable::{Header, Runnable, SCHEDULED};
 
 /// One in so many sends is sampled, for the same reason.
@@ -27,6 +28,9 @@ impl Worker {
     /// Counts a send of this worker; true if this one shall be sampled (then [`Worker::sample`]).
     #[inline(always)]
     pub fn count_send(&self) -> bool {
+        if UNCOUNTED {
+            return false;
+        }
         let left = self.sends_left.get() - 1;
         self.sends_left.set(left);
         left == 0
@@ -48,9 +52,9 @@ impl Worker {
     }
 
     pub(super) fn flush_counts(&self) {
-        let (handled, bytes) = self.handled.take();
-        self.counters().handled.add(handled);
-        self.counters().bytes.add(bytes);
+        let counted = self.handled.take();
+        self.counters().handled.add(counted & ((1 << BYTES_FROM_BIT) - 1));
+        self.counters().bytes.add(counted >> BYTES_FROM_BIT);
         let left = self.sends_left.get();
         self.counters().sent.add(u64::from(self.sends_flushed.get() - left));
         // The countdown to the next sample goes on: a short round must not put it off.
