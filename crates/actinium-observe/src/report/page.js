@@ -97,7 +97,7 @@
 
   // --- What floats over all charts -----------------------------------------------------------------------------
 
-  const tip = element('div', { class: 'tip', hidden: '', role: 'status' });
+  const tip = element('div', { class: 'tip', hidden: '', 'aria-hidden': 'true' });
   document.body.append(tip);
   const swatch = (index, dashed) => {
     const box = element('span', { class: 'swatch', 'aria-hidden': 'true' });
@@ -344,7 +344,9 @@
     }
     empty() {
       this.figure.classList.remove('zooms');
-      this.figure.querySelector('.tools').remove();
+      const tools = this.figure.querySelector('.tools');
+      // It is drawn more than once.
+      if (tools) tools.remove();
       this.plot.replaceChildren(element('p', { class: 'empty' }, 'No data'));
     }
     // A canvas below the axes, sharp on every screen.
@@ -539,7 +541,8 @@
       }
       close();
       const end = this.data.steps ? Math.min(to, this.group.full[1]) : null;
-      const number = (value) => value.toFixed(1);
+      // Far out of sight is as good as further out, which would not be written as a plain number.
+      const number = (value) => clamp(value, -1e9, 1e9).toFixed(1);
       const track = (piece, heights) => {
         const points = piece.map((at) => [this.x(x[at]), y(heights[at])]);
         // A value that holds does so until the next one, be that a gap, or the end.

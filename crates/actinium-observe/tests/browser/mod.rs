@@ -33,6 +33,7 @@ pub(crate) fn draws(html: &str, script: &str) -> Option<serde_json::Value> {
     let answer = seen.answer();
     assert_eq!(answer["problems"], json!([]), "{:?}", seen.console);
     assert_eq!(answer["loaded"], json!([]), "the page loads nothing");
+    assert_eq!(seen.console, [""; 0], "the console has to be empty after the script too");
     Some(answer["said"].clone())
 }
 
