@@ -692,7 +692,7 @@
       const { data } = this;
       this.labels(data.lanes);
       const rows = data.lanes.reduce((sum, lane) => sum + lane.rows, 0);
-      this.row = clamp(Math.floor(420 / rows), 4, 20);
+      this.row = clamp(Math.floor(420 / rows), 4, 24);
       const between = this.row >= 8 ? 4 : 2;
       this.tops = [];
       let y = this.margin.top;
