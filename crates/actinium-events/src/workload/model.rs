@@ -215,7 +215,7 @@ impl Module {
     /// Whether it fails at this event.
     #[must_use]
     pub fn fails(&self, event: u64) -> bool {
-        self.fails_every.is_some_and(|every| (event + 1) % every.get() == 0)
+        self.fails_every.is_some_and(|every| (event + 1).is_multiple_of(every.get()))
     }
 
     /// Whether it lets this event through: of so many events in a row a fixed fraction, spread evenly.
