@@ -8,6 +8,8 @@
 //! | [`repeat`] | repeated runs into a median, a spread and a ratio that says whether it is clear |
 //! | [`number`] | numbers into text with separators, prefixes and units |
 //! | [`table`] | rows into aligned columns |
+//! | [`report`] | charts and tables into one self-contained HTML page |
+//! | [`file`] | what is written into a file that is whole or not there |
 //! | [`progress`] | work done so far into a bar with rate and time left |
 //!
 //! What is computed implements [`serde::Serialize`]; what is shown implements [`std::fmt::Display`] or writes to
@@ -27,10 +29,12 @@
 //! println!("{}", latency.quantiles().table());
 //! ```
 
+pub mod file;
 pub mod latency;
 pub mod number;
 pub mod progress;
 pub mod repeat;
+pub mod report;
 pub mod table;
 pub mod throughput;
 
