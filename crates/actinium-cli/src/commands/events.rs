@@ -1,6 +1,6 @@
 //! `actinium events`.
 
-use crate::events::settings::{EventsArgs, Sweep, sweep};
+use crate::events::settings::{EventsArgs, SettingsReport, Sweep, sweep};
 use crate::events::{Settings, load, plan, validate};
 use crate::{Failure, output};
 use clap::ArgMatches;
@@ -70,7 +70,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&settings),
+            true => output::print_json(&SettingsReport::new(&settings)),
             false => output::print(settings.table().to_string()),
         };
     }

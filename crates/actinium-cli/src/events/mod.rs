@@ -9,3 +9,6 @@ pub mod settings;
 pub mod validate;
 
 pub use settings::Settings;
+
+/// Of all JSON that `actinium events` prints. Rises when a field goes or changes its meaning; not when one comes.
+pub const SCHEMA_VERSION: u32 = 1;

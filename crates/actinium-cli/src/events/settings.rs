@@ -241,6 +241,20 @@ impl Serialize for Settings {
     }
 }
 
+/// The settings alone, as JSON.
+#[derive(Debug, Serialize)]
+pub struct SettingsReport<'a> {
+    schema_version: u32,
+    settings: &'a Settings,
+}
+
+impl<'a> SettingsReport<'a> {
+    /// Of these settings.
+    pub fn new(settings: &'a Settings) -> Self {
+        SettingsReport { schema_version: super::SCHEMA_VERSION, settings }
+    }
+}
+
 /// How many workers there will be.
 fn count_workers(workers: Workers) -> Result<usize, Failure> {
     match workers {

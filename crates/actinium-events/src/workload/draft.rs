@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub(super) resources: Vec<String>,
     pub(super) modules: Vec<DraftModule>,
     pub(super) paths: Vec<DraftPath>,
+    /// Where the paths stand, or should.
+    pub(super) paths_at: Position,
 }
 
 /// A module, its inputs apart.
