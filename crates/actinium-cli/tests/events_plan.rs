@@ -134,7 +134,7 @@ fn a_file_that_can_not_be_run_is_refused_in_one_line() {
         (
             "class.config",
             "{\"process\": {\"source\": {\"@type\": \"demo::SimpleSource\", \"iterations\": 1}, \"producers\": [], \"paths\": {},\n\"filters\": [{\"@label\": \"x\", \"@type\": \"demo::PasFilter\"}]}}",
-            ":1:97: error: no path has a module",
+            ":1:100: error: no path has a module",
         ),
     ] {
         let file = Scratch::new(name, text);

@@ -3,8 +3,11 @@
 //! [`settings`] say what is run and how, [`load`] reads the workload and bends it as the flags want, [`validate`] and [`plan`] show what is
 //! known before it runs.
 
+pub mod interrupt;
 pub mod load;
 pub mod plan;
+pub mod process;
+pub mod sampler;
 pub mod settings;
 pub mod validate;
 
