@@ -100,7 +100,7 @@ fn survive(read: Result<Checked, workload::Faults>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_changed_configuration_of_the_demo_framework_is_survived(changes in changes()) {
@@ -178,7 +178,7 @@ fn graph() -> impl Strategy<Value = Workload> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// No schedule beats what limits it, none leaves work undone, and list scheduling is not worse than Graham's bound for one event.
     #[test]

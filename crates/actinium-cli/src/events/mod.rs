@@ -5,10 +5,14 @@
 
 pub mod interrupt;
 pub mod load;
+pub mod outcome;
+pub mod page;
 pub mod plan;
 pub mod process;
+pub mod report;
 pub mod sampler;
 pub mod settings;
+pub mod sweep;
 pub mod validate;
 
 pub use settings::Settings;
