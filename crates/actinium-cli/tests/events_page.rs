@@ -2,7 +2,7 @@
 
 use actinium_cli::events::outcome::{Ideal, Outcome};
 use actinium_cli::events::sampler::{Samples, Step};
-use actinium_cli::events::settings::{Mode, Order, Settings};
+use actinium_cli::events::settings::{Mode, OnError, Order, Settings};
 use actinium_cli::events::sweep::{self, Point};
 use actinium_cli::events::{page, report};
 use actinium_cli::setting::{Setting, Source};
@@ -26,6 +26,7 @@ fn settings() -> Settings {
         time_scale: setting(1.0, Source::Default),
         thread_types: setting(Vec::new(), Source::Default),
         order: setting(Order::Input, Source::Flag),
+        on_error: setting(OnError::Stop, Source::Default),
     }
 }
 
@@ -74,6 +75,7 @@ fn outcome() -> Outcome {
     let step = |end_s| Step { end_s, cpus: BTreeMap::from([(0, 0.009), (3, 0.005)]), threads: 4 };
     Outcome {
         summary,
+        events_due: 10,
         checksum: 0xabcd,
         cpu_s: 0.03,
         threads_max: 5,

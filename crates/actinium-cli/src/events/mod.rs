@@ -1,7 +1,7 @@
 //! Event-processing workloads.
 //!
 //! [`settings`] say what is run and how, [`load`] reads the workload and bends it as the flags want, [`validate`] and [`plan`] show what is
-//! known before it runs.
+//! known before it runs. [`run`] and [`sweep`] run it while a [`sampler`] looks on; [`report`] and [`page`] show what came of it.
 
 pub mod interrupt;
 pub mod load;
@@ -10,6 +10,7 @@ pub mod page;
 pub mod plan;
 pub mod process;
 pub mod report;
+pub mod run;
 pub mod sampler;
 pub mod settings;
 pub mod sweep;

@@ -12,6 +12,8 @@ use serde::Serialize;
 pub struct Outcome {
     /// What the processor says.
     pub summary: RunSummary,
+    /// How many events were to be run.
+    pub events_due: u64,
     /// Mixes all events' products: the same for every order, number of workers and of slots.
     pub checksum: u64,
     /// CPU time of the whole process meanwhile.
@@ -78,7 +80,7 @@ impl Ideal {
 }
 
 /// No schedule is faster: all work on all workers, all events in the slots, all that passes through the narrowest place.
-fn bound_s(plan: &Plan, workers: usize, slots: usize, events: u64) -> f64 {
+pub(super) fn bound_s(plan: &Plan, workers: usize, slots: usize, events: u64) -> f64 {
     let by_workers = plan.busy_ns.mean * 1e-9 / workers as f64;
     let by_slots = plan.critical_path.time_ns.mean * 1e-9 / slots as f64;
     let by_ceiling = plan.ceiling_per_s().map_or(0.0, |per_s| 1.0 / per_s);

@@ -58,7 +58,7 @@ fn head(plan: &Plan, settings: &Settings, outcome: &Outcome, ideal: Option<Ideal
         nanoseconds(outcome.elapsed_s() * 1e9)
     );
     if summary.stopped {
-        words += &format!("; interrupted before all {} were done", count(settings.events.value));
+        words += &format!("; interrupted before all {} were done", count(outcome.events_due));
     }
     if summary.failed > 0 {
         words += &format!("; {} failed", count(summary.failed));

@@ -24,6 +24,7 @@ pub struct Report<'a> {
     settings: &'a Settings,
     workload: &'a str,
     events: u64,
+    events_due: u64,
     failed: u64,
     retries: u64,
     abandoned: u64,
@@ -111,6 +112,7 @@ impl<'a> Report<'a> {
             settings,
             workload: &plan.name,
             events: summary.events,
+            events_due: outcome.events_due,
             failed: summary.failed,
             retries: summary.retries,
             abandoned: summary.abandoned,
@@ -160,9 +162,9 @@ impl<'a> Report<'a> {
         let mut row = |name: &str, value: Cell, remark: String| {
             table.row([name.into(), value, remark.into()]);
         };
-        let remark = match (self.interrupted, self.settings.events.value) {
-            (true, due) => format!("interrupted: {} were due", count(due)),
-            (false, _) => String::new(),
+        let remark = match self.interrupted {
+            true => format!("interrupted: {} were due", count(self.events_due)),
+            false => String::new(),
         };
         row("events", self.events.into(), remark);
         for (name, number) in
@@ -309,8 +311,12 @@ impl<'a> Report<'a> {
     /// Whether the run did what it was asked to do.
     ///
     /// # Errors
-    /// If events failed.
+    /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
+        if self.interrupted {
+            let (done, due) = (count(self.events), count(self.events_due));
+            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
+        }
         match (self.failed, self.failures.first()) {
             (0, None) => Ok(()),
             (failed, first) => {
