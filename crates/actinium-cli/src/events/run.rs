@@ -58,8 +58,7 @@ pub fn sweep(
     for &slots in slots {
         let events = events_of(settings, plan, slots);
         let what = format!("{slots} slots");
-        let outcome =
-            measure(workload, settings, plan, notes, (slots, events), &what, &running)?;
+        let outcome = measure(workload, settings, plan, notes, (slots, events), &what, &running)?;
         let stopped = outcome.summary.stopped || outcome.summary.ended_by_failure;
         let ideal = ideal(workload, settings, plan, slots, &outcome);
         points.push(sweep::Point { slots, outcome, ideal });

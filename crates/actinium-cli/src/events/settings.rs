@@ -335,7 +335,9 @@ fn on_error(text: &str) -> Result<OnError, String> {
         ("stop", _) => Ok(OnError::Stop),
         ("skip", _) => Ok(OnError::Skip),
         (_, Some(Ok(times))) if (1..=RETRIES_MAX).contains(&times) => Ok(OnError::Retry(times)),
-        _ => Err(format!("'{text}' is not allowed: stop, skip, or retry:N with N from 1 to {RETRIES_MAX}")),
+        _ => Err(format!(
+            "'{text}' is not allowed: stop, skip, or retry:N with N from 1 to {RETRIES_MAX}"
+        )),
     }
 }
 
