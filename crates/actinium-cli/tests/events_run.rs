@@ -215,7 +215,7 @@ fn a_report_is_written() {
 fn a_report_that_can_not_be_written_is_found_out_before_the_run() {
     let file = shipped("imaging.toml");
     // So many events that the test would not end if they were run.
-    for (path, cause) in [("/no/such/folder/report.html", "folder"), ("/", "directory")] {
+    for (path, cause) in [("/no/such/folder/report.html", "folder"), ("/", "it is a folder; name a file in it")] {
         let ran = run(&["events", &file, "--events", "1000000000", "--report", path]);
         let start = format!("actinium: --report: cannot write {path}: ");
         assert!(ran.stderr.starts_with(&start) && ran.stderr.contains(cause), "{}", ran.stderr);
