@@ -16,6 +16,7 @@ pub mod runnable;
 pub mod shared;
 pub mod sleep;
 pub mod sync;
+pub mod task;
 pub mod wheel;
 pub mod worker;
 

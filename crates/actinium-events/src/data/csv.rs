@@ -76,7 +76,8 @@ fn explain(error: &csv::Error, heading: &StringRecord) -> Fault {
             (None, format!("{len} fields where the heading has {expected_len}"))
         }
         ErrorKind::Utf8 { err, .. } => {
-            (heading.get(err.field()).map(str::to_owned), err.to_string())
+            let name = heading.get(err.field()).map(str::to_owned);
+            (name, format!("not UTF-8 after {} bytes", err.valid_up_to()))
         }
         ErrorKind::Io(error) => (None, error.to_string()),
         _ => (None, error.to_string()),

@@ -1,6 +1,6 @@
 //! Files of real events: one row is one event, and a row is any type that serde knows.
 //!
-//! [`Rows`] reads, [`RowFile`] writes; the format is the file's name's end, or a [`Format`] given by hand.
+//! [`Rows`] reads and is a source of a graph, [`RowFile`] writes, [`RowOutput`] is an output of a graph; the format is the file's name's end, or a [`Format`] given by hand.
 //!
 //! | format | names | feature | remarks |
 //! |---|---|---|---|
@@ -35,6 +35,7 @@ mod arrow;
 mod csv;
 mod error;
 mod json_lines;
+mod modules;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
@@ -44,6 +45,7 @@ use std::path::Path;
 
 pub use error::DataError;
 use error::Fault;
+pub use modules::RowOutput;
 pub use read::Rows;
 pub use write::RowFile;
 

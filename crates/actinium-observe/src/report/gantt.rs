@@ -28,7 +28,8 @@ pub struct Span {
     pub end_s: f64,
     /// What was done: a module.
     pub label: String,
-    /// What its colour stands for: an event, a state. The legend has those that took longest.
+    /// What its colour stands for: an event, a state. The legend has those that took longest; of more than 24 kinds, colours
+    /// are given in turn and there is no legend.
     pub kind: String,
     /// More about it, shown under the pointer.
     pub detail: String,

@@ -669,6 +669,12 @@
       this.data.kinds.forEach((kind, n) => time.set(kind, (time.get(kind) || 0) + this.data.length[n]));
       const ordered = [...time.keys()].sort((a, b) => time.get(b) - time.get(a));
       const named = ordered.filter((kind) => this.data.texts[kind] !== '');
+      // Very many kinds, as the numbers of events, tell neighbours apart in turn; no legend could name them.
+      if (named.length > 3 * COLOURS) {
+        const seen = [...time.keys()].filter((kind) => this.data.texts[kind] !== '');
+        this.colours = new Map(seen.map((kind, n) => [kind, n % COLOURS]));
+        return;
+      }
       const own = named.length > COLOURS ? COLOURS - 1 : COLOURS;
       this.colours = new Map(named.map((kind, n) => [kind, Math.min(n, own)]));
       if (!named.length) return;

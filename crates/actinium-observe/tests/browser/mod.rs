@@ -8,6 +8,40 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::json;
+
+/// Asserts that all charts are drawn and nobody complained; answers with what the script said.
+pub(crate) fn draws(html: &str, script: &str) -> Option<serde_json::Value> {
+    let browser = find()?;
+    for arguments in [&[][..], &["--blink-settings=preferredColorScheme=0"]] {
+        let seen = browser.open(html, arguments);
+        assert_eq!(seen.console, [""; 0], "the console has to be empty");
+        let plots = html.matches("class=\"plot\"").count();
+        assert_eq!(seen.dom.matches("data-drawn=\"yes\"").count(), plots, "each plot is drawn");
+        // A number that went wrong would stand in a shape's attribute.
+        assert!(
+            !seen.dom.contains("NaN") && !seen.dom.contains("\"Infinity"),
+            "{}",
+            context(&seen.dom)
+        );
+    }
+    let script = format!(
+        "answer({{ said: (() => {{ {script} }})(), problems, \
+         loaded: performance.getEntriesByType('resource').map((entry) => entry.name) }});"
+    );
+    let seen = browser.open(&asking(html, &script), &[]);
+    let answer = seen.answer();
+    assert_eq!(answer["problems"], json!([]), "{:?}", seen.console);
+    assert_eq!(answer["loaded"], json!([]), "the page loads nothing");
+    Some(answer["said"].clone())
+}
+
+/// Where in the document the wrong number is.
+fn context(dom: &str) -> String {
+    let at = dom.find("NaN").or_else(|| dom.find("\"Infinity")).unwrap_or(0);
+    dom[..at].chars().rev().take(300).collect::<Vec<_>>().into_iter().rev().collect()
+}
+
 /// A browser, and a folder for its files that goes away with it.
 pub(crate) struct Browser {
     program: PathBuf,

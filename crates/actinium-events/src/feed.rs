@@ -1,0 +1,170 @@
+//! How events come into slots: whoever frees a slot fills it, and while one is at the source, others leave their slots with it.
+
+use crate::engine::{Engine, lock, panic_message};
+use crate::module::{ErasedSource, Next, Transition};
+use crate::processor::Order;
+use actinium_scheduler::Worker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+pub(crate) struct Feed {
+    state: Mutex<State>,
+    /// Ask the source for no more events.
+    stop: AtomicBool,
+    failed_hard: AtomicBool,
+    pub(crate) done: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) retries: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
+    pub(crate) in_flight_max: AtomicU64,
+}
+
+struct State {
+    /// Away while somebody asks it.
+    source: Option<Box<dyn ErasedSource>>,
+    free: Vec<u32>,
+    slots: usize,
+    number: u64,
+    barrier: Option<Transition>,
+    ended: bool,
+}
+
+impl Feed {
+    pub(crate) fn new(source: Option<Box<dyn ErasedSource>>, slots: usize) -> Self {
+        let free = (0..slots as u32).rev().collect();
+        Feed {
+            state: Mutex::new(State {
+                source,
+                free,
+                slots,
+                number: 0,
+                barrier: None,
+                ended: false,
+            }),
+            stop: AtomicBool::new(false),
+            failed_hard: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            retries: AtomicU64::new(0),
+            in_flight: AtomicU64::new(0),
+            in_flight_max: AtomicU64::new(0),
+        }
+    }
+
+    /// No more events are begun.
+    pub(crate) fn stop(&self) {
+        // Relaxed: a hint; the next one to feed sees it.
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_done(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
+    }
+
+    pub(crate) fn count_failed(&self, ends: bool) {
+        self.failed.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
+        if ends {
+            self.fail();
+        }
+    }
+
+    fn fail(&self) {
+        // Relaxed: read when the workers have ended, and as a hint.
+        self.failed_hard.store(true, Ordering::Relaxed);
+        self.stop();
+    }
+
+    pub(crate) fn ended_by_failure(&self) -> bool {
+        // Relaxed: read when the workers have ended.
+        self.failed_hard.load(Ordering::Relaxed)
+    }
+}
+
+impl Engine {
+    /// A slot has become free, or there may be other reasons to look: fills what can be filled.
+    pub(crate) fn feed(self: &Arc<Self>, freed: Option<u32>, worker: &Worker) {
+        let feed = &self.feed;
+        let mut state = lock(&feed.state);
+        if let Some(slot) = freed {
+            state.free.push(slot);
+        }
+        loop {
+            // Relaxed: a statistic; written under the lock.
+            feed.in_flight.store((state.slots - state.free.len()) as u64, Ordering::Relaxed);
+            let is_empty = state.free.len() == state.slots;
+            // Somebody else is at the source: it will look at what we have left here.
+            let Some(mut source) = state.source.take() else { return };
+            // Relaxed: a hint.
+            if feed.stop.load(Ordering::Relaxed)
+                || self.settings.events_max.is_some_and(|most| state.number >= most)
+                    && state.barrier.is_none()
+            {
+                state.ended = true;
+            }
+            if state.barrier.is_some() && !is_empty
+                || state.ended
+                || state.free.is_empty()
+                || self.is_too_far(state.number)
+            {
+                state.source = Some(source);
+                if state.ended && is_empty {
+                    self.finish();
+                }
+                return;
+            }
+            if let Some(transition) = state.barrier.take() {
+                drop(state);
+                let told = self.tell(transition);
+                state = lock(&feed.state);
+                if let Err((module, cause)) = told {
+                    self.note_failure(module, None, format!("{transition:?}: {cause}"));
+                    feed.fail();
+                }
+                state.source = Some(source);
+                continue;
+            }
+            let (Some(slot), number) = (state.free.pop(), state.number) else { return };
+            // Relaxed: statistics; written under the lock.
+            let in_flight = (state.slots - state.free.len()) as u64;
+            feed.in_flight.store(in_flight, Ordering::Relaxed);
+            feed.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
+            drop(state);
+            let stamp = self.next_stamp(slot);
+            let next = catch_unwind(AssertUnwindSafe(|| source.next(self, slot, number, stamp)))
+                .unwrap_or_else(|payload| Err(panic_message(&*payload).into()));
+            state = lock(&feed.state);
+            match next {
+                Ok(Next::Event(())) => {
+                    state.number += 1;
+                    // While the source is still away, so that events begin in their order.
+                    drop(state);
+                    self.begin(slot, number, worker);
+                    state = lock(&feed.state);
+                }
+                Ok(Next::Transition(transition)) => {
+                    state.barrier = Some(transition);
+                    state.free.push(slot);
+                }
+                Ok(Next::End) => {
+                    state.ended = true;
+                    state.free.push(slot);
+                }
+                Err(cause) => {
+                    self.note_failure(self.graph.source, Some(number), cause.to_string());
+                    feed.fail();
+                    state.free.push(slot);
+                }
+            }
+            state.source = Some(source);
+        }
+    }
+
+    /// Whether this event is beyond the window of outputs in order.
+    fn is_too_far(&self, number: u64) -> bool {
+        match self.settings.order {
+            Order::Completed => false,
+            Order::Input { window } => number >= lock(&self.order).next + window.max(1) as u64,
+        }
+    }
+}

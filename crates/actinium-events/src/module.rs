@@ -1,0 +1,299 @@
+//! What a program writes: sources, producers, filters, analyzers, outputs; and the event that they see.
+
+use crate::completion::Completion;
+use crate::engine::Engine;
+use crate::product::{Input, Product, Read};
+use actinium_scheduler::Worker;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Why a module failed.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// A change that all events before it and none after it belong to: a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Run `0` begins.
+    BeginRun(u64),
+    /// Run `0` ends.
+    EndRun(u64),
+    /// Block `0` of the run begins.
+    BeginBlock(u64),
+    /// Block `0` of the run ends.
+    EndBlock(u64),
+}
+
+/// What a source has next.
+#[derive(Debug)]
+pub enum Next<T> {
+    /// An event.
+    Event(T),
+    /// A barrier.
+    Transition(Transition),
+    /// Nothing any more.
+    End,
+}
+
+/// Where events come from. It is asked by one worker at a time.
+pub trait Source: Send + 'static {
+    /// What it makes of each event.
+    type Product: Product;
+    /// The next event, whose number is `number` if it is one.
+    ///
+    /// # Errors
+    /// Ends the run after the events before it.
+    fn next(&mut self, number: u64) -> Result<Next<Self::Product>, Cause>;
+}
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident, $call:ident -> $result:ty, $(#[$on:meta])*;)+) => {$(
+        $(#[$doc])*
+        pub trait $role: Send + Sync + 'static {
+            $(#[$on])*
+            fn $call(&self, event: &Event<'_>) -> Result<$result, Cause>;
+            /// A run or a block begins or ends; no event is in flight.
+            ///
+            /// # Errors
+            /// End the run.
+            fn transition(&self, _: Transition) -> Result<(), Cause> {
+                Ok(())
+            }
+        }
+    )+};
+}
+
+roles! {
+    /// Says whether a path goes on.
+    Filter, pass -> bool, #[doc = "Whether it goes on.\n\n# Errors\nFail the event."];
+    /// Looks at products.
+    Analyzer, analyze -> (), #[doc = "Looks.\n\n# Errors\nFail the event."];
+    /// Writes what is kept of an event: when all else in the event is done and nothing failed.
+    Output, write -> (), #[doc = "Writes.\n\n# Errors\nFail the event."];
+}
+
+/// Makes a product, when somebody needs it, at most once per event.
+pub trait Producer: Send + Sync + 'static {
+    /// What it makes.
+    type Product: Product;
+    /// Makes it.
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn produce(&self, event: &Event<'_>) -> Result<Self::Product, Cause>;
+    /// A run or a block begins or ends; no event is in flight.
+    ///
+    /// # Errors
+    /// End the run.
+    fn transition(&self, _: Transition) -> Result<(), Cause> {
+        Ok(())
+    }
+}
+
+/// A producer that waits, and holds no thread meanwhile.
+pub trait AsyncProducer: Send + Sync + 'static {
+    /// What it makes.
+    type Product: Product;
+    /// Starts; the module is done when the completion says so.
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&self, event: &Event<'_>, done: Completion<Self::Product>) -> Result<(), Cause>;
+}
+
+/// A filter that waits, and holds no thread meanwhile.
+pub trait AsyncFilter: Send + Sync + 'static {
+    /// As [`AsyncProducer::start`].
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause>;
+}
+
+/// An analyzer or output that waits, and holds no thread meanwhile.
+pub trait AsyncAnalyzer: Send + Sync + 'static {
+    /// As [`AsyncProducer::start`].
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause>;
+}
+
+/// An event, as one module sees it.
+pub struct Event<'a> {
+    pub(crate) engine: &'a Arc<Engine>,
+    pub(crate) worker: &'a Worker,
+    pub(crate) slot: u32,
+    pub(crate) module: u16,
+    pub(crate) stamp: u32,
+    pub(crate) number: u64,
+}
+
+impl<'a> Event<'a> {
+    /// Its number, counted from 0 in the source's order.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The slot that it is in.
+    pub fn slot(&self) -> usize {
+        self.slot as usize
+    }
+
+    /// The worker that runs this module.
+    pub fn worker(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// Nanoseconds of the processor's clock: what [`Completion::at`] counts in.
+    pub fn now_ns(&self) -> u64 {
+        self.worker.shared().clock().now_ns()
+    }
+
+    /// One of this module's inputs.
+    ///
+    /// # Panics
+    /// If the token was given to another module.
+    pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
+        let engine: &'a Engine = self.engine;
+        let ports = engine.graph.ports(self.module);
+        let Some(&producer) = ports.get(usize::from(input.position)) else {
+            panic!("{input:?} was not given to module '{}'", engine.graph.label(self.module));
+        };
+        engine.read(self.slot, producer, self.stamp).unwrap_or_else(|| {
+            panic!(
+                "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
+                engine.graph.label(self.module),
+                engine.graph.label(producer),
+                self.number
+            )
+        })
+    }
+}
+
+/// How a call ended.
+pub(crate) enum Ran {
+    /// For a filter: whether the path goes on.
+    Done(bool),
+    /// A completion will say.
+    Waits,
+}
+
+/// A module without its type.
+pub(crate) trait Erased: Send + Sync {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause>;
+    fn transition(&self, _: Transition) -> Result<(), Cause> {
+        Ok(())
+    }
+}
+
+pub(crate) struct OfProducer<P>(pub(crate) P);
+pub(crate) struct OfFilter<F>(pub(crate) F);
+pub(crate) struct OfAnalyzer<A>(pub(crate) A);
+pub(crate) struct OfOutput<O>(pub(crate) O);
+pub(crate) struct OfAsyncProducer<P>(pub(crate) P);
+pub(crate) struct OfAsyncFilter<F>(pub(crate) F);
+pub(crate) struct OfAsyncAnalyzer<A>(pub(crate) A);
+
+impl<P: Producer> Erased for OfProducer<P> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        let product = self.0.produce(event)?;
+        event.engine.put(event.slot, event.module, event.stamp, product);
+        Ok(Ran::Done(true))
+    }
+    fn transition(&self, transition: Transition) -> Result<(), Cause> {
+        self.0.transition(transition)
+    }
+}
+
+impl<F: Filter> Erased for OfFilter<F> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        self.0.pass(event).map(Ran::Done)
+    }
+    fn transition(&self, transition: Transition) -> Result<(), Cause> {
+        self.0.transition(transition)
+    }
+}
+
+impl<A: Analyzer> Erased for OfAnalyzer<A> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        self.0.analyze(event).map(|()| Ran::Done(true))
+    }
+    fn transition(&self, transition: Transition) -> Result<(), Cause> {
+        self.0.transition(transition)
+    }
+}
+
+impl<O: Output> Erased for OfOutput<O> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        self.0.write(event).map(|()| Ran::Done(true))
+    }
+    fn transition(&self, transition: Transition) -> Result<(), Cause> {
+        self.0.transition(transition)
+    }
+}
+
+fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> Completion<T> {
+    Completion {
+        engine: Some(event.engine.clone()),
+        slot: event.slot,
+        module: event.module,
+        stamp: event.stamp,
+        deliver,
+        result: PhantomData,
+    }
+}
+
+impl<P: AsyncProducer> Erased for OfAsyncProducer<P> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        let deliver = |engine: &Engine, slot, module, stamp, product| {
+            engine.put(slot, module, stamp, product);
+            true
+        };
+        self.0.start(event, completion(event, deliver)).map(|()| Ran::Waits)
+    }
+}
+
+impl<F: AsyncFilter> Erased for OfAsyncFilter<F> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        self.0.start(event, completion(event, |_, _, _, _, pass| pass)).map(|()| Ran::Waits)
+    }
+}
+
+impl<A: AsyncAnalyzer> Erased for OfAsyncAnalyzer<A> {
+    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
+        self.0.start(event, completion(event, |_, _, _, _, ()| true)).map(|()| Ran::Waits)
+    }
+}
+
+/// A source without its type.
+pub(crate) trait ErasedSource: Send {
+    /// `Ok(Event(()))`: it lies in the slot.
+    fn next(
+        &mut self,
+        engine: &Engine,
+        slot: u32,
+        number: u64,
+        stamp: u32,
+    ) -> Result<Next<()>, Cause>;
+}
+
+pub(crate) struct OfSource<S>(pub(crate) S);
+
+impl<S: Source> ErasedSource for OfSource<S> {
+    fn next(
+        &mut self,
+        engine: &Engine,
+        slot: u32,
+        number: u64,
+        stamp: u32,
+    ) -> Result<Next<()>, Cause> {
+        Ok(match self.0.next(number)? {
+            Next::Event(product) => {
+                engine.put(slot, engine.graph.source, stamp, product);
+                Next::Event(())
+            }
+            Next::Transition(transition) => Next::Transition(transition),
+            Next::End => Next::End,
+        })
+    }
+}

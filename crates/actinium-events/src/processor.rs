@@ -1,0 +1,474 @@
+//! Running a graph: settings, workers, stopping, and what came of it.
+
+use crate::engine::{Engine, Strand, lock};
+use crate::graph::Graph;
+use crate::record::{
+    Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
+};
+use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::task::Tasks;
+use actinium_scheduler::{Clock, Policy, Shared, Worker};
+use actinium_topology::Topology;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// What a failure of one event means for the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// No more events are begun; those in flight go on. The default.
+    #[default]
+    Stop,
+    /// The event is counted, and the others go on.
+    Skip,
+    /// The event is run again up to so many times, then skipped.
+    Retry(u32),
+}
+
+/// In which order outputs see events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they come. The default.
+    #[default]
+    Completed,
+    /// As the source gave them. No event is begun that is so many or more ahead of the oldest that has not ended.
+    Input {
+        /// At least 1; more than there are slots makes no difference.
+        window: usize,
+    },
+}
+
+/// How a graph is run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Workers; `None`: as many as the process may use.
+    pub workers: Option<usize>,
+    /// Events in flight; `None`: as many as workers.
+    pub slots: Option<usize>,
+    /// Where work runs.
+    pub policy: Policy,
+    /// What failures mean.
+    pub on_error: OnError,
+    /// In which order outputs see events.
+    pub order: Order,
+    /// Take no more events than this.
+    pub events_max: Option<u64>,
+    /// How much is noted.
+    pub figures: Figures,
+    /// Most spans kept per worker.
+    pub spans_max: usize,
+    /// How often it is noted how things stand; `None`: never.
+    pub sample_every: Option<Duration>,
+    /// Whether workers are bound to PUs, where there are enough.
+    pub bind: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            workers: None,
+            slots: None,
+            policy: Policy::affine(),
+            on_error: OnError::Stop,
+            order: Order::Completed,
+            events_max: None,
+            figures: Figures::Times,
+            spans_max: 1 << 16,
+            sample_every: None,
+            bind: true,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty => $value:expr;)+) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $value;
+            self
+        }
+    )+};
+}
+
+impl Settings {
+    setters! {
+        /// So many workers.
+        workers: usize => Some(workers);
+        /// So many events in flight.
+        slots: usize => Some(slots);
+        /// Where work runs.
+        policy: Policy => policy;
+        /// What failures mean.
+        on_error: OnError => on_error;
+        /// In which order outputs see events.
+        order: Order => order;
+        /// So many events at most.
+        events_max: u64 => Some(events_max);
+        /// How much is noted.
+        figures: Figures => figures;
+        /// How often it is noted how things stand.
+        sample_every: Duration => Some(sample_every);
+        /// Whether workers are bound.
+        bind: bool => bind;
+    }
+
+    pub(crate) fn slots_or(&self, workers: usize) -> usize {
+        self.slots.unwrap_or(workers)
+    }
+}
+
+/// Why a run did not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A setting has a value that is not allowed: which, its value, and what is allowed.
+    Setting(&'static str, usize, &'static str),
+    /// The machine could not be looked at.
+    Topology(actinium_topology::TopologyError),
+    /// A worker's thread could not be started.
+    Thread(std::io::Error),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StartError::Setting(name, value, allowed) => {
+                write!(f, "{name}: {value} is not allowed: {allowed}")
+            }
+            StartError::Topology(error) => {
+                write!(f, "can not find out what this machine looks like: {error}")
+            }
+            StartError::Thread(error) => write!(f, "can not start a worker's thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Asks a run to stop, from any thread: the first time it takes no more events and finishes those in flight, the second time it ends at once.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<Stop>);
+
+#[derive(Default)]
+struct Stop {
+    asked: AtomicU8,
+    engine: OnceLock<Weak<Engine>>,
+}
+
+impl std::fmt::Debug for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stop({})", self.asked())
+    }
+}
+
+impl Stop {
+    fn asked(&self) -> u8 {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Stopper {
+    /// Asks, once more.
+    pub fn stop(&self) {
+        let asked = self.0.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some(engine) = self.0.engine.get().and_then(Weak::upgrade) {
+            engine.feed.stop();
+            if asked > 1 {
+                engine.finish();
+            } else {
+                engine.changed.notify_all();
+            }
+        }
+    }
+
+    /// How often it was asked.
+    pub fn asked(&self) -> u8 {
+        self.0.asked()
+    }
+}
+
+/// Looks at a run from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor(Arc<Stop>);
+
+impl Monitor {
+    /// Events that have ended, failed ones included.
+    pub fn events(&self) -> u64 {
+        // Relaxed: statistics.
+        self.look(|engine| {
+            engine.feed.done.load(Ordering::Relaxed) + engine.feed.failed.load(Ordering::Relaxed)
+        })
+    }
+
+    /// Events in flight.
+    pub fn in_flight(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.look(|engine| engine.feed.in_flight.load(Ordering::Relaxed))
+    }
+
+    fn look(&self, f: impl FnOnce(&Engine) -> u64) -> u64 {
+        self.0.engine.get().and_then(Weak::upgrade).map_or(0, |engine| f(&engine))
+    }
+}
+
+/// Runs a graph once.
+#[derive(Debug)]
+pub struct Processor {
+    graph: Graph,
+    settings: Settings,
+    stop: Arc<Stop>,
+}
+
+/// Strands per slot: as many workers can work on one event at a time.
+const STRANDS_MAX: usize = 16;
+/// With more slots than this there is enough else to do.
+const SLOTS_MANY: usize = 1_024;
+const WORKERS_MAX: usize = 4_096;
+const SLOTS_MAX: usize = 16 << 20;
+
+impl Processor {
+    /// A graph with its settings.
+    pub fn new(graph: Graph, settings: Settings) -> Self {
+        Processor { graph, settings, stop: Arc::default() }
+    }
+
+    /// Something to stop the run with.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Something to look at the run with.
+    pub fn monitor(&self) -> Monitor {
+        Monitor(self.stop.clone())
+    }
+
+    /// Runs all events; the calling thread waits.
+    ///
+    /// # Errors
+    /// If a setting is not allowed or the workers can not be started. What fails later is in the summary.
+    pub fn run(self) -> Result<RunSummary, StartError> {
+        let Processor { graph, settings, stop } = self;
+        if let Some(workers) = settings.workers.filter(|n| !(1..=WORKERS_MAX).contains(n)) {
+            return Err(StartError::Setting("workers", workers, "1 to 4,096"));
+        }
+        if let Some(slots) = settings.slots.filter(|n| !(1..=SLOTS_MAX).contains(n)) {
+            return Err(StartError::Setting("slots", slots, "1 to 16,777,216"));
+        }
+        let topology = Topology::detect().map_err(StartError::Topology)?;
+        let usable = topology.usable_workers();
+        let workers = settings.workers.unwrap_or(usable.workers);
+        let pus = if settings.bind { topology.choose_pus(workers) } else { None };
+        let shared = Shared::new(
+            actinium_scheduler::Settings {
+                workers,
+                policy: settings.policy,
+                batch: 64,
+                batch_time: Duration::from_micros(100),
+                figures: false,
+                pus,
+            },
+            Some(&topology),
+            Clock::real(),
+        );
+        let shared = Arc::new(shared);
+        let engine = Arc::new(Engine::new(graph, settings, shared.clone()));
+        let _ = stop.engine.set(Arc::downgrade(&engine));
+        if stop.asked() > 0 {
+            engine.feed.stop();
+        }
+        let tasks = Arc::new(Tasks::new(shared.clone()));
+        start_strands(&engine, &tasks, workers);
+        let threads = start_workers(&engine, &tasks)?;
+        let start_ns = engine.now_ns();
+        let samples = watch(&engine, start_ns);
+        let elapsed_ns = engine.now_ns() - start_ns;
+        shared.control().request_exit(&shared);
+        for thread in threads {
+            // A worker never panics: it aborts the process.
+            let _ = thread.join();
+        }
+        Ok(summary(&engine, &stop, samples, start_ns, elapsed_ns))
+    }
+}
+
+fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
+    let per_slot = workers.min(if engine.slots.len() > SLOTS_MANY { 2 } else { STRANDS_MAX });
+    let kind = Arc::new(Kind::new("strand"));
+    for slot in 0..engine.slots.len() {
+        let strand = |index: usize| {
+            let strand = Strand { engine: engine.clone(), slot: slot as u32, index: index as u32 };
+            tasks.start(&kind, (slot + index) % workers, Box::new(strand))
+        };
+        engine.set_strands(slot, (0..per_slot).map(strand).collect());
+    }
+}
+
+fn start_workers(
+    engine: &Arc<Engine>,
+    tasks: &Arc<Tasks>,
+) -> Result<Vec<std::thread::JoinHandle<()>>, StartError> {
+    let shared = engine.shared.clone();
+    let mut threads = Vec::new();
+    for index in 0..shared.workers() {
+        let (own, tasks, engine) = (shared.clone(), tasks.clone(), engine.clone());
+        let thread = std::thread::Builder::new()
+            .name(format!("actinium-{index}"))
+            .spawn(move || work(own, &tasks, &engine, index));
+        match thread {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                shared.control().never_started(shared.workers() - index);
+                shared.control().request_exit(&shared);
+                threads.into_iter().for_each(|thread| drop(thread.join()));
+                return Err(StartError::Thread(error));
+            }
+        }
+    }
+    Ok(threads)
+}
+
+fn work(shared: Arc<Shared>, tasks: &Tasks, engine: &Arc<Engine>, index: usize) {
+    if let Some(pus) = &shared.settings().pus
+        && let Err(error) = actinium_topology::bind_current_thread(pus[index])
+    {
+        eprintln!("actinium: worker {index} runs unbound: {error}");
+    }
+    let worker = Worker::new(shared, index);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        worker.enter(|worker| {
+            if index == 0 {
+                engine.feed(None, worker);
+            }
+            worker.run();
+            tasks.end(worker);
+        });
+    }));
+    if outcome.is_err() {
+        // Modules' panics are caught where they are called: this is a defect of the runtime.
+        eprintln!("actinium: a defect of the runtime on {worker:?}");
+        std::process::abort();
+    }
+}
+
+/// Waits for the end, and notes how things stand meanwhile.
+fn watch(engine: &Arc<Engine>, start_ns: u64) -> Vec<Sample> {
+    /// Beyond so many samples every other one goes, and the interval doubles.
+    const SAMPLES_MAX: usize = 4_096;
+    let mut samples: Vec<Sample> = Vec::new();
+    let mut every = engine.settings.sample_every;
+    let mut busy_before: Vec<u64> = vec![0; engine.notes.len()];
+    let mut before_ns = engine.now_ns();
+    let mut finished = lock(&engine.finished);
+    while !*finished {
+        let Some(interval) = every else {
+            finished =
+                engine.changed.wait(finished).unwrap_or_else(|poisoned| poisoned.into_inner());
+            continue;
+        };
+        let next_ns = before_ns + interval.as_nanos() as u64;
+        let left = Duration::from_nanos(next_ns.saturating_sub(engine.now_ns()));
+        finished = engine
+            .changed
+            .wait_timeout(finished, left)
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .0;
+        let now_ns = engine.now_ns();
+        if now_ns < next_ns {
+            continue;
+        }
+        let took_ns = (now_ns - before_ns).max(1);
+        let mut running = 0;
+        let busy = engine.notes.iter().zip(&mut busy_before).map(|(notes, before)| {
+            let since_ns = notes.since_ns.get();
+            running += usize::from(since_ns != 0);
+            let so_far = notes.busy_ns.get()
+                + if since_ns == 0 { 0 } else { now_ns.saturating_sub(since_ns) };
+            let ran_ns = so_far.saturating_sub(std::mem::replace(before, so_far));
+            (ran_ns as f32 / took_ns as f32).min(1.0)
+        });
+        let busy = busy.collect();
+        // Relaxed: statistics.
+        let waiting =
+            engine.resources.iter().map(|it| it.waiting.load(Ordering::Relaxed) as u32).collect();
+        let in_flight = engine.feed.in_flight.load(Ordering::Relaxed);
+        samples.push(Sample { at_ns: now_ns - start_ns, running, busy, in_flight, waiting });
+        before_ns = now_ns;
+        if samples.len() >= SAMPLES_MAX {
+            let mut keep = false;
+            samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            every = every.map(|every| every * 2);
+        }
+    }
+    samples
+}
+
+fn summary(
+    engine: &Engine,
+    stop: &Stop,
+    samples: Vec<Sample>,
+    start_ns: u64,
+    elapsed_ns: u64,
+) -> RunSummary {
+    // Relaxed: the workers have ended, which joining their threads orders.
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let mut modules: Vec<ModuleFigures> = Vec::with_capacity(engine.graph.len());
+    for m in 0..engine.graph.len() {
+        let mut figures =
+            ModuleFigures { label: engine.graph.label(m as u16).to_owned(), ..Default::default() };
+        for counts in engine.notes.iter().map(|notes| &notes.modules[m]) {
+            figures.calls += counts.calls.get();
+            figures.busy_ns += counts.busy_ns.get();
+            figures.wait_start_ns += counts.wait_start_ns.get();
+            figures.failures += counts.failures.get();
+        }
+        modules.push(figures);
+    }
+    let paths = engine.graph.paths.iter().enumerate().map(|(p, (name, _))| {
+        let mut figures = PathFigures { name: name.clone(), ..Default::default() };
+        for counts in engine.notes.iter().map(|notes| &notes.paths[p]) {
+            figures.events += counts.events.get();
+            figures.passed += counts.passed.get();
+            figures.total_ns += counts.total_ns.get();
+            figures.max_ns = figures.max_ns.max(counts.max_ns.get());
+        }
+        figures
+    });
+    let resources = engine
+        .resources
+        .iter()
+        .map(|it| ResourceFigures { name: it.name.clone(), waited_ns: count(&it.waited_ns) });
+    let mut spans: Vec<Span> = Vec::new();
+    for notes in &engine.notes {
+        let ring = std::mem::take(&mut lock(&notes.spans).ring);
+        spans.extend(ring.into_iter().map(|span| Span {
+            start_ns: span.start_ns.saturating_sub(start_ns),
+            end_ns: span.end_ns.saturating_sub(start_ns),
+            ..span
+        }));
+    }
+    spans.sort_by_key(|span| (span.start_ns, span.worker));
+    let feed = &engine.feed;
+    RunSummary {
+        events: count(&feed.done),
+        failed: count(&feed.failed),
+        retries: count(&feed.retries),
+        stopped: stop.asked() > 0,
+        abandoned: count(&feed.in_flight),
+        ended_by_failure: feed.ended_by_failure(),
+        failures: std::mem::take(&mut lock(&engine.failures)),
+        elapsed_ns,
+        workers: engine.shared.workers(),
+        slots: engine.slots.len(),
+        in_flight_max: count(&feed.in_flight_max),
+        modules,
+        paths: paths.collect(),
+        resources: resources.collect(),
+        spans,
+        samples,
+    }
+}

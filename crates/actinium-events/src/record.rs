@@ -1,0 +1,224 @@
+//! What a run leaves behind: figures per module, path and resource; spans; samples over time.
+
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much is noted during a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figures {
+    /// Calls only; one in 64 is timed, for the processor's own decisions.
+    Counts,
+    /// Calls and times per module.
+    #[default]
+    Times,
+    /// Also a span for each call, the last so many per worker.
+    Spans,
+}
+
+/// One call of one module.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Span {
+    /// The event's number.
+    pub event: u64,
+    /// Index into [`RunSummary::modules`].
+    pub module: u32,
+    /// The worker that ran it.
+    pub worker: u32,
+    /// The event's slot.
+    pub slot: u32,
+    /// When it began, in nanoseconds since the run began.
+    pub start_ns: u64,
+    /// When it ended; for a waiting module: when the call that starts the wait ended.
+    pub end_ns: u64,
+}
+
+/// How things stood at one moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Nanoseconds since the run began.
+    pub at_ns: u64,
+    /// Workers that ran a module.
+    pub running: usize,
+    /// For each worker, which fraction of the time since the last sample it ran modules (0 to 1).
+    pub busy: Vec<f32>,
+    /// Events in flight.
+    pub in_flight: u64,
+    /// Modules that waited, for each of [`RunSummary::resources`].
+    pub waiting: Vec<u32>,
+}
+
+/// Figures of one module.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ModuleFigures {
+    /// Its label.
+    pub label: String,
+    /// Calls.
+    pub calls: u64,
+    /// Nanoseconds on a worker.
+    pub busy_ns: u64,
+    /// Nanoseconds from the begin of the event until all its inputs were there and it began (its wait for a resource included).
+    pub wait_start_ns: u64,
+    /// Of these, nanoseconds in a resource's queue.
+    pub wait_resource_ns: u64,
+    /// Calls that failed.
+    pub failures: u64,
+}
+
+/// Figures of one path.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PathFigures {
+    /// Its name.
+    pub name: String,
+    /// Events that came to an end of it.
+    pub events: u64,
+    /// Events for which it went on to its last step.
+    pub passed: u64,
+    /// Nanoseconds from the begin of the event to its end, summed.
+    pub total_ns: u64,
+    /// The longest of these.
+    pub max_ns: u64,
+}
+
+/// Figures of one resource.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ResourceFigures {
+    /// Its name: a serial or limited module's label, or the name that exclusive modules share.
+    pub name: String,
+    /// Nanoseconds that modules waited for it.
+    pub waited_ns: u64,
+}
+
+/// A failure: of an event, or of the source or a transition.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failure {
+    /// The module's label, or the source's.
+    pub module: String,
+    /// The event's number; `None`: it was a transition.
+    pub event: Option<u64>,
+    /// What the module said.
+    pub cause: String,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunSummary {
+    /// Events that went through.
+    pub events: u64,
+    /// Events that failed, after all attempts.
+    pub failed: u64,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    /// Whether the run was told to stop.
+    pub stopped: bool,
+    /// Events given up in the middle of their way by a stop at once.
+    pub abandoned: u64,
+    /// Whether it ended because something failed and the policy is to stop then, or the source failed.
+    pub ended_by_failure: bool,
+    /// The first failures: at most 100.
+    pub failures: Vec<Failure>,
+    /// From the first event to the end of the last.
+    pub elapsed_ns: u64,
+    /// Workers.
+    pub workers: usize,
+    /// Slots.
+    pub slots: usize,
+    /// Most events in flight at a time.
+    pub in_flight_max: u64,
+    /// In the order of registration.
+    pub modules: Vec<ModuleFigures>,
+    /// In the order of registration.
+    pub paths: Vec<PathFigures>,
+    /// All resources.
+    pub resources: Vec<ResourceFigures>,
+    /// In order of their starts, with [`Figures::Spans`].
+    pub spans: Vec<Span>,
+    /// With a sampling interval.
+    pub samples: Vec<Sample>,
+}
+
+/// A number that one worker writes and others may read.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        // Relaxed: a statistic, with a single writer.
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn max(&self, n: u64) {
+        // Relaxed: a statistic, with a single writer.
+        self.0.store(self.0.load(Ordering::Relaxed).max(n), Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, n: u64) {
+        // Relaxed: a statistic.
+        self.0.store(n, Ordering::Relaxed);
+    }
+}
+
+/// One worker's counts for one module.
+#[derive(Debug, Default)]
+pub(crate) struct ModuleCounts {
+    pub(crate) calls: Count,
+    pub(crate) busy_ns: Count,
+    pub(crate) wait_start_ns: Count,
+    pub(crate) failures: Count,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct PathCounts {
+    pub(crate) events: Count,
+    pub(crate) passed: Count,
+    pub(crate) total_ns: Count,
+    pub(crate) max_ns: Count,
+}
+
+/// A ring of spans.
+#[derive(Debug, Default)]
+pub(crate) struct Spans {
+    pub(crate) ring: Vec<Span>,
+    next: usize,
+}
+
+impl Spans {
+    pub(crate) fn push(&mut self, span: Span, most: usize) {
+        if self.ring.len() < most {
+            self.ring.push(span);
+        } else if let Some(oldest) = self.ring.get_mut(self.next) {
+            *oldest = span;
+            self.next = (self.next + 1) % most;
+        }
+    }
+}
+
+/// What one worker notes.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct WorkerNotes {
+    pub(crate) modules: Box<[ModuleCounts]>,
+    pub(crate) paths: Box<[PathCounts]>,
+    /// Nanoseconds in modules.
+    pub(crate) busy_ns: Count,
+    /// When the module that runs began; 0: none runs.
+    pub(crate) since_ns: Count,
+    pub(crate) spans: std::sync::Mutex<Spans>,
+}
+
+impl WorkerNotes {
+    pub(crate) fn new(modules: usize, paths: usize) -> Self {
+        WorkerNotes {
+            modules: (0..modules).map(|_| ModuleCounts::default()).collect(),
+            paths: (0..paths).map(|_| PathCounts::default()).collect(),
+            busy_ns: Count::default(),
+            since_ns: Count::default(),
+            spans: std::sync::Mutex::default(),
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each makes a product that
+//! depends on all its inputs, so that a sum over what the paths see shows whether everything ran in its order.
+
+use crate::workload::{Module, Role, Threads as FileThreads, Work, Workload};
+use crate::{
+    Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
+    Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The label of the source's product.
+const SOURCE: &str = "the source of events";
+
+/// What each module makes: its own number and the event's, mixed with its inputs in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checksum(pub u64);
+
+/// The sum over everything that modules on paths have seen. It does not depend on the order of events.
+#[derive(Clone, Debug, Default)]
+pub struct Total(Arc<AtomicU64>);
+
+impl Total {
+    /// The sum so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// One step of mixing (splitmix64's finish).
+fn mix(state: u64, value: u64) -> u64 {
+    let mut z = state.rotate_left(5) ^ value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Rounds of busy work between two looks at the clock, found out at the start on this machine.
+#[derive(Clone, Copy, Debug)]
+struct Pace(u32);
+
+fn turn_over(rounds: u32, seed: u64) -> u64 {
+    (0..u64::from(rounds)).fold(seed, |state, round| std::hint::black_box(mix(state, round)))
+}
+
+impl Pace {
+    /// As many rounds as take about 2 µs: what looking at the clock costs is then below 2 %, and the end is met within that.
+    fn calibrate() -> Self {
+        const ROUNDS: u32 = 20_000;
+        let clock = actinium_scheduler::Clock::real();
+        let fastest_ns = (0..5).map(|seed| {
+            let start_ns = clock.now_ns();
+            std::hint::black_box(turn_over(ROUNDS, seed));
+            clock.now_ns() - start_ns
+        });
+        let fastest_ns = fastest_ns.min().unwrap_or(1).max(1);
+        Pace((u64::from(ROUNDS) * 2_000 / fastest_ns).clamp(1, 1 << 20) as u32)
+    }
+
+    /// Computes for so long on this CPU's clock.
+    fn work(self, event: &Event<'_>, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let end_ns = event.now_ns() + ns;
+        loop {
+            let left_ns = end_ns.saturating_sub(event.now_ns());
+            if left_ns == 0 {
+                return;
+            }
+            let rounds = u64::from(self.0) * left_ns.min(2_000) / 2_000;
+            std::hint::black_box(turn_over(rounds.max(1) as u32, left_ns));
+        }
+    }
+}
+
+struct Events {
+    left: Option<u64>,
+    times: crate::workload::Times,
+    pace: Pace,
+}
+
+impl Source for Events {
+    type Product = Checksum;
+
+    fn next(&mut self, number: u64) -> Result<Next<Checksum>, Cause> {
+        if self.left.is_some_and(|most| number >= most) {
+            return Ok(Next::End);
+        }
+        let ns = self.times.of(number);
+        if ns > 0 {
+            let clock = actinium_scheduler::Clock::real();
+            while clock.now_ns() < ns {
+                std::hint::black_box(turn_over(self.pace.0, number));
+            }
+        }
+        Ok(Next::Event(Checksum(mix(0, number))))
+    }
+}
+
+/// A module of the workload.
+struct Replayed {
+    number: u64,
+    module: Arc<Module>,
+    source: Input<Checksum>,
+    inputs: Vec<Input<Checksum>>,
+    pace: Pace,
+    total: Total,
+}
+
+impl Replayed {
+    fn checksum(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        let own = mix(event.get(self.source).0, self.number);
+        let sum = self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0));
+        if self.module.fails(event.number()) {
+            return Err(
+                format!("{} fails at this event, as its file says", self.module.class).into()
+            );
+        }
+        Ok(Checksum(sum))
+    }
+
+    fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        let sum = self.checksum(event)?;
+        self.pace.work(event, self.module.times.of(event.number()));
+        Ok(sum)
+    }
+
+    /// What the end of a path saw counts.
+    fn count(&self, sum: Checksum) {
+        // Relaxed: a sum; it is read when the workers have ended.
+        self.total.0.fetch_add(sum.0, Ordering::Relaxed);
+    }
+
+    fn end_ns(&self, event: &Event<'_>) -> u64 {
+        event.now_ns() + self.module.times.of(event.number())
+    }
+}
+
+impl Producer for Replayed {
+    type Product = Checksum;
+    fn produce(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        self.busy(event)
+    }
+}
+
+impl Filter for Replayed {
+    fn pass(&self, event: &Event<'_>) -> Result<bool, Cause> {
+        self.count(self.busy(event)?);
+        Ok(self.module.accepts(event.number()))
+    }
+}
+
+impl Analyzer for Replayed {
+    fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+        self.count(self.busy(event)?);
+        Ok(())
+    }
+}
+
+impl Output for Replayed {
+    fn write(&self, event: &Event<'_>) -> Result<(), Cause> {
+        self.count(self.busy(event)?);
+        Ok(())
+    }
+}
+
+struct Waits(Replayed);
+
+impl AsyncProducer for Waits {
+    type Product = Checksum;
+    fn start(&self, event: &Event<'_>, done: Completion<Checksum>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => done.at(self.0.end_ns(event), sum),
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+impl AsyncFilter for Waits {
+    fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                self.0.count(sum);
+                done.at(self.0.end_ns(event), self.0.module.accepts(event.number()));
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+impl AsyncAnalyzer for Waits {
+    fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                self.0.count(sum);
+                done.at(self.0.end_ns(event), ());
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+/// A graph that does what the workload says, for `events` events (or as many as its source has; without either it goes on until it is stopped).
+///
+/// An output that stands on a path alone writes every event; after filters, those that they let through.
+///
+/// ```
+/// use actinium_events::{Processor, Settings, replay, workload};
+///
+/// let text = include_str!("../../../workloads/imaging.toml");
+/// let mut workload = workload::parse("two.toml", text, workload::Syntax::Toml)?.workload;
+/// workload.scale_times(0.0);
+/// let (graph, total) = replay::graph(&workload, Some(5))?;
+/// let summary = Processor::new(graph, Settings::default()).run()?;
+/// assert_eq!(summary.events, 5);
+/// assert_eq!(total.get(), replay::expected_total(&workload, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the graph is not one that can be run; a workload that was read without errors is.
+pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total), GraphErrors> {
+    let (pace, total) = (Pace::calibrate(), Total::default());
+    let left = events.or(workload.source.events.map(Into::into));
+    let source = Events { left, times: workload.source.times.clone(), pace };
+    let mut builder = Builder::new(SOURCE, source);
+    let labels: Arc<[String]> =
+        workload.modules.iter().map(|module| module.label.clone()).collect();
+    for (number, module) in workload.modules.iter().enumerate() {
+        let threads = match module.threads {
+            FileThreads::Concurrent => Threads::Concurrent,
+            FileThreads::Serial => Threads::Serial,
+            FileThreads::Exclusive { resource } => {
+                Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
+            }
+            FileThreads::Stream => Threads::Stream,
+            FileThreads::Limited(n) => Threads::Limited(n.get()),
+        };
+        let (total, labels) = (total.clone(), labels.clone());
+        let shared = Arc::new(module.clone());
+        let make = move |inputs: &mut Inputs| Replayed {
+            number: number as u64,
+            source: inputs.get(SOURCE),
+            inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
+            module: shared.clone(),
+            pace,
+            total: total.clone(),
+        };
+        let label = &module.label;
+        match (module.role, module.work) {
+            (Role::Producer, Work::Busy) => builder.producer(label, threads, make),
+            (Role::Producer, Work::Wait) => {
+                builder.async_producer(label, threads, move |inputs| Waits(make(inputs)))
+            }
+            (Role::Filter, Work::Busy) => builder.filter(label, threads, make),
+            (Role::Filter, Work::Wait) => {
+                builder.async_filter(label, threads, move |inputs| Waits(make(inputs)))
+            }
+            (Role::Analyzer, Work::Busy) => builder.analyzer(label, threads, make),
+            (Role::Analyzer, Work::Wait) => {
+                builder.async_analyzer(label, threads, move |inputs| Waits(make(inputs)))
+            }
+            (Role::Output, Work::Busy) => builder.output(label, threads, make),
+            (Role::Output, Work::Wait) => {
+                builder.async_output(label, threads, move |inputs| Waits(make(inputs)))
+            }
+        };
+        if module.role == Role::Output
+            && let Some(path) = selecting_path(workload, number)
+        {
+            builder.select(&path);
+        }
+    }
+    for path in &workload.paths {
+        let steps = path.modules.iter().map(|&m| &workload.modules[m]);
+        let steps: Vec<&str> = steps
+            .filter(|module| module.role != Role::Output)
+            .map(|module| module.label.as_str())
+            .collect();
+        builder.path(&path.name, &steps);
+    }
+    Ok((builder.build()?, total))
+}
+
+/// The path whose filters decide what an output writes; `None` if it stands alone on one.
+fn selecting_path(workload: &Workload, output: usize) -> Option<String> {
+    let on = |path: &&crate::workload::Path| path.modules.contains(&output);
+    let alone = |path: &crate::workload::Path| {
+        path.modules.iter().all(|&m| workload.modules[m].role == Role::Output)
+    };
+    let mut paths = workload.paths.iter().filter(on);
+    if workload.paths.iter().filter(on).any(alone) {
+        return None;
+    }
+    paths.next().map(|path| path.name.clone())
+}
+
+/// What [`Total::get`] is after `events` events of which none fails: from a plain loop over events and modules.
+#[must_use]
+pub fn expected_total(workload: &Workload, events: u64) -> u64 {
+    (0..events).fold(0, |total, event| {
+        let mut made: Vec<Option<u64>> = vec![None; workload.modules.len()];
+        let mut seen: Vec<bool> = vec![false; workload.modules.len()];
+        let mut total: u64 = total;
+        for outputs in [false, true] {
+            for path in &workload.paths {
+                for &m in &path.modules {
+                    let module = &workload.modules[m];
+                    let is_output = module.role == Role::Output;
+                    if is_output
+                        && selecting_path(workload, m).is_some_and(|name| name != path.name)
+                    {
+                        continue;
+                    }
+                    if is_output == outputs && !std::mem::replace(&mut seen[m], true) {
+                        total = total.wrapping_add(plain(workload, m, event, &mut made));
+                    }
+                    if module.role == Role::Filter && !module.accepts(event) {
+                        break;
+                    }
+                }
+            }
+        }
+        total
+    })
+}
+
+/// What a module makes of an event, and all that it needs first: a loop, for graphs are deep.
+fn plain(workload: &Workload, module: usize, event: u64, made: &mut [Option<u64>]) -> u64 {
+    let mut wanted = vec![module];
+    while let Some(&m) = wanted.last() {
+        let inputs = &workload.modules[m].inputs;
+        let missing: Vec<usize> = inputs
+            .iter()
+            .map(|input| input.module)
+            .filter(|&input| made[input].is_none())
+            .collect();
+        if !missing.is_empty() {
+            wanted.extend(missing);
+            continue;
+        }
+        wanted.pop();
+        let own = mix(mix(0, event), m as u64);
+        made[m] =
+            Some(inputs.iter().fold(own, |sum, input| mix(sum, made[input.module].unwrap_or(0))));
+    }
+    made[module].unwrap_or(0)
+}
+
+/// The processor's settings that a workload asks for.
+#[must_use]
+pub fn settings(workload: &Workload) -> crate::Settings {
+    crate::Settings {
+        slots: workload.options.slots.map(Into::into),
+        workers: workload.options.workers.map(Into::into),
+        sample_every: Some(Duration::from_millis(10)),
+        ..crate::Settings::default()
+    }
+}
