@@ -215,7 +215,9 @@ fn a_report_is_written() {
 fn a_report_that_can_not_be_written_is_found_out_before_the_run() {
     let file = shipped("imaging.toml");
     // So many events that the test would not end if they were run.
-    for (path, cause) in [("/no/such/folder/report.html", "folder"), ("/", "it is a folder; name a file in it")] {
+    for (path, cause) in
+        [("/no/such/folder/report.html", "folder"), ("/", "it is a folder; name a file in it")]
+    {
         let ran = run(&["events", &file, "--events", "1000000000", "--report", path]);
         let start = format!("actinium: --report: cannot write {path}: ");
         assert!(ran.stderr.starts_with(&start) && ran.stderr.contains(cause), "{}", ran.stderr);
@@ -344,7 +346,9 @@ fn ctrl_c_finishes_the_events_in_flight_and_still_reports() {
     assert_eq!((&json["interrupted"], number(&json, "abandoned")), (&true.into(), 0.0));
     // What was begun was finished: a module of an event has run if the event has.
     assert_eq!(number(&json, "events"), number(&json, "modules.1.calls"));
-    assert!(std::fs::read_to_string(&report).expect("it is written").contains("interrupted"));
+    assert!(
+        std::fs::read_to_string(&report).expect("it is written").contains("stopped before its end")
+    );
 }
 
 #[test]

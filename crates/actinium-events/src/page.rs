@@ -26,12 +26,12 @@ pub struct SweepPoint {
     pub perfect_per_s: Option<f64>,
 }
 
-/// How busy each CPU was, at even intervals, as the system counts it: with everything else that ran on the machine.
+/// How much of each CPU this process had, at even intervals, as the system counts it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuLoad {
     /// The length of an interval; the first begins with the run.
     pub step_s: f64,
-    /// For each CPU its name, and the share of each interval that it was busy.
+    /// For each CPU its name, and the share of each interval that this process ran on it.
     pub cpus: Vec<(String, Vec<f64>)>,
 }
 
@@ -280,7 +280,7 @@ impl<'a> RunReport<'a> {
             let rows = cpus.cpus.iter().map(|(name, values)| HeatRow::new(name, values.clone()));
             let map = HeatMap::new("Load of each CPU", Unit::Share, cpus.step_s);
             return HeatMap { rows: rows.collect(), ..map }
-                .note("The share of each interval that a CPU was busy, with all else that ran on the machine.")
+                .note("The share of each interval that this process ran on the CPU, by the system's own accounting.")
                 .full(1.0)
                 .link("run");
         }

@@ -109,7 +109,7 @@ fn once(
     let ideal = running::ideal(workload, settings, plan, settings.slots.value, &outcome);
     let report = report::Report::new(settings, plan, &outcome, ideal);
     if let Some(path) = &args.report {
-        write(&page::of_run(workload, settings, plan, &outcome, ideal), path)?;
+        write(&page::of_run(settings, plan, &outcome, ideal), path)?;
     }
     match args.json {
         true => output::print_json(&report)?,
@@ -129,7 +129,7 @@ fn all(
     let points = running::sweep(workload, settings, plan, notes, &sweep.slots)?;
     let report = sweep::Report::new(settings, &points);
     if let Some(path) = &args.report {
-        write(&page::of_sweep(workload, settings, plan, &points), path)?;
+        write(&page::of_sweep(settings, plan, &points), path)?;
     }
     match args.json {
         true => output::print_json(&report)?,
