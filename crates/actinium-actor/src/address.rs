@@ -93,7 +93,17 @@ impl<A: Actor> ActorCell<A> {
         }
     }
 
-    /// From another worker, or from outside.
+    /// To an actor at another worker, with lanes in between.
+    #[inline]
+    pub(crate) fn send_across(&self, msg: A::Msg, worker: &Worker) -> Result<(), SendError<A::Msg>> {
+        let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
+        match self.send_by_lane(msg, stamp_ns, worker) {
+            Ok(()) => Ok(()),
+            Err(msg) => self.push(msg, stamp_ns, WhenFull::Mute, Some(worker)),
+        }
+    }
+
+    /// From another worker where there are no lanes, or from outside.
     #[inline(never)]
     pub(crate) fn send_there(
         &self,
@@ -107,6 +117,10 @@ impl<A: Actor> ActorCell<A> {
         match worker {
             Some(worker) => {
                 let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
+                if self.core.backpressure.is_none() {
+                    // What it sent before may lie in a lane, if the actor has ended or is just moving.
+                    worker.settle_open_lanes();
+                }
                 match self.gather(msg, stamp_ns, worker) {
                     Ok(()) => Ok(()),
                     Err(msg) => self.push(msg, stamp_ns, when_full, Some(worker)),
@@ -194,6 +208,10 @@ impl<A: Actor> Address<A> {
     /// # Errors
     /// [`SendError::Closed`] if the actor has ended, [`SendError::Full`] if its mailbox is full.
     pub fn try_send(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        if self.0.core.backpressure.is_none() {
+            // It is never full.
+            return self.send(msg);
+        }
         current(|worker| self.0.send_there(msg, WhenFull::Refuse, worker))
     }
 

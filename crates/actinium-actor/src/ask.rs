@@ -26,7 +26,7 @@ impl<R> Reply<R> {
     /// Gives the value back if nobody waits for it any more.
     pub fn send(self, value: R) -> Result<(), R> {
         // Cause before effect: what the running turn has sent is there when whoever hears this looks.
-        current(|worker| worker.into_iter().for_each(Worker::end_run));
+        current(|worker| worker.into_iter().for_each(Worker::settle));
         self.0.send(value).map_err(oneshot::SendError::into_inner)
     }
 }

@@ -17,9 +17,11 @@ use crate::address::{SendError, WhenFull};
 use crate::backpressure::Backpressure;
 use crate::context::Context;
 use crate::control::{Control, Controls};
+use crate::dead_letters::DeadLetter;
 use crate::life::Life;
 use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
@@ -41,6 +43,10 @@ pub(crate) const DRAINING: u8 = FIRST_FREE << 2;
 pub(crate) const CONTROL: u8 = 1;
 /// `flags`: a full mailbox muted it; it is not run until that has room.
 pub(crate) const MUTED: u8 = 2;
+/// `flags`: it waits for a grace period, after which it ends if nobody reaches it then.
+const FADING: u8 = 4;
+/// `flags`: it was without addresses and got one again.
+const REVIVED: u8 = 8;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
 /// A worker's note for the running actor: it asked to end.
@@ -50,23 +56,11 @@ pub(crate) const NOTE_CONTROL: u32 = 4;
 /// Messages moved from the shared part of a mailbox to the own part at a time.
 const REFILL: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 
-/// What all actors have in common: the part that is used without knowing the actor's type.
+/// What all actors have in common and is hardly ever written: it stands in the header, next to what senders read.
 #[repr(C)]
-pub(crate) struct Core {
-    header: Header,
+pub(crate) struct Fixed {
     /// The cell's own address as it was allocated: every pointer to it is a copy of this one.
     me: NonNull<Header>,
-    /// The own part of the mailbox: envelopes of the actor's messages.
-    own: OwnerCell<RawRing>,
-    /// The ring's length, written by the owner: others may look at this without touching the ring.
-    own_len: AtomicU32,
-    strong: AtomicU32,
-    refs: AtomicU32,
-    pub(crate) flags: AtomicU8,
-    /// It has a name, by which it can be reached without an address.
-    named: AtomicBool,
-    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
-    place: AtomicU64,
     /// The shared part's length, without knowing the actor's type.
     shared_len: fn(&Core) -> usize,
     /// Which actor it is. Called, never compared: a function's address is neither unique nor the same everywhere.
@@ -75,7 +69,26 @@ pub(crate) struct Core {
     pub(crate) backpressure: Option<Box<Backpressure>>,
     pub(crate) id: ActorId,
     pub(crate) system: std::sync::Arc<Inner>,
+}
+
+/// What all actors have in common: the part that is used without knowing the actor's type.
+///
+/// What the owner writes with each message stands first, then what is rarely used, then what others write.
+#[repr(C)]
+pub(crate) struct Core {
+    header: Header<Fixed>,
+    /// The own part of the mailbox: envelopes of the actor's messages.
+    own: OwnerCell<RawRing>,
+    /// The ring's length, written by the owner: others may look at this without touching the ring.
+    own_len: AtomicU32,
+    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
+    place: AtomicU64,
     pub(crate) controls: Mutex<Controls>,
+    strong: AtomicU32,
+    refs: AtomicU32,
+    pub(crate) flags: AtomicU8,
+    /// It has a name, by which it can be reached without an address.
+    named: AtomicBool,
 }
 
 /// An actor of a known type.
@@ -93,6 +106,15 @@ enum Pause {
     More,
     Stop,
     Muted,
+}
+
+impl Deref for Core {
+    type Target = Fixed;
+
+    #[inline(always)]
+    fn deref(&self) -> &Fixed {
+        self.header.own()
+    }
 }
 
 impl Core {
@@ -117,12 +139,9 @@ impl Core {
     /// Hands a control to the actor; it comes back if the actor has ended.
     pub(crate) fn control(&self, control: Control) -> Result<(), (Control, StopReason)> {
         // What the running turn has sent before comes before.
-        self.system.with_worker(|worker| worker.into_iter().for_each(Worker::end_run));
+        self.system.with_worker(|worker| worker.into_iter().for_each(Worker::settle));
         let mut controls = lock(&self.controls);
-        if let Some(reason) = &controls.closed {
-            return Err((control, (**reason).clone()));
-        }
-        controls.waiting.push(control);
+        controls.push(control)?;
         // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
         self.flags.fetch_or(CONTROL, Ordering::Release);
         drop(controls);
@@ -182,6 +201,34 @@ impl Core {
         self.named.load(Ordering::Acquire)
     }
 
+    /// So many messages were accepted, but it had ended before they arrived.
+    pub(crate) fn bury_messages<A: Actor>(&self, count: usize, worker: &Worker) {
+        worker.counters().dead.add(count as u64);
+        self.system.dead_letters.add(DeadLetter {
+            to: self.id,
+            kind: self.kind(),
+            message: std::any::type_name::<A::Msg>(),
+            count: count as u64,
+            reason: StopReason::AlreadyStopped,
+        });
+    }
+
+    /// Whether nobody can send to it any more, unless somebody revives it.
+    fn is_orphaned(&self) -> bool {
+        // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then, or in a lane.
+        self.strong.load(Ordering::Acquire) == 0 && !self.is_named()
+    }
+
+    /// It is without addresses, but what their holders sent may still lie in lanes: it will be looked at again.
+    #[cold]
+    fn fade(&self, worker: &Worker) {
+        // Relaxed: only its own turns set and clear this.
+        if self.flags.fetch_or(FADING, Ordering::Relaxed) & FADING == 0 {
+            let me = CoreRef::new(self);
+            worker.after_grace(Box::new(move |_| drop(me.control(Control::Faded))));
+        }
+    }
+
     /// Mutes it: it is not run until [`Core::unmute`].
     pub(crate) fn mute(&self) {
         // Relaxed: set by its own turn; the muting mailbox's lock orders it before the unmuting.
@@ -196,8 +243,13 @@ impl Core {
 }
 
 impl<A: Actor> ActorCell<A> {
-    const VTABLE: VTable =
-        VTable { sort: SORT, run: run::<A>, dispose: dispose::<A>, release: release::<A> };
+    const VTABLE: VTable = VTable {
+        sort: SORT,
+        run: run::<A>,
+        dispose: dispose::<A>,
+        release: release::<A>,
+        deliver: deliver::<A>,
+    };
 
     /// A new actor with its first address. It is neither registered nor started yet.
     pub(crate) fn create(
@@ -209,37 +261,39 @@ impl<A: Actor> ActorCell<A> {
         actor: Option<A>,
         life: Life<A>,
     ) -> CellRef<A> {
+        let flags = if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL };
+        let fixed = Fixed {
+            me: NonNull::dangling(),
+            shared_len: shared_len::<A>,
+            type_id: TypeId::of::<A>,
+            backpressure: capacity.map(|_| Box::default()),
+            id,
+            system,
+        };
         let cell = ActorCell {
             core: Core {
-                header: Header::new(
-                    &Self::VTABLE,
-                    kind,
-                    home,
-                    if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL },
-                ),
-                me: NonNull::dangling(),
+                header: Header::new(&Self::VTABLE, kind, home, flags, fixed),
                 own: OwnerCell::new(RawRing::new()),
                 own_len: AtomicU32::new(0),
+                place: AtomicU64::new(0),
+                controls: Mutex::new(Controls::default()),
                 strong: AtomicU32::new(1),
                 // One for the addresses, one of the scheduler's.
                 refs: AtomicU32::new(2),
                 flags: AtomicU8::new(0),
                 named: AtomicBool::new(false),
-                place: AtomicU64::new(0),
-                shared_len: shared_len::<A>,
-                type_id: TypeId::of::<A>,
-                backpressure: capacity.map(|_| Box::default()),
-                id,
-                system,
-                controls: Mutex::new(Controls::default()),
             },
             shared: SharedQueue::new(capacity),
             life: OwnerCell::new(life),
             actor: OwnerCell::new(actor),
         };
+        if capacity.is_some() {
+            // Whoever sends to a bounded mailbox must hear at once whether it is full.
+            cell.core.header.close_lanes();
+        }
         let cell = NonNull::from(Box::leak(Box::new(cell)));
         // SAFETY: just allocated, and nobody else knows it yet.
-        unsafe { (*cell.as_ptr()).core.me = cell.cast() };
+        unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };
         CellRef(cell)
     }
 
@@ -279,6 +333,22 @@ impl<A: Actor> ActorCell<A> {
         flags & (ALERTED | HELD) == 0 && !self.core.header.is_raised()
     }
 
+    /// Moves all of the shared part to the own part, so that the next message may go there: else what keeps coming would take the long way
+    /// as long as it does. False if it must. Only the owner may ask.
+    #[inline(never)]
+    fn gather_in(&self) -> bool {
+        if self.flags() & HELD != 0 {
+            return false;
+        }
+        while !self.shared.is_empty() {
+            if !self.refill() {
+                // Somebody is just pushing.
+                return false;
+            }
+        }
+        true
+    }
+
     #[inline(always)]
     fn push_own(&self, envelope: Envelope<A::Msg>, worker: &Worker) {
         // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code; the ring holds
@@ -293,6 +363,13 @@ impl<A: Actor> ActorCell<A> {
         self.core.header.is_owned_by(worker.id())
     }
 
+    /// Sends through the lane to the worker that owns the actor; the message comes back if it must go another way.
+    #[inline]
+    pub(crate) fn send_by_lane(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
+        // SAFETY: alive, for the caller has an address of it; its messages are of this type.
+        unsafe { worker.ship(self.core.runnable(), stamp_ns, msg) }
+    }
+
     /// Sends from anywhere; `over` a bound if told so. Returns how many messages wait in a bounded mailbox.
     pub(crate) fn send_shared(
         &self,
@@ -304,6 +381,24 @@ impl<A: Actor> ActorCell<A> {
         let len = self.shared.push(msg, stamp_ns, over)?;
         self.core.wake(worker);
         Ok(len)
+    }
+
+    /// What came through a lane and finds that the actor has moved, has messages from elsewhere, or has ended.
+    #[cold]
+    #[inline(never)]
+    fn deliver_shared(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) {
+        worker.counters().shared.add(1);
+        match self.shared.push(msg, stamp_ns, true) {
+            Ok(_) => self.core.wake(Some(worker)),
+            Err(PushError::Closed(msg) | PushError::Full(msg)) => {
+                let core = CoreRef::new(&self.core);
+                worker.defer(Box::new(move |worker| {
+                    core.bury_messages::<A>(1, worker);
+                    // A destructor that panics must not take the worker down.
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(msg)));
+                }));
+            }
+        }
     }
 
     /// Sends many from another worker; those refused because the mailbox is closed stay in `messages`.
@@ -373,7 +468,7 @@ impl<A: Actor> ActorCell<A> {
     fn turn(&self, worker: &Worker) -> (Turn, u32) {
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.core.flags.load(Ordering::Acquire);
-        if (flags != 0 || self.flags() & UNUSUAL != 0)
+        if (flags & (CONTROL | MUTED) != 0 || self.flags() & UNUSUAL != 0)
             && let Some(turn) = self.prelude(worker)
         {
             return (turn, 0);
@@ -408,7 +503,9 @@ impl<A: Actor> ActorCell<A> {
         let mut check_in = worker.check_every();
         loop {
             let Some(place) = self.take_own() else {
-                if self.flags() & ALERTED != 0 && self.refill() {
+                // A token that is up may have been left with a busy worker where the actor was before.
+                let may_have = self.flags() & ALERTED != 0 || self.core.header.is_raised();
+                if may_have && self.refill() {
                     continue;
                 }
                 return Pause::Empty;
@@ -465,12 +562,26 @@ impl<A: Actor> ActorCell<A> {
         if self.flags() & DRAINING != 0 {
             return self.end(worker, StopReason::Requested);
         }
-        // Acquire: as in `at_rest`.
-        if self.core.strong.load(Ordering::Acquire) == 0 && !self.core.is_named() {
-            self.end(worker, StopReason::Orphaned)
-        } else {
-            Turn::Idle
+        if !self.core.is_orphaned() {
+            return Turn::Idle;
         }
+        if worker.may_be_under_way() {
+            self.core.fade(worker);
+            return Turn::Idle;
+        }
+        // What was under way has arrived before that was seen.
+        if !self.shared.is_empty() {
+            return Turn::Again;
+        }
+        self.end(worker, StopReason::Orphaned)
+    }
+
+    /// A grace period is over: `Some` if it ends now.
+    pub(crate) fn faded(&self, worker: &Worker) -> Option<Turn> {
+        // Acquire: pairs with the release in `CellRef::new`.
+        let flags = self.core.flags.fetch_and(!(FADING | REVIVED), Ordering::Acquire);
+        let ends = flags & REVIVED == 0 && self.core.is_orphaned() && self.len() == 0;
+        ends.then(|| self.end(worker, StopReason::Orphaned))
     }
 
     /// Replaces the actor's state; the old one is dropped here.
@@ -515,6 +626,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// Refuses further messages. What waits stays.
     pub(crate) fn close(&self) {
+        self.core.header.close_lanes();
         self.set_flags(HELD, 0);
         self.shared.close();
     }
@@ -542,6 +654,35 @@ unsafe fn cell_of<'a, A: Actor>(header: NonNull<Header>) -> &'a ActorCell<A> {
 unsafe fn run<A: Actor>(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
     unsafe { cell_of::<A>(header) }.turn(worker)
+}
+
+/// # Safety
+/// As the vtable demands: the next parcel is for this actor, whose memory is kept.
+unsafe fn deliver<A: Actor>(header: NonNull<Header>, parcels: &mut Parcels<'_>, worker: &Worker) {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    let cell = unsafe { cell_of::<A>(header) };
+    let is_own = cell.is_owned_by(worker) && (cell.takes_own() || cell.gather_in());
+    let mut crossed = 0;
+    loop {
+        // SAFETY: by contract there is one, and it is for this actor.
+        let (stamp_ns, msg) = unsafe { parcels.take::<A::Msg>() };
+        if is_own {
+            // SAFETY: this worker owns the actor, and the closure calls no user code; the ring holds envelopes of this actor's messages.
+            unsafe {
+                cell.core.own.with(|own| own.of(&cell.core.own_len).push(Envelope { stamp_ns, msg }))
+            }
+            crossed += 1;
+        } else {
+            cell.deliver_shared(msg, stamp_ns, worker);
+        }
+        if parcels.next_to() != Some(header) {
+            break;
+        }
+    }
+    if is_own {
+        worker.counters().crossed.add(crossed);
+        worker.schedule(cell.core.runnable());
+    }
 }
 
 /// # Safety
@@ -642,6 +783,8 @@ impl<A: Actor> CellRef<A> {
         // Relaxed: made from a reference that keeps the memory meanwhile.
         if cell.core.strong.fetch_add(1, Ordering::Relaxed) == 0 {
             cell.core.refs.fetch_add(1, Ordering::Relaxed);
+            // Release: pairs with the acquire in `faded`; whoever then drops this address again releases it, too.
+            cell.core.flags.fetch_or(REVIVED, Ordering::Release);
         }
         CellRef(cell.core.me.cast())
     }
@@ -656,6 +799,9 @@ impl<A: Actor> CellRef<A> {
                 Ok(()) => Ok(()),
                 Err((msg, stamp_ns)) => self.send_here(msg, stamp_ns, worker),
             },
+            Some(worker) if worker.running().is_some() && worker.reaches(self.core.runnable()) => {
+                self.send_across(msg, worker)
+            }
             _ => self.send_there(msg, WhenFull::Mute, worker),
         }
     }
@@ -663,7 +809,7 @@ impl<A: Actor> CellRef<A> {
     /// Gives up a cell that was never registered nor started: to whoever has an address of it, it has ended.
     pub(crate) fn discard(&self, reason: StopReason) {
         self.close();
-        lock(&self.core.controls).closed = Some(Box::new(reason));
+        drop(lock(&self.core.controls).close(reason));
         // SAFETY: gives up the scheduler's reference, which the scheduler never got.
         unsafe { release::<A>(self.core.me) }
     }

@@ -39,12 +39,46 @@ pub(crate) enum Control {
     Restart,
     /// The back-off before a restart is over.
     Resume,
+    /// Nothing that was sent when it had lost its last address is under way any more.
+    Faded,
 }
 
-/// The controls that wait.
+/// The controls that wait: allocated when the first comes, for most actors never get one.
 #[derive(Default)]
-pub(crate) struct Controls {
-    pub(crate) waiting: Vec<Control>,
+pub(crate) struct Controls(Option<Box<State>>);
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Control>,
     /// Set when the actor has ended.
-    pub(crate) closed: Option<Box<StopReason>>,
+    closed: Option<StopReason>,
+}
+
+impl Controls {
+    /// Puts one last; it comes back, with the reason, if the actor has ended.
+    pub(crate) fn push(&mut self, control: Control) -> Result<(), (Control, StopReason)> {
+        let state = self.0.get_or_insert_default();
+        if let Some(reason) = &state.closed {
+            return Err((control, reason.clone()));
+        }
+        state.waiting.push(control);
+        Ok(())
+    }
+
+    /// Takes all that wait.
+    pub(crate) fn take(&mut self) -> Vec<Control> {
+        self.0.as_mut().map_or_else(Vec::new, |state| std::mem::take(&mut state.waiting))
+    }
+
+    /// The actor has ended: takes all that wait, and refuses what comes.
+    pub(crate) fn close(&mut self, reason: StopReason) -> Vec<Control> {
+        let state = self.0.get_or_insert_default();
+        state.closed = Some(reason);
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// Why the actor has ended, if it has.
+    pub(crate) fn closed(&self) -> Option<&StopReason> {
+        self.0.as_ref()?.closed.as_ref()
+    }
 }

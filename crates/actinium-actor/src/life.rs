@@ -93,7 +93,7 @@ impl<A: Actor> ActorCell<A> {
     pub(crate) fn prelude(&self, worker: &Worker) -> Option<Turn> {
         // Acquire: pairs with the release in `Core::control`.
         if self.core.flags.fetch_and(!CONTROL, Ordering::Acquire) & CONTROL != 0 {
-            let waiting = std::mem::take(&mut lock(&self.core.controls).waiting);
+            let waiting = lock(&self.core.controls).take();
             let mut turn = None;
             for control in waiting {
                 match turn {
@@ -163,6 +163,7 @@ impl<A: Actor> ActorCell<A> {
             }
             Control::Escalated(info) => return Some(self.failed(worker, info)),
             Control::Restart => return self.restart(worker),
+            Control::Faded => return self.faded(worker),
             Control::Resume => {
                 if self.with_life(|life| life.state) == State::Waiting {
                     return self.restart(worker);
@@ -303,11 +304,7 @@ impl<A: Actor> ActorCell<A> {
         }
         self.leave_behind(worker);
         self.set_actor(None);
-        let controls = {
-            let mut controls = lock(&self.core.controls);
-            controls.closed = Some(Box::new(reason.clone()));
-            std::mem::take(&mut controls.waiting)
-        };
+        let controls = lock(&self.core.controls).close(reason.clone());
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
             self.tell(*extra, &reason);
         }
@@ -324,7 +321,7 @@ impl<A: Actor> ActorCell<A> {
 
     /// A control that came just before the end, but was not obeyed.
     fn refuse(&self, control: Control) {
-        let reason = lock(&self.core.controls).closed.as_deref().cloned();
+        let reason = lock(&self.core.controls).closed().cloned();
         match control {
             Control::Named(name) => self.core.system.names.forget(&name, self.core.id),
             control => refuse(self.core.id, control, &reason.unwrap_or(StopReason::AlreadyStopped)),

@@ -9,6 +9,7 @@
 //! | `options.rs` | the command line |
 //! | `harness.rs` | which runs, in which order, each in a process of its own |
 //! | `child.rs` | what such a process does |
+//! | `events.rs` | the event processor against what is ideal: `cargo bench -p actinium-bench --bench events` |
 //! | `allocations.rs` | the allocator that counts when it is asked to |
 //! | `report/` | the results as tables, Markdown and JSON |
 //!
@@ -20,11 +21,14 @@
 mod allocations;
 mod benchmark;
 mod child;
+mod events;
 mod harness;
 mod machine;
 mod options;
 mod report;
 mod workloads;
+
+pub use events::events;
 
 use benchmark::Benchmark;
 use options::{Options, Output, Request};

@@ -40,6 +40,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// One instance, or one per slot.
+type Instances = Box<[Box<dyn Erased>]>;
+
 pub(crate) struct Slot {
     state: Mutex<State>,
     columns: Box<[Box<dyn AnyColumn>]>,
@@ -52,7 +55,7 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Box<[Slot]>,
-    instances: Box<[Box<[Box<dyn Erased>]>]>,
+    instances: Box<[Instances]>,
     pub(crate) resources: Box<[Resource]>,
     /// Measured nanoseconds per call, exponentially weighted; 0: not known.
     expected_ns: Box<[AtomicU32]>,

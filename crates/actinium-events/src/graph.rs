@@ -30,6 +30,9 @@ enum Role {
     Output,
 }
 
+/// Makes a column of so many products, and how many there are per slot.
+type ColumnOf = (fn(usize) -> Box<dyn AnyColumn>, usize);
+
 type Make = Box<dyn Fn(&mut Inputs) -> Box<dyn Erased> + Send + Sync>;
 
 #[derive(Clone, Copy)]
@@ -291,8 +294,7 @@ impl Builder {
             .map(|m| m as u16)
             .collect();
         // Products of one type lie in one column.
-        let (mut columns, mut types): (Vec<(fn(usize) -> Box<dyn AnyColumn>, usize)>, Vec<TypeId>) =
-            Default::default();
+        let (mut columns, mut types): (Vec<ColumnOf>, Vec<TypeId>) = Default::default();
         let all_made = self.drafts.iter().map(|draft| draft.made).chain([source_made]);
         let places = all_made
             .map(|made| {
@@ -463,7 +465,7 @@ pub struct Graph {
     /// Outputs, and the paths that they select.
     pub(crate) outputs: Vec<(u16, Option<usize>)>,
     places: Vec<Option<(u32, u32)>>,
-    pub(crate) columns: Vec<(fn(usize) -> Box<dyn AnyColumn>, usize)>,
+    pub(crate) columns: Vec<ColumnOf>,
     pub(crate) resources: Vec<(String, u32)>,
     pub(crate) template: State,
 }

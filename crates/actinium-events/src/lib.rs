@@ -51,7 +51,7 @@ mod api {
         Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Cause, Event, Filter, Next, Output,
         Producer, Source, Transition,
     };
-    pub use crate::page::{CpuLoad, RunReport, SweepPoint};
+    pub use crate::page::{RunReport, SweepPoint};
     pub use crate::processor::{Monitor, OnError, Order, Processor, Settings, StartError, Stopper};
     pub use crate::product::{Input, Inputs, Product, Read};
     pub use crate::record::{

@@ -1,5 +1,6 @@
 //! A run as a page that one wants to look at.
 
+use actinium_observe::cpu::CpuLoad;
 use actinium_observe::number::{count, decimal, duration, nanoseconds, percent, rate};
 use actinium_observe::report::{
     Bar, Bars, Column, Figure, Gantt, HeatMap, HeatRow, LineChart, Page, Scaling, ScalingCurve,
@@ -26,15 +27,6 @@ pub struct SweepPoint {
     pub perfect_per_s: Option<f64>,
 }
 
-/// How much of each CPU this process had, at even intervals, as the system counts it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CpuLoad {
-    /// The length of an interval; the first begins with the run.
-    pub step_s: f64,
-    /// For each CPU its name, and the share of each interval that this process ran on it.
-    pub cpus: Vec<(String, Vec<f64>)>,
-}
-
 /// What a run left behind, made into a [`Page`].
 ///
 /// ```
@@ -43,7 +35,7 @@ pub struct CpuLoad {
 /// let summary = RunSummary { events: 100, elapsed_ns: 2_000_000_000, ..RunSummary::default() };
 /// let page = RunReport::new("Reconstruction", &summary).ideal(51.0).page();
 /// let html = page.html();
-/// assert!(html.contains("50.0 events/s") && html.contains("98.0 % of the ideal"));
+/// assert!(html.contains("<strong>50.0</strong>") && html.contains("98.0 % of the ideal"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct RunReport<'a> {
@@ -55,6 +47,8 @@ pub struct RunReport<'a> {
     ideal_per_s: Option<f64>,
     plan: Option<&'a Plan>,
     cpus: Option<&'a CpuLoad>,
+    /// Whether `cpus` is this process's share alone.
+    cpus_of_process: bool,
     sweep: &'a [SweepPoint],
 }
 
@@ -71,6 +65,7 @@ impl<'a> RunReport<'a> {
             ideal_per_s: None,
             plan: None,
             cpus: None,
+            cpus_of_process: false,
             sweep: &[],
         }
     }
@@ -110,11 +105,18 @@ impl<'a> RunReport<'a> {
         self
     }
 
-    /// How busy each CPU was; without it, workers stand for CPUs.
+    /// How busy each CPU was, from a [`CpuWatch`](actinium_observe::cpu::CpuWatch) during the run; without it, workers stand for CPUs.
     #[must_use]
     pub fn cpus(mut self, cpus: &'a CpuLoad) -> Self {
         self.cpus = Some(cpus);
         self
+    }
+
+    /// How much of each CPU this process had, without all else that ran on the machine.
+    #[must_use]
+    pub fn cpus_of_process(mut self, cpus: &'a CpuLoad) -> Self {
+        self.cpus_of_process = true;
+        self.cpus(cpus)
     }
 
     /// Throughput against slots.
@@ -177,22 +179,13 @@ impl<'a> RunReport<'a> {
         let run = self.summary;
         let calls: u64 = run.modules.iter().map(|module| module.calls).sum();
         let busy: u64 = run.modules.iter().map(|module| module.busy_ns).sum();
-        let throughput = match self.events_per_s() {
-            per_s if per_s.is_finite() && per_s < 1_000.0 => {
-                format!("{} events/s", three_digits(per_s))
-            }
-            per_s => rate(per_s).replace("/s", " events/s").replace("  ", " "),
-        };
         let ideal = self.ideal_per_s.filter(|ideal| *ideal > 0.0).map_or(String::new(), |ideal| {
-            format!(
-                "{} of the ideal, {} /s",
-                percent(self.events_per_s() / ideal),
-                three_digits(ideal)
-            )
+            let share = percent(self.events_per_s() / ideal);
+            format!("{share} of the ideal, {}", three_digits(ideal))
         });
         let in_workers = busy as f64 / (run.elapsed_ns as f64 * run.workers as f64);
         vec![
-            Figure::new("Throughput", throughput).note(ideal),
+            Figure::new("Events per second", three_digits(self.events_per_s())).note(ideal),
             Figure::new("Elapsed", duration(Duration::from_nanos(run.elapsed_ns)))
                 .note(format!("for {}", amount(run.events + run.failed, "event"))),
             Figure::new("Workers busy", percent(in_workers))
@@ -280,7 +273,10 @@ impl<'a> RunReport<'a> {
             let rows = cpus.cpus.iter().map(|(name, values)| HeatRow::new(name, values.clone()));
             let map = HeatMap::new("Load of each CPU", Unit::Share, cpus.step_s);
             return HeatMap { rows: rows.collect(), ..map }
-                .note("The share of each interval that this process ran on the CPU, by the system's own accounting.")
+                .note(match self.cpus_of_process {
+                    true => "The share of each interval that this process ran on the CPU.",
+                    false => "The share of each interval that a CPU was busy, with all else that ran on the machine.",
+                })
                 .full(1.0)
                 .link("run");
         }
@@ -374,7 +370,7 @@ impl<'a> RunReport<'a> {
         };
         let mut columns = vec![Column::text("module"), Column::number("calls", Unit::Count)];
         columns.extend(
-            ["time", "per call", "waited for inputs", "waited for its resource"]
+            ["time", "per call", "waited to begin", "for its resource"]
                 .map(|name| Column::number(name, Unit::Seconds)),
         );
         columns.extend([
@@ -382,12 +378,11 @@ impl<'a> RunReport<'a> {
             Column::number("failures", Unit::Count),
         ]);
         let mut table = Table::new("All modules", columns)
-            .note("Waiting is summed over events: from the begin of the event until the inputs were there, and from then until it began.");
+            .note("Waiting is summed over events: from the begin of the event until the module began, and the part of that in which its inputs were there and others had its resource.");
         let mut modules: Vec<_> = run.modules.iter().collect();
         modules.sort_by_key(|module| std::cmp::Reverse(module.busy_ns));
         for module in modules {
             let some = |ns: u64| (ns > 0).then(|| Value::from(seconds(ns)));
-            let inputs_ns = module.wait_start_ns.saturating_sub(module.wait_resource_ns);
             table = table.row(vec![
                 module.label.as_str().into(),
                 module.calls.into(),
@@ -395,7 +390,7 @@ impl<'a> RunReport<'a> {
                 (module.calls > 0 && module.busy_ns > 0)
                     .then(|| seconds(module.busy_ns) / module.calls as f64)
                     .into(),
-                some(inputs_ns).into(),
+                some(module.wait_start_ns).into(),
                 some(module.wait_resource_ns).into(),
                 (busy > 0).then(|| module.busy_ns as f64 / busy as f64).into(),
                 (module.failures > 0).then_some(module.failures).into(),
@@ -403,16 +398,24 @@ impl<'a> RunReport<'a> {
         }
         let section = Section::new("Modules")
             .chart(Bars::new("Longest running", Unit::Seconds, bars(|module| module.busy_ns)))
-            .chart(Bars::new(
-                "Longest waiting for a resource",
-                Unit::Seconds,
-                bars(|module| module.wait_resource_ns),
-            ))
+            .chart(self.stalls(bars(|module| module.wait_resource_ns)))
             .chart(table);
         Some(match run.paths.is_empty() {
             true => section,
             false => section.chart(self.paths()),
         })
+    }
+
+    /// Who waited longest for others to leave: modules, or where only that was noted, at which resource.
+    fn stalls(&self, modules: Vec<Bar>) -> Bars {
+        if !modules.is_empty() {
+            return Bars::new("Longest waiting for a resource", Unit::Seconds, modules);
+        }
+        let waited = self.summary.resources.iter().filter(|resource| resource.waited_ns > 0);
+        let bars = waited.map(|resource| Bar::new(&*resource.name, seconds(resource.waited_ns)));
+        Bars::new("Longest waited for", Unit::Seconds, bars.collect()).note(
+            "Modules that have their resource to themselves, and resources that several share.",
+        )
     }
 
     fn paths(&self) -> Table {
@@ -533,9 +536,15 @@ fn amount(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-fn three_digits(value: f64) -> String {
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    decimal(value, digits)
+/// A rate in three digits or more, without its unit.
+fn three_digits(per_s: f64) -> String {
+    match per_s {
+        ..9.995 => decimal(per_s, 2),
+        ..99.95 => decimal(per_s, 1),
+        ..1e6 => decimal(per_s, 0),
+        // "1.23 M/s" without what the label says.
+        _ => rate(per_s).replace("/s", ""),
+    }
 }
 
 fn per_call(ns: u64, calls: u64) -> String {
@@ -586,6 +595,25 @@ mod tests {
         let html = RunReport::new("nothing", &RunSummary::default()).page().html();
         assert!(html.contains("0 events went through 0 modules"), "{html}");
         assert!(!html.contains("NaN"));
+    }
+
+    #[test]
+    fn stalls_are_of_modules_or_else_of_resources() {
+        let mut summary = RunSummary::default();
+        let module = |label: &str| crate::ModuleFigures {
+            label: label.into(),
+            calls: 2,
+            ..Default::default()
+        };
+        summary.modules = vec![module("reader"), module("writer")];
+        summary
+            .resources
+            .push(crate::ResourceFigures { name: "disk".into(), waited_ns: 5_000_000 });
+        let html = |summary: &RunSummary| RunReport::new("t", summary).page().html();
+        assert!(html(&summary).contains("Longest waited for") && html(&summary).contains(">disk<"));
+        summary.modules[1].wait_resource_ns = 3_000_000;
+        assert!(html(&summary).contains("3.00 ms <small>· 1.50 ms per call"));
+        assert!(!html(&summary).contains(">disk<"));
     }
 
     #[test]

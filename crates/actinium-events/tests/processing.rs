@@ -85,7 +85,7 @@ fn producers_run_at_most_once_and_only_when_needed() {
         }
         builder.filter("even", Threads::Concurrent, |inputs| {
             let needed: Input<u64> = inputs.get("needed");
-            Pass(move |event: &Event<'_>| Ok(*event.get(needed) % 2 == 0))
+            Pass(move |event: &Event<'_>| Ok(event.get(needed).is_multiple_of(2)))
         });
         for label in ["first", "second"] {
             builder.analyzer(label, Threads::Concurrent, |inputs| {
@@ -175,7 +175,7 @@ fn failures_name_module_event_and_cause_and_nothing_of_them_is_written() {
         assert_eq!((summary.events, summary.failed), (24, 6));
         let mut written = written.lock().expect("not poisoned").clone();
         written.sort_unstable();
-        let good: Vec<u64> = (0..30).filter(|n| n % 10 != 3 && n % 10 != 7).collect();
+        let good: Vec<u64> = (0..30).filter(|n| !matches!(n % 10, 3 | 7)).collect();
         assert_eq!(written, good);
         assert!(summary.failures.iter().all(|it| it.module == "shaky"));
         let said = |event, text| {
@@ -442,7 +442,7 @@ fn a_completion_that_is_dropped_fails_its_event() {
     impl AsyncProducer for Forgets {
         type Product = u8;
         fn start(&self, event: &Event<'_>, done: Completion<u8>) -> Result<(), Cause> {
-            if event.number() % 2 == 0 {
+            if event.number().is_multiple_of(2) {
                 done.at(event.now_ns() + 1_000, 1);
             }
             Ok(())

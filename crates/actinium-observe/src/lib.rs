@@ -9,6 +9,7 @@
 //! | [`number`] | numbers into text with separators, prefixes and units |
 //! | [`table`] | rows into aligned columns |
 //! | [`report`] | charts and tables into one self-contained HTML page |
+//! | [`cpu`] | what the system counts into the load of each CPU over time |
 //! | [`file`] | what is written into a file that is whole or not there |
 //! | [`progress`] | work done so far into a bar with rate and time left |
 //!
@@ -29,6 +30,7 @@
 //! println!("{}", latency.quantiles().table());
 //! ```
 
+pub mod cpu;
 pub mod file;
 pub mod latency;
 pub mod number;

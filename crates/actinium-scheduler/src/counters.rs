@@ -81,6 +81,10 @@ counters! {
     exposed,
     /// Messages sent through a shared queue, which costs two atomic read-modify-writes, or two for many in a row; all others cost none.
     shared,
+    /// Messages that came from other workers through lanes.
+    crossed,
+    /// Times this worker delivered what lay in its lanes itself, so that nothing overtakes it.
+    settled,
     /// Wake-ups passed to other workers' inboxes.
     posted,
     /// Wake-ups that arrived for something that lives elsewhere by now.

@@ -10,6 +10,7 @@ pub mod control;
 pub mod counters;
 pub mod deadlines;
 pub mod inbox;
+pub mod lanes;
 pub mod policy;
 pub mod public;
 pub mod runnable;

@@ -31,7 +31,8 @@
 //! `RUNNING` before it looks, and to `DOWN` by a compare-and-swap when it finds nothing more; if that fails, somebody has raised
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
-use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use crate::lanes::{NO_LANE, Parcels};
+use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
 use std::ptr::NonNull;
@@ -73,6 +74,9 @@ pub struct VTable {
     pub dispose: unsafe fn(NonNull<Header>, &Worker),
     /// Drops the reference that the scheduler holds while the runnable lives.
     pub release: unsafe fn(NonNull<Header>),
+    /// Takes messages that came through a lane, at least one and at most all that come next for this runnable, and puts them into
+    /// its mailbox. Calls no user code ([`Worker::defer`] does, later).
+    pub deliver: unsafe fn(NonNull<Header>, &mut Parcels<'_>, &Worker),
 }
 
 /// What all runnables of one kind (actors of one type, say) share.
@@ -107,34 +111,53 @@ impl Kind {
     }
 }
 
-/// Fields that only the owner touches.
+/// Fields that only the owner touches. What each turn writes stands last, as far as possible from what others read.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Private {
-    /// See the constants.
-    pub flags: u8,
-    /// Index of the worker that it prefers.
-    pub home: u32,
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's may be).
     pub cost_ns: u32,
     /// Index of the worker that stole it last.
     pub thief: u16,
     /// How often that worker stole it in a row.
     pub steals: u16,
+    /// Index of the worker that it prefers.
+    pub home: u32,
+    /// See the constants.
+    pub flags: u8,
 }
 
+/// Words in a header for the runnable's own sort.
+const OWN_WORDS: usize = 6;
+
+/// What a header holds for the runnable's own sort, as the scheduler sees it.
+pub type Words = [usize; OWN_WORDS];
+
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
+///
+/// Whoever sends reads `owner`, often from another core. What is written each turn must not lie on the same cache line, wherever the
+/// allocator puts the header; so what is hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of that.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Header {
+pub struct Header<S = Words> {
     pub(crate) vtable: &'static VTable,
     pub(crate) kind: Arc<Kind>,
-    /// See the table in the module's documentation.
-    pub(crate) private: OwnerCell<Private>,
-    pub(crate) owner: AtomicU32,
-    pub(crate) token: AtomicU8,
     /// The inbox's link, used only while the token travels.
     pub(crate) next: AtomicPtr<Header>,
+    /// The epoch in which its owner took it over, or `NO_LANE` (see `lanes`).
+    pub(crate) since: AtomicU64,
+    /// See the table in the module's documentation.
+    pub(crate) owner: AtomicU32,
+    pub(crate) token: AtomicU8,
+    own: S,
+    pub(crate) private: OwnerCell<Private>,
 }
+
+/// What each turn writes is at least so far from `owner`: a cache line, less the 16 bytes to which allocators align.
+const _: () = assert!(
+    cfg!(any(loom, shuttle))
+        || std::mem::offset_of!(Header, private) - std::mem::offset_of!(Header, owner) >= 48
+);
 
 /// A runnable in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,25 +177,42 @@ impl Runnable {
     }
 }
 
-impl Header {
+impl<S> Header<S> {
     /// A header for a runnable that nobody holds yet; its home is the worker with index `home`.
-    /// `flags` are those of its own sort.
-    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8) -> Self {
+    /// `flags` and `own` are those of its own sort.
+    pub fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, flags: u8, own: S) -> Self {
+        const {
+            let fits = size_of::<S>() == size_of::<Words>() && align_of::<S>() == align_of::<Words>();
+            assert!(fits || cfg!(any(loom, shuttle)), "a header is a header, whatever its sort");
+        }
         let home = home as u32;
         Header {
+            own,
             vtable,
             kind,
+            next: AtomicPtr::new(std::ptr::null_mut()),
+            since: AtomicU64::new(0),
+            owner: AtomicU32::new(NOBODY),
+            token: AtomicU8::new(DOWN),
             private: OwnerCell::new(Private {
-                flags: SCHEDULED | flags,
-                home,
                 cost_ns: 0,
                 thief: u16::MAX,
                 steals: 0,
+                home,
+                flags: SCHEDULED | flags,
             }),
-            owner: AtomicU32::new(NOBODY),
-            token: AtomicU8::new(DOWN),
-            next: AtomicPtr::new(std::ptr::null_mut()),
         }
+    }
+
+    /// What it holds for its own sort.
+    #[inline(always)]
+    pub fn own(&self) -> &S {
+        &self.own
+    }
+
+    /// The same, before anybody else knows the runnable.
+    pub fn own_mut(&mut self) -> &mut S {
+        &mut self.own
     }
 
     /// The function of its vtable that drops a reference.
@@ -196,6 +236,24 @@ impl Header {
     pub fn is_owned_by(&self, worker_id: u32) -> bool {
         // Relaxed: only the worker itself can make this true or false (module documentation).
         self.owner.load(Ordering::Relaxed) == worker_id
+    }
+
+    /// The worker with this id, which has settled, takes it over in the present epoch (see `lanes`).
+    #[inline]
+    pub(crate) fn take_over(&self, worker_id: u32, epoch: u64) {
+        // Relaxed: the release below publishes it.
+        if self.since.load(Ordering::Relaxed) != NO_LANE {
+            self.since.store(epoch, Ordering::Relaxed);
+        }
+        // Release: pairs with the acquire in `Worker::has_lane_to`.
+        self.owner.store(worker_id, Ordering::Release);
+    }
+
+    /// From now on nothing is sent to it through lanes, for whoever sends must hear what becomes of the message. Only its owner, or
+    /// whoever makes it, may say so.
+    pub fn close_lanes(&self) {
+        // Relaxed: who does not see it yet sends as if it had done so before.
+        self.since.store(NO_LANE, Ordering::Relaxed);
     }
 
     /// Lends the private fields to `f`.

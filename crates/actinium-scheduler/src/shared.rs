@@ -5,9 +5,10 @@ use crate::control::Control;
 use crate::counters::{CounterValues, Counters};
 use crate::deadlines::{DeadlineKey, Deadlines};
 use crate::inbox::Inbox;
+use crate::lanes::Lanes;
 use crate::policy::{Policy, WakeTo};
 use crate::public::PublicQueue;
-use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable, SCHEDULED};
+use crate::runnable::{DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::sleep::Sleep;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
@@ -50,6 +51,8 @@ pub struct Shared {
     /// Worker `i` has the id `first_id + i`; ids are unique in the process.
     first_id: u32,
     pub(crate) inboxes: Box<[Inbox]>,
+    /// From each worker to each other, where runnables have owners.
+    pub(crate) lanes: Lanes,
     pub(crate) publics: Box<[PublicQueue]>,
     /// New runnables, and idle ones that come home: only the worker itself takes them.
     pub(crate) homecomings: Box<[PublicQueue]>,
@@ -95,6 +98,7 @@ impl Shared {
             clock,
             first_id,
             inboxes: (0..n).map(|_| Inbox::new()).collect(),
+            lanes: Lanes::new(n, settings.policy.keeps_idle()),
             publics: (0..n).map(|_| PublicQueue::new()).collect(),
             homecomings: (0..n).map(|_| PublicQueue::new()).collect(),
             global: PublicQueue::new(),
@@ -234,10 +238,8 @@ impl Shared {
         }
         // Acquire: pairs with the release of DEAD in `bury`. Any other value may be stale: who receives the token forwards it.
         let owner = runnable.header().owner.load(Ordering::Acquire);
-        if owner == DEAD {
-            return self.release_dead(runnable);
-        }
-        let index = self.index_of(owner);
+        // A worker knows how to let go of what is dead.
+        let index = if owner == DEAD { 0 } else { self.index_of(owner) };
         match from {
             Some(worker) => worker.post(runnable, index),
             None if self.inboxes[index].push(runnable) => drop(self.sleep.wake(index)),
@@ -272,7 +274,9 @@ impl Shared {
         // is found empty was empty all the time.
         let Some(naps) = self.sleep.all_asleep() else { return false };
         let mut queues = self.publics.iter().chain([&self.global]);
-        let empty = self.inboxes.iter().all(Inbox::is_empty) && queues.all(PublicQueue::is_empty);
+        let empty = self.inboxes.iter().all(Inbox::is_empty)
+            && self.lanes.are_empty()
+            && queues.all(PublicQueue::is_empty);
         empty && !self.homecomings.iter().any(has_scheduled) && self.sleep.is_same_nap(naps)
     }
 
@@ -311,6 +315,3 @@ fn neighbours(
     order.sort_by_key(|&(_, rank)| rank);
     order
 }
-
-/// The header must lead: runnables are cast to and from it.
-const _: () = assert!(cfg!(any(loom, shuttle)) || std::mem::size_of::<Header>() <= 64);

@@ -102,6 +102,12 @@ impl Sleep {
         self.beds[index].naps.load(Ordering::Relaxed) & ASLEEP != 0
     }
 
+    /// Whether worker `index` is announced asleep; what it did before is seen then.
+    pub(crate) fn is_surely_asleep(&self, index: usize) -> bool {
+        // Acquire: pairs with the release in `announce`.
+        self.beds[index].naps.load(Ordering::Acquire) & ASLEEP != 0
+    }
+
     /// Wakes worker `index` if it sleeps; true if it did. Call it after the work is published.
     pub fn wake(&self, index: usize) -> bool {
         // Pairs with the fence in `announce` (module documentation).

@@ -16,7 +16,8 @@
 //! `refs` counts each [`TaskRef`], one for the scheduler while the task lives, and one for the register. [`Tasks::end`]
 //! disposes of what is left when all workers have left their loops.
 
-use crate::runnable::{ALERTED, Header, Kind, Runnable, Turn, VTable};
+use crate::lanes::Parcels;
+use crate::runnable::{ALERTED, Header, Kind, Runnable, Turn, VTable, Words};
 use crate::shared::Shared;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, OwnerCell, lock};
@@ -41,7 +42,7 @@ struct Cell {
     task: OwnerCell<Option<Box<dyn Task>>>,
 }
 
-const VTABLE: VTable = VTable { sort: "task", run, dispose, release };
+const VTABLE: VTable = VTable { sort: "task", run, dispose, release, deliver };
 
 /// A reference to a task, which keeps its memory.
 pub struct TaskRef(NonNull<Cell>);
@@ -146,6 +147,12 @@ unsafe fn dispose(header: NonNull<Header>, _: &Worker) {
     drop(task);
 }
 
+/// # Safety
+/// As the vtable demands.
+unsafe fn deliver(_: NonNull<Header>, _: &mut Parcels<'_>, _: &Worker) {
+    unreachable!("nobody sends messages to a task: it is only woken");
+}
+
 unsafe fn release(header: NonNull<Header>) {
     // SAFETY: gives up the scheduler's reference.
     unsafe { drop_ref(header.cast()) }
@@ -181,7 +188,7 @@ impl Tasks {
     pub fn start(&self, kind: &Arc<Kind>, home: usize, task: Box<dyn Task>) -> TaskRef {
         assert!(home < self.shared.workers(), "there is no worker {home}");
         let cell = Cell {
-            header: Header::new(&VTABLE, kind.clone(), home, 0),
+            header: Header::new(&VTABLE, kind.clone(), home, 0, Words::default()),
             // The scheduler's, the register's, and the one returned.
             refs: AtomicUsize::new(3),
             shared: self.shared.clone(),

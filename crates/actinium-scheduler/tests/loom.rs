@@ -8,6 +8,7 @@ mod probe;
 
 use actinium_scheduler::inbox::Inbox;
 use actinium_scheduler::public::PublicQueue;
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{Header, Kind, Runnable, Turn, VTable};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::{Policy, Shared, Worker};
@@ -39,8 +40,12 @@ fn bare() -> Runnable {
     }
     fn nor(_: NonNull<Header>, _: &Worker) {}
     fn this(_: NonNull<Header>) {}
-    const VTABLE: VTable = VTable { sort: "bare", run: never, dispose: nor, release: this };
-    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0);
+    fn nothing(_: NonNull<Header>, _: &mut Parcels<'_>, _: &Worker) {
+        unreachable!()
+    }
+    const VTABLE: VTable =
+        VTable { sort: "bare", run: never, dispose: nor, release: this, deliver: nothing };
+    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, [0; 6]);
     Runnable(NonNull::from(Box::leak(Box::new(header))))
 }
 

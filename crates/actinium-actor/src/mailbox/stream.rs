@@ -6,9 +6,8 @@
 //! so the order between two actors is kept, and a turn that sends only a few messages sends each at once.
 
 use super::Envelope;
-use crate::actor::{Actor, StopReason};
+use crate::actor::Actor;
 use crate::cell::{ActorCell, CellRef};
-use crate::dead_letters::DeadLetter;
 use actinium_scheduler::worker::Gathered;
 use actinium_scheduler::{Header, Worker};
 
@@ -63,16 +62,7 @@ impl<A: Actor> Stream<A> {
     /// The actor has ended since its sender was told that it had not.
     #[cold]
     fn bury(&mut self, worker: &Worker) {
-        let core = &self.target.core;
-        let count = self.messages.len() as u64;
-        worker.counters().dead.add(count);
-        core.system.dead_letters.add(DeadLetter {
-            to: core.id,
-            kind: core.kind(),
-            message: std::any::type_name::<A::Msg>(),
-            count,
-            reason: StopReason::AlreadyStopped,
-        });
+        self.target.core.bury_messages::<A>(self.messages.len(), worker);
         self.messages.clear();
     }
 }

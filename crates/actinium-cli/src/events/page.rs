@@ -6,7 +6,8 @@ use super::report::Load;
 use super::sampler::Samples;
 use super::sweep::Point;
 use actinium_events::workload::plan::Plan;
-use actinium_events::{CpuLoad, RunReport, SweepPoint};
+use actinium_events::{RunReport, SweepPoint};
+use actinium_observe::cpu::CpuLoad;
 use actinium_observe::number::{bytes, decimal, nanoseconds};
 use actinium_observe::report::{Figure, Page};
 
@@ -46,7 +47,7 @@ fn page(
     let mut report = RunReport::new(title(plan), &outcome.summary)
         .command(command(settings))
         .plan(plan)
-        .cpus(&cpus)
+        .cpus_of_process(&cpus)
         .sweep(sweep)
         .figure(Figure::new("CPU time", nanoseconds(outcome.cpu_s * 1e9)).note(on_average))
         .figure(Figure::new("Threads", outcome.threads_max).note("at most"))

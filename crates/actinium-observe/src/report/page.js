@@ -718,7 +718,7 @@
         const room = Math.min(left + width, this.width - this.margin.right) - from - 4;
         if (this.row < 12 || room < 24 || !text) return;
         const shown = shorten(text, room);
-        if (shown.length < 3 && shown !== text) return;
+        if (shown.length < 5 && shown !== text) return;
         context.fillStyle = ink;
         context.fillText(shown, from, top + this.row / 2);
       });

@@ -57,6 +57,11 @@ impl Affine {
                 >= u64::from(view.distance) * self.distance_ns
     }
 
+    /// Not to a home where it would only wait to be stolen again.
+    pub(super) fn returns_home(&self, view: &StolenView) -> bool {
+        view.home_turn_ns < self.wait_worth_moving_ns
+    }
+
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
         let cheap = view.cost_ns < self.cost_worth_moving_ns;
         view.steals_in_a_row
@@ -110,9 +115,16 @@ mod tests {
     }
 
     #[test]
+    fn nothing_returns_to_a_home_that_is_in_a_long_turn() {
+        let view = |home_turn_ns| StolenView { steals_in_a_row: 1, cost_ns: 20, home_turn_ns };
+        assert!(Affine::DEFAULT.returns_home(&view(1_000)));
+        assert!(!Affine::DEFAULT.returns_home(&view(20_000)));
+    }
+
+    #[test]
     fn the_home_moves_when_the_same_thief_comes_again() {
         let rehome = |steals_in_a_row, cost_ns| {
-            Affine::DEFAULT.rehome(&StolenView { steals_in_a_row, cost_ns })
+            Affine::DEFAULT.rehome(&StolenView { steals_in_a_row, cost_ns, home_turn_ns: 0 })
         };
         assert!(!rehome(1, 5_000));
         assert!(rehome(2, 5_000));

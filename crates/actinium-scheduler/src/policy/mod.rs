@@ -71,6 +71,8 @@ pub struct StolenView {
     pub steals_in_a_row: u32,
     /// Its measured nanoseconds per item; 0: not known.
     pub cost_ns: u32,
+    /// How long a turn takes at its home, or has taken if one is under way that takes long: nanoseconds.
+    pub home_turn_ns: u64,
 }
 
 impl QueueView {
@@ -166,6 +168,15 @@ impl Policy {
     pub fn rehome(&self, view: &StolenView) -> bool {
         match self {
             Policy::Affine(affine) => affine.rehome(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => true,
+        }
+    }
+
+    /// Question 3, the other half: does what was stolen, and did not move, go home after this turn? Else it stays for the next.
+    #[inline]
+    pub fn returns_home(&self, view: &StolenView) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.returns_home(view),
             Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }

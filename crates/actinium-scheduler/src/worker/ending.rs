@@ -7,6 +7,8 @@ use crate::wheel::Wheel;
 impl Worker {
     /// The stages of ending (see `control`): `dispose` ends this worker's share of the runnables.
     pub fn end(&self, dispose: impl FnOnce(&Worker)) {
+        // Before anything is disposed of: from here on nothing lies in a lane.
+        self.settle();
         self.flush_all();
         self.flush_counts();
         self.shared.control.arrive();
@@ -21,6 +23,7 @@ impl Worker {
         for runnable in self.shared.inboxes[self.index].close() {
             self.shared.release_dead(runnable);
         }
+        self.end_graces();
         // Alarms may hold references to runnables.
         // SAFETY: this thread owns the timers; alarms are dropped outside the closure.
         drop(unsafe { self.timers.with(|timers| std::mem::replace(timers, Wheel::new(0))) });

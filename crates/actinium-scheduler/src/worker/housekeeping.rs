@@ -30,14 +30,18 @@ impl Worker {
         self.shared.deadlines.fire(now_ns);
         self.welcome();
         self.read_inbox();
+        self.receive_lanes();
+        self.tend_graces();
         self.take_back();
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
+        self.tend_lanes();
         self.offer(0, sharing::EXPOSED_AT_ONCE);
     }
 
     #[cold]
     pub(super) fn attend(&self) {
+        self.settle();
         self.flush_all();
         self.shared.control.pause_point();
         if self.shared.control.is_draining() {
@@ -100,11 +104,13 @@ impl Worker {
     /// Takes what is in the queue of homecomings; true if `wanted` was among it.
     pub(super) fn take_home(&self, wanted: Option<Runnable>) -> bool {
         let mut found = false;
-        for runnable in self.shared.homecomings[self.index].lock().drain(..) {
+        self.settle();
+        let mut queue = self.shared.homecomings[self.index].lock();
+        let epoch = self.shared.lanes.raise_epoch();
+        for runnable in queue.drain(..) {
             found |= Some(runnable) == wanted;
             let header = runnable.header();
-            // Relaxed: the lock has handed it over; only this worker tests for its own id.
-            header.owner.store(self.id, Ordering::Relaxed);
+            header.take_over(self.id, epoch);
             // SAFETY: this worker owns the runnable now, and the closure calls no user code.
             let flags = unsafe {
                 header.private.with(|private| {
@@ -165,8 +171,8 @@ impl Worker {
                 continue;
             }
             if owner == DEAD {
-                // SAFETY: it ended while this token was up, so its release was left to the token's receiver: us.
-                return unsafe { (header.vtable.release)(runnable.0) };
+                // It ended while this token was up, so its release was left to the token's receiver: us.
+                return self.release_dead(runnable);
             }
             self.counters().forwarded.add(1);
             return self.post(runnable, self.shared.index_of(owner));

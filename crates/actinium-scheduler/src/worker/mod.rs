@@ -7,6 +7,7 @@
 
 mod ending;
 mod housekeeping;
+mod lanes;
 mod sending;
 mod sharing;
 
@@ -46,6 +47,8 @@ pub struct Worker {
     shared: Arc<Shared>,
     index: usize,
     id: u32,
+    /// The id of the first worker.
+    first_id: u32,
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     batch: u32,
@@ -56,6 +59,7 @@ pub struct Worker {
     gathered: OwnerCell<Option<Box<dyn Gathered>>>,
     /// Tokens gathered for other workers' inboxes.
     outbox: OwnerCell<Vec<Chain>>,
+    ends: lanes::LaneEnds,
     timers: OwnerCell<Wheel<Alarm>>,
     /// Turns left in this round.
     round: Cell<u32>,
@@ -93,6 +97,7 @@ impl Worker {
         let workers = shared.workers();
         Worker {
             id: shared.id_of(index),
+            first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
             batch: shared.settings.batch,
             index,
@@ -100,6 +105,7 @@ impl Worker {
             run: Cell::new((std::ptr::null(), 0)),
             gathered: OwnerCell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
+            ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
             round: Cell::new(ROUND),
             cut: Cell::new(0),
@@ -274,8 +280,7 @@ impl Worker {
     #[cold]
     fn bury(&self, runnable: Runnable) {
         if runnable.header().bury() {
-            // SAFETY: nothing refers to it any more: it is in no queue and no token travels.
-            unsafe { (runnable.header().vtable.release)(runnable.0) }
+            self.release_dead(runnable);
         }
     }
 
@@ -307,7 +312,7 @@ impl Worker {
         }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let home = unsafe { header.private.with(|private| private.home as usize) };
-        if home == self.index {
+        if home == self.index || cost_ns == 0 {
             self.learn(runnable, took_ns, handled);
         }
         if turn == Turn::Dead {
@@ -322,7 +327,7 @@ impl Worker {
     }
 
     /// Notes what a timed turn at home has cost, for the runnable and for its kind. (Elsewhere it costs more, for its memory is cold;
-    /// to learn from that would make what was moved once look ever more worth moving.)
+    /// to learn from that would make what was moved once look ever more worth moving. But any measure is better than none.)
     fn learn(&self, runnable: Runnable, took_ns: u64, handled: u32) {
         let header = runnable.header();
         if handled == 0 {
@@ -341,29 +346,37 @@ impl Worker {
     fn after_theft(&self, runnable: Runnable, turn: Turn, home: usize) {
         let header = runnable.header();
         let me = self.index as u32;
+        // Relaxed: a hint.
+        let home_turn_ns = self.shared.turn_ns[home].load(Ordering::Relaxed) as u64;
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        let stays = unsafe {
+        let (rehomes, returns) = unsafe {
             header.private.with(|private| {
                 let again = u32::from(private.thief) == me;
                 private.steals = if again { private.steals.saturating_add(1) } else { 1 };
                 private.thief = me as u16;
-                let view =
-                    StolenView { steals_in_a_row: private.steals.into(), cost_ns: private.cost_ns };
-                let stays = self.shared.settings.policy.rehome(&view);
-                if stays {
+                let view = StolenView {
+                    steals_in_a_row: private.steals.into(),
+                    cost_ns: private.cost_ns,
+                    home_turn_ns,
+                };
+                let rehomes = self.shared.settings.policy.rehome(&view);
+                if rehomes {
                     (private.home, private.steals) = (me, 0);
                 }
-                if turn == Turn::Idle && !stays {
+                let returns = !rehomes && self.shared.settings.policy.returns_home(&view);
+                if turn == Turn::Idle && returns {
                     private.flags &= !SCHEDULED;
                 }
-                stays
+                (rehomes, returns)
             })
         };
-        if stays {
+        if rehomes {
             self.counters().rehomed.add(1);
+        }
+        if !returns {
             return self.after(runnable, turn);
         }
-        // Relaxed: the queue's lock publishes it.
+        self.settle();
         let away = self.shared.id_of(home) | IN_TRANSIT;
         let queue = if turn == Turn::Again {
             &self.shared.publics[home]

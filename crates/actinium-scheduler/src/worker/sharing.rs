@@ -4,7 +4,7 @@ use super::Worker;
 use crate::policy::{QueueView, StealView};
 use crate::runnable::{ALERTED, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
-use crate::sync::{spin_loop, thread};
+use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;
 
 /// Most runnables exposed, and taken by a thief, under one hold of a queue's lock: it is held for some microseconds at most.
@@ -22,6 +22,9 @@ const SPINS: u32 = 1;
 /// Pauses of the processor in each of these rounds.
 const PAUSES: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { 16 };
 
+/// Between two looks whether a grace period is over that takes longer than the spinning.
+const GRACE: Duration = Duration::from_micros(50);
+
 impl Worker {
     /// Takes from its own public queue what nobody came for.
     pub(super) fn take_back(&self) {
@@ -29,7 +32,9 @@ impl Worker {
         if queue.is_empty() || !self.keeps_idle {
             return;
         }
+        self.settle();
         let mut queue = queue.lock();
+        let epoch = self.shared.lanes.raise_epoch();
         // While somebody may come for the rest, one at a time: enough that nothing starves here.
         let n = if self.shared.sleep.idle() == 0 || self.shared.workers() == 1 {
             queue.len()
@@ -40,16 +45,15 @@ impl Worker {
             let Some(runnable) = queue.pop_front() else {
                 break;
             };
-            self.adopt(runnable);
+            self.adopt(runnable, epoch);
         }
     }
 
-    /// Something taken from a public queue, under that queue's lock.
+    /// Something taken from a public queue, under that queue's lock, in an epoch begun under it. The worker has settled.
     #[inline]
-    pub(super) fn adopt(&self, runnable: Runnable) {
+    pub(super) fn adopt(&self, runnable: Runnable, epoch: u64) {
         if self.keeps_idle {
-            // Relaxed: the lock has handed it over; only this worker tests for its own id.
-            runnable.header().owner.store(self.id, Ordering::Relaxed);
+            runnable.header().take_over(self.id, epoch);
         }
         // SAFETY: the lock has handed it over, and the closure calls no user code.
         unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
@@ -75,6 +79,8 @@ impl Worker {
         let away = self.id | IN_TRANSIT;
         // What stays is put back in its order.
         let mut kept = Vec::new();
+        self.settle();
+        self.flush_all();
         let mut queue = self.shared.publics[self.index].lock();
         for _ in 0..n {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
@@ -117,6 +123,18 @@ impl Worker {
     /// The present turn takes long: whatever others could do meanwhile is handed on now.
     #[cold]
     pub(super) fn hand_on(&self, current_ns: u64, most: usize) {
+        // Thieves judge by this how long what is exposed would wait. Relaxed: a hint.
+        let turn_ns = self.turn_ns.get().max(current_ns).min(u64::from(u32::MAX));
+        self.shared.turn_ns[self.index].store(turn_ns as usize, Ordering::Relaxed);
+        self.tend_lanes();
+        // Tokens for what is exposed must not wait for this turn's end; that of what runs must, so that it is run again.
+        for token in self.shared.inboxes[self.index].take() {
+            if Some(token) == self.running() {
+                self.post(token, self.index);
+            } else {
+                self.receive(token);
+            }
+        }
         self.flush_all();
         self.offer(current_ns, most);
     }
@@ -133,14 +151,16 @@ impl Worker {
         if queue.is_empty() {
             return false;
         }
+        self.settle();
         let mut queue = queue.lock();
+        let epoch = self.shared.lanes.raise_epoch();
         // Policies that keep nothing private take one at a time, so that others can have the rest.
         let n = if self.keeps_idle { queue.len().div_ceil(2) } else { 1 };
         for _ in 0..n {
             let Some(runnable) = queue.pop_front() else {
                 break;
             };
-            self.adopt(runnable);
+            self.adopt(runnable, epoch);
         }
         self.queue_len() > 0
     }
@@ -157,18 +177,24 @@ impl Worker {
             if !policy.worth_stealing(&StealView { len, turn_ns, distance }) {
                 continue;
             }
+            self.settle();
             let mut queue = self.shared.publics[victim].lock();
+            let epoch = self.shared.lanes.raise_epoch();
             let mut stolen = 0;
             for _ in 0..queue.len().div_ceil(2).min(STOLEN_AT_ONCE) {
                 let Some(runnable) = queue.pop_front() else {
                     break;
                 };
-                self.adopt(runnable);
+                self.adopt(runnable, epoch);
                 stolen += 1;
             }
             let left = queue.len();
             drop(queue);
             if stolen > 0 {
+                // Tokens of what was stolen may have come to the victim, which may be busy for long.
+                for token in self.shared.inboxes[victim].take() {
+                    self.receive(token);
+                }
                 self.counters().stolen.add(stolen);
                 // Sleepers were woken for a queue that this worker now holds half of: pass the call on.
                 if left > 0 {
@@ -185,7 +211,15 @@ impl Worker {
     pub(super) fn idle(&self) {
         self.shared.sleep.start_looking();
         if !self.spin() {
-            self.nap();
+            // Grace periods that ended meanwhile may have sent.
+            self.tend_lanes();
+            self.flush_all();
+            if self.has_graces() {
+                // Somebody's turn takes long; what waits for it must not be forgotten.
+                park(Some(GRACE));
+            } else {
+                self.nap();
+            }
         }
         self.shared.sleep.stop_looking();
     }
@@ -194,6 +228,10 @@ impl Worker {
     pub(super) fn spin(&self) -> bool {
         for spin in 0..SPINS {
             if self.may_find_work() {
+                return true;
+            }
+            self.tend_graces();
+            if self.queue_len() > 0 {
                 return true;
             }
             if spin % 32 == 31 {
@@ -211,6 +249,7 @@ impl Worker {
     pub(super) fn may_find_work(&self) -> bool {
         let shared = &*self.shared;
         !shared.inboxes[self.index].is_empty()
+            || shared.lanes.has_pending(self.index)
             || !shared.homecomings[self.index].is_empty()
             || !shared.publics[self.index].is_empty()
             || !shared.global.is_empty()
@@ -234,7 +273,8 @@ impl Worker {
         self.counters().parked.add(1);
         self.shared.sleep.announce(self.index);
         if self.may_find_work() {
-            return self.shared.sleep.cancel(self.index);
+            self.shared.sleep.cancel(self.index);
+            return self.awake();
         }
         self.shared.control.gone_idle();
         let timeout = self.next_alarm_ns().map(|deadline_ns| {
@@ -246,5 +286,6 @@ impl Worker {
         } else {
             self.shared.sleep.cancel(self.index);
         }
+        self.awake();
     }
 }

@@ -1,6 +1,7 @@
 //! A runnable for the model checkers: a count of messages stands for its mailbox.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{Header, Kind, Runnable, Turn, VTable};
 use actinium_scheduler::sync::atomic::{AtomicUsize, Ordering};
 use actinium_scheduler::sync::{Arc, OwnerCell};
@@ -32,7 +33,7 @@ struct Probe {
     grave: Arc<Grave>,
 }
 
-const VTABLE: VTable = VTable { sort: "probe", run, dispose, release };
+const VTABLE: VTable = VTable { sort: "probe", run, dispose, release, deliver };
 
 /// A reference to a probe, which keeps its memory.
 pub struct Sender(NonNull<Header>);
@@ -46,7 +47,7 @@ impl Sender {
     /// A probe that nobody has started.
     pub fn new(home: usize, next: Option<Sender>, grave: &Arc<Grave>) -> Self {
         let probe = Probe {
-            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0),
+            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0, [0; 6]),
             mail: AtomicUsize::new(0),
             handled: OwnerCell::new(0),
             // The scheduler's, and this one.
@@ -82,14 +83,26 @@ impl Sender {
     }
 
     fn push(&self, what: usize, shared: &Shared, worker: Option<&Worker>) {
-        // Relaxed: the token has to order it.
-        self.probe().mail.fetch_add(what, Ordering::Relaxed);
         match worker {
-            Some(worker) if self.probe().header.is_owned_by(worker.id()) => {
-                worker.alert(self.runnable())
+            Some(worker) if worker.reaches(self.runnable()) => {
+                // SAFETY: this reference keeps it; its messages are of this type.
+                let result = unsafe { worker.ship(self.runnable(), 0, what) };
+                result.unwrap_or_else(|what| put(self.0, what, shared, Some(worker)));
             }
-            _ => shared.notify(self.runnable(), worker),
+            _ => put(self.0, what, shared, worker),
         }
+    }
+}
+
+/// Puts a message into a probe's mailbox and sees to it that it runs.
+fn put(header: NonNull<Header>, what: usize, shared: &Shared, worker: Option<&Worker>) {
+    // SAFETY: the caller has a reference, or a grace period keeps it.
+    let probe = unsafe { header.cast::<Probe>().as_ref() };
+    // Relaxed: the token has to order it.
+    probe.mail.fetch_add(what, Ordering::Relaxed);
+    match worker {
+        Some(worker) if probe.header.is_owned_by(worker.id()) => worker.alert(Runnable(header)),
+        _ => shared.notify(Runnable(header), worker),
     }
 }
 
@@ -105,6 +118,12 @@ impl Drop for Sender {
         // SAFETY: gives up this reference.
         unsafe { drop_ref(self.0) }
     }
+}
+
+unsafe fn deliver(header: NonNull<Header>, parcels: &mut Parcels<'_>, worker: &Worker) {
+    // SAFETY: only probes have this function; a probe's message comes next.
+    let (_, what) = unsafe { parcels.take::<usize>() };
+    put(header, what, worker.shared(), Some(worker));
 }
 
 unsafe fn run(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
