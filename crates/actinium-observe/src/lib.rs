@@ -10,7 +10,7 @@
 //! | [`table`] | rows into aligned columns |
 //! | [`report`] | charts and tables into one self-contained HTML page |
 //! | [`cpu`] | what the system counts into the load of each CPU over time |
-//! | [`file`] | what is written into a file that is whole or not there |
+//! | [`mod@file`] | what is written into a file that is whole or not there |
 //! | [`progress`] | work done so far into a bar with rate and time left |
 //!
 //! What is computed implements [`serde::Serialize`]; what is shown implements [`std::fmt::Display`] or writes to

@@ -108,11 +108,24 @@ fn odd_data_are_drawn_too() {
         .figure(Figure::new(evil, evil))
         .setting(evil, evil)
         .section(section);
-    let script =
-        "return { title: document.title, heading: document.querySelector('h1').textContent };";
+    let script = "
+        // Everything is drawn again, and looked at.
+        document.querySelector('button.theme').click();
+        report.charts.forEach((chart) => {
+            if (!chart.svg) return;
+            const box = chart.svg.getBoundingClientRect();
+            for (const share of [0.2, 0.5, 0.8]) {
+                const at = { bubbles: true, clientX: box.left + box.width * share, clientY: box.top + box.height * share };
+                chart.svg.dispatchEvent(new PointerEvent('pointermove', at));
+            }
+            if (chart.zoom) { chart.zoom(0.5); chart.pan(0.3); chart.zoom(2); }
+        });
+        const wrong = [...document.querySelectorAll('.plot, .tip')].map((found) => found.outerHTML.match(/NaN|Infinity/)).find(Boolean);
+        return { heading: document.querySelector('h1').textContent, wrong: wrong || null, failed: document.querySelectorAll('[data-drawn=no]').length };";
     let Some(said) = draws(&page.html(), script) else { return };
     let shown = evil.replace('\0', "\u{fffd}");
     assert_eq!(said["heading"], json!(shown), "the text is shown as it is");
+    assert_eq!((&said["failed"], &said["wrong"]), (&json!(0), &json!(null)));
 }
 
 #[test]

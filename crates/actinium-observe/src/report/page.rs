@@ -11,7 +11,15 @@ use super::escape::{json, text};
 use crate::file::{NewFile, WriteError};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// One function, so that nothing of it is visible to others.
+const SCRIPT: &str = concat!(
+    "(() => {\n'use strict';\n",
+    include_str!("script/base.js"),
+    include_str!("script/axes.js"),
+    include_str!("script/charts.js"),
+    include_str!("script/page.js"),
+    "})();\n"
+);
 
 /// Nothing may be loaded from anywhere: the browser itself would refuse.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
