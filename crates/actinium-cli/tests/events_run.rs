@@ -296,19 +296,21 @@ fn the_demo_framework_s_throwing_modules_throw() {
 /// A call that has begun to run events.
 fn begun(arguments: &[&str]) -> Child {
     let mut command = command(arguments);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let tasks = format!("/proc/{}/task", child.id());
     let is_worker = |task: std::fs::DirEntry| {
         std::fs::read_to_string(task.path().join("comm"))
             .is_ok_and(|name| name.trim() == "actinium-0")
     };
-    loop {
-        let tasks = std::fs::read_dir(&tasks).expect("it runs").flatten();
+    while child.try_wait().expect("it is ours").is_none() {
+        let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
         if tasks.into_iter().any(is_worker) {
             return child;
         }
         std::thread::yield_now();
     }
+    panic!("it ended before it began: {:?}", child.wait_with_output());
 }
 
 fn interrupt(child: &Child) {
