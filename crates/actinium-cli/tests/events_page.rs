@@ -92,7 +92,7 @@ fn a_page_shows_all_that_was_asked_for() {
     let html = page::of_run(&settings, &plan, &outcome, ideal).html();
     for part in [
         "&lt;tiny&gt;",
-        "500 events/s",
+        "<strong>500",
         "Threads active",
         "Load of each CPU",
         "CPU 3",
