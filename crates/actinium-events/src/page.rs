@@ -47,6 +47,8 @@ pub struct RunReport<'a> {
     ideal_per_s: Option<f64>,
     plan: Option<&'a Plan>,
     cpus: Option<&'a CpuLoad>,
+    /// Whether `cpus` is this process's share alone.
+    cpus_of_process: bool,
     sweep: &'a [SweepPoint],
 }
 
@@ -63,6 +65,7 @@ impl<'a> RunReport<'a> {
             ideal_per_s: None,
             plan: None,
             cpus: None,
+            cpus_of_process: false,
             sweep: &[],
         }
     }
@@ -107,6 +110,13 @@ impl<'a> RunReport<'a> {
     pub fn cpus(mut self, cpus: &'a CpuLoad) -> Self {
         self.cpus = Some(cpus);
         self
+    }
+
+    /// How much of each CPU this process had, without all else that ran on the machine.
+    #[must_use]
+    pub fn cpus_of_process(mut self, cpus: &'a CpuLoad) -> Self {
+        self.cpus_of_process = true;
+        self.cpus(cpus)
     }
 
     /// Throughput against slots.
@@ -263,7 +273,10 @@ impl<'a> RunReport<'a> {
             let rows = cpus.cpus.iter().map(|(name, values)| HeatRow::new(name, values.clone()));
             let map = HeatMap::new("Load of each CPU", Unit::Share, cpus.step_s);
             return HeatMap { rows: rows.collect(), ..map }
-                .note("The share of each interval that a CPU was busy, with all else that ran on the machine.")
+                .note(match self.cpus_of_process {
+                    true => "The share of each interval that this process ran on the CPU.",
+                    false => "The share of each interval that a CPU was busy, with all else that ran on the machine.",
+                })
                 .full(1.0)
                 .link("run");
         }

@@ -55,3 +55,18 @@ fn the_gaudi_data_flow_is_read_with_the_timing_beside_it() {
     // 10 algorithms have no time.
     assert_eq!(read.warnings.list().len(), 10, "{}", read.warnings);
 }
+
+#[test]
+fn a_file_that_is_cut_off_is_said_to_be() {
+    let Some(path) = data("cms/reco_minbias_busywait.config") else { return };
+    let text = std::fs::read_to_string(path).expect("it is readable");
+    for part in 1..12 {
+        let cut = &text[..text.len() * part / 12];
+        let faults = workload::parse("f", cut, workload::Syntax::Json).expect_err("it is cut off");
+        let [fault] = faults.list() else { panic!("{faults}") };
+        // Where the cut is: in the last line, or before it if the cut left white space only.
+        let at = fault.at.expect("it has a place");
+        let lines = cut.trim_end().lines().count();
+        assert!(at.line as usize >= lines, "{fault}: {lines}");
+    }
+}

@@ -1,10 +1,14 @@
 //! `actinium events`.
 
-use crate::events::settings::{EventsArgs, Sweep, sweep};
-use crate::events::{Settings, load, plan, validate};
+use crate::events::run::Notes;
+use crate::events::settings::{self, EventsArgs, SettingsReport, Sweep};
+use crate::events::{Settings, load, page, plan, report, run as running, sweep, validate};
 use crate::{Failure, output};
+use actinium_events::workload::Workload;
+use actinium_events::workload::plan::Plan;
+use actinium_observe::report::{Page, writable};
 use clap::ArgMatches;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -38,7 +42,7 @@ pub struct Args {
     plan: bool,
 
     /// Run once for each number of slots, and compare with perfect scaling
-    #[arg(long, value_name = "slots=N,N,...", value_parser = sweep, conflicts_with = "slots")]
+    #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with = "slots")]
     sweep: Option<Sweep>,
 
     /// Write a report to this file: one page of HTML that needs nothing else
@@ -70,7 +74,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&settings),
+            true => output::print_json(&SettingsReport::new(&settings)),
             false => output::print(settings.table().to_string()),
         };
     }
@@ -83,5 +87,59 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if args.plan {
         return plan::run(&workload, &settings, args.json);
     }
-    Ok(())
+    if let Some(report) = &args.report {
+        writable(report).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
+    }
+    let plan = Plan::new(&workload);
+    let notes = Notes { report: args.report.is_some(), quiet: args.quiet };
+    match &args.sweep {
+        None => once(args, &workload, &settings, &plan, notes),
+        Some(sweep) => all(args, &workload, &settings, &plan, notes, sweep),
+    }
+}
+
+fn once(
+    args: &Args,
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    notes: Notes,
+) -> Result<(), Failure> {
+    let outcome = running::once(workload, settings, plan, notes)?;
+    let ideal = running::ideal(workload, settings, plan, settings.slots.value, &outcome);
+    let report = report::Report::new(settings, plan, &outcome, ideal);
+    if let Some(path) = &args.report {
+        write(&page::of_run(settings, plan, &outcome, ideal), path)?;
+    }
+    match args.json {
+        true => output::print_json(&report)?,
+        false => output::print(report.text(args.quiet))?,
+    }
+    report.verdict()
+}
+
+fn all(
+    args: &Args,
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    notes: Notes,
+    sweep: &Sweep,
+) -> Result<(), Failure> {
+    let points = running::sweep(workload, settings, plan, notes, &sweep.slots)?;
+    let report = sweep::Report::new(settings, &points);
+    if let Some(path) = &args.report {
+        write(&page::of_sweep(settings, plan, &points), path)?;
+    }
+    match args.json {
+        true => output::print_json(&report)?,
+        false => output::print(report.table().to_string())?,
+    }
+    points.iter().try_for_each(|point| {
+        report::Report::new(settings, plan, &point.outcome, point.ideal).verdict()
+    })
+}
+
+fn write(page: &Page, path: &Path) -> Result<(), Failure> {
+    page.write(path).map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -11,8 +11,6 @@ use actinium_observe::{Cell, Column, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Rises when a field of the JSON goes or changes its meaning; not when one comes.
-const SCHEMA_VERSION: u32 = 1;
 /// Numbers of workers for which the ideal is shown.
 const WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// For each, so many slots per worker.
@@ -60,9 +58,11 @@ pub fn make(workload: &Workload, settings: &Settings) -> Plan {
 pub fn run(workload: &Workload, settings: &Settings, json: bool) -> Result<(), Failure> {
     let plan = make(workload, settings);
     match json {
-        true => {
-            output::print_json(&Report { schema_version: SCHEMA_VERSION, settings, plan: &plan })
-        }
+        true => output::print_json(&Report {
+            schema_version: super::SCHEMA_VERSION,
+            settings,
+            plan: &plan,
+        }),
         false => output::print(text(&plan)),
     }
 }

@@ -20,6 +20,8 @@ const EVENTS_MAX: u64 = 1_000_000_000_000;
 const EVENTS_DEFAULT: u64 = 1_000;
 /// A factor above this was not meant.
 const SCALE_MAX: f64 = 1_000.0;
+/// Most attempts at an event beyond the first.
+const RETRIES_MAX: u32 = 1_000;
 /// Most points of a sweep.
 const SWEEP_MAX: usize = 64;
 
@@ -63,6 +65,10 @@ pub struct EventsArgs {
     #[arg(long, value_name = "ORDER", default_value = "completed")]
     order: Order,
 
+    /// What a failed event means: stop (no more are begun), skip (it is counted), or retry:N (it is run again so often, then skipped)
+    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_error)]
+    on_error: OnError,
+
     /// The mean times of a GaudiHive data flow [default: averageTiming.NAME.json beside it]
     #[arg(long, value_name = "FILE")]
     pub times: Option<PathBuf>,
@@ -104,6 +110,27 @@ impl Display for Order {
             Order::Completed => "completed",
             Order::Input => "input",
         })
+    }
+}
+
+/// What a failed event means for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// No more events are begun.
+    Stop,
+    /// It is counted, and the others go on.
+    Skip,
+    /// It is run again so often, and then skipped.
+    Retry(u32),
+}
+
+impl Display for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OnError::Stop => f.write_str("stop"),
+            OnError::Skip => f.write_str("skip"),
+            OnError::Retry(times) => write!(f, "retry:{times}"),
+        }
     }
 }
 
@@ -150,6 +177,8 @@ pub struct Settings {
     pub thread_types: Setting<Vec<ThreadType>>,
     /// In which order events leave.
     pub order: Setting<Order>,
+    /// What a failed event means.
+    pub on_error: Setting<OnError>,
 }
 
 impl Settings {
@@ -189,6 +218,7 @@ impl Settings {
             time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
             order: Setting::parsed(args.order, matches, "order"),
+            on_error: Setting::parsed(args.on_error, matches, "on_error"),
         })
     }
 
@@ -206,6 +236,7 @@ impl Settings {
             ("time-scale", self.time_scale.value.to_string(), self.time_scale.source),
             ("thread-type", types, self.thread_types.source),
             ("order", self.order.value.to_string(), self.order.source),
+            ("on-error", self.on_error.value.to_string(), self.on_error.source),
         ]
     }
 
@@ -227,7 +258,7 @@ impl Serialize for Settings {
             Setting { value: setting.value.to_string(), source: setting.source }
         }
         let types = self.thread_types.value.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut map = serializer.serialize_map(Some(8))?;
+        let mut map = serializer.serialize_map(Some(9))?;
         map.serialize_entry("slots", &self.slots)?;
         map.serialize_entry("events", &self.events)?;
         map.serialize_entry("workers", &self.workers)?;
@@ -237,7 +268,22 @@ impl Serialize for Settings {
         let types = Setting { value: types, source: self.thread_types.source };
         map.serialize_entry("thread_type", &types)?;
         map.serialize_entry("order", &text(&self.order))?;
+        map.serialize_entry("on_error", &text(&self.on_error))?;
         map.end()
+    }
+}
+
+/// The settings alone, as JSON.
+#[derive(Debug, Serialize)]
+pub struct SettingsReport<'a> {
+    schema_version: u32,
+    settings: &'a Settings,
+}
+
+impl<'a> SettingsReport<'a> {
+    /// Of these settings.
+    pub fn new(settings: &'a Settings) -> Self {
+        SettingsReport { schema_version: super::SCHEMA_VERSION, settings }
     }
 }
 
@@ -280,6 +326,18 @@ fn scale(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(factor) if (0.0..=SCALE_MAX).contains(&factor) => Ok(factor),
         _ => Err(format!("'{text}' is not allowed: 0 to {SCALE_MAX}")),
+    }
+}
+
+fn on_error(text: &str) -> Result<OnError, String> {
+    let times = text.strip_prefix("retry:").map(str::parse);
+    match (text, times) {
+        ("stop", _) => Ok(OnError::Stop),
+        ("skip", _) => Ok(OnError::Skip),
+        (_, Some(Ok(times))) if (1..=RETRIES_MAX).contains(&times) => Ok(OnError::Retry(times)),
+        _ => Err(format!(
+            "'{text}' is not allowed: stop, skip, or retry:N with N from 1 to {RETRIES_MAX}"
+        )),
     }
 }
 

@@ -5,9 +5,6 @@ use crate::{Failure, output};
 use actinium_events::workload::{self, Fault, Faults};
 use serde::Serialize;
 
-/// Rises when a field of the JSON goes or changes its meaning; not when one comes.
-const SCHEMA_VERSION: u32 = 1;
-
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     schema_version: u32,
@@ -32,7 +29,7 @@ pub fn run(args: &EventsArgs, json: bool) -> Result<(), Failure> {
     let file = args.config.to_string_lossy().into_owned();
     match json {
         true => output::print_json(&Report {
-            schema_version: SCHEMA_VERSION,
+            schema_version: super::SCHEMA_VERSION,
             file: file.clone(),
             valid: read.is_ok(),
             errors,

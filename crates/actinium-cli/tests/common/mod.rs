@@ -46,7 +46,9 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 
 /// Takes away what would change what the command does.
 pub(crate) fn clean(command: &mut Command) {
-    for variable in ["ACTINIUM_WORKERS", "ACTINIUM_POLICY", "ACTINIUM_BATCH", "NO_COLOR"] {
+    let variables =
+        ["ACTINIUM_WORKERS", "ACTINIUM_POLICY", "ACTINIUM_BATCH", "ACTINIUM_SLOTS", "NO_COLOR"];
+    for variable in variables {
         command.env_remove(variable);
     }
     command.env("TERM", "xterm");

@@ -29,10 +29,11 @@ pub(super) fn resolve(mut draft: Draft, reporter: &mut Reporter<'_>) -> Option<W
     let modules: Vec<Module> =
         modules.map(|(draft, inputs)| Module { inputs, ..draft.module }).collect();
     check_cycles(&modules, reporter);
-    if paths.iter().all(|path| path.modules.is_empty()) {
+    // A path whose modules are not known was told of already.
+    if draft.paths.iter().all(|path| path.steps.is_empty()) {
         let message =
             "no path has a module: nothing would run; name a filter, analyzer or output in 'paths'";
-        reporter.error(0, message);
+        reporter.error_at(draft.paths_at, message);
     }
     if reporter.is_fatal() {
         return None;

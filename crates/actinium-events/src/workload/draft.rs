@@ -2,7 +2,7 @@
 
 use super::fault::Reporter;
 use super::model::{Format, Module, Options, Position, Source};
-use super::tree::Node;
+use super::tree::{Node, Value};
 
 /// A task of more than a day was not meant.
 pub(super) const SECONDS_MAX: f64 = 86_400.0;
@@ -25,6 +25,8 @@ pub(super) struct Draft {
     pub(super) resources: Vec<String>,
     pub(super) modules: Vec<DraftModule>,
     pub(super) paths: Vec<DraftPath>,
+    /// Where the paths stand, or should.
+    pub(super) paths_at: Position,
 }
 
 /// A module, its inputs apart.
@@ -104,11 +106,11 @@ pub(super) fn times(
             return None;
         }
         // The name is only put together if it is needed: there are many times.
-        if let super::tree::Value::Number(time) = node.value {
-            if (0.0..=SECONDS_MAX / unit.seconds()).contains(&time) {
-                times.push((time * unit.seconds() * 1e9).round() as u64);
-                continue;
-            }
+        if let Value::Number(time) = node.value
+            && (0.0..=SECONDS_MAX / unit.seconds()).contains(&time)
+        {
+            times.push((time * unit.seconds() * 1e9).round() as u64);
+            continue;
         }
         nanoseconds(node, &format!("entry {} of {what}", index + 1), unit, reporter);
     }

@@ -202,7 +202,9 @@ pub(super) fn nearest<'k>(
         .into_iter()
         .filter(|name| name.len() <= LENGTH_MAX)
         .map(|name| (strsim::osa_distance(&folded, &name.to_lowercase()), name))
-        .filter(|&(distance, name)| distance <= 1 + name.chars().count() / 4)
+        .filter(|&(distance, name)| {
+            3 * distance <= name.chars().count().max(folded.chars().count())
+        })
         .min_by_key(|&(distance, _)| distance);
     near.map(|(_, name)| name)
 }

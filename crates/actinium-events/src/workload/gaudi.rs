@@ -123,6 +123,7 @@ fn draft(
         resources: Vec::new(),
         modules,
         paths,
+        paths_at: reporter.position(graph.range().start),
     })
 }
 

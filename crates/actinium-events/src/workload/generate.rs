@@ -3,7 +3,7 @@
 //! Published of CMS minimum-bias reconstruction: 461 modules on 79 levels with 1,457 inputs; somebody who needs 264 others and somebody
 //! whom 78 need; module times with a median of 264 µs, a ninth decile of 20 ms and a maximum of 299 ms; per event 4.5 s in all (0.4 to
 //! 22), 3.2 s of it one behind the other; readers that share what is not thread safe (7 ms), and an output that takes one event at a time
-//! (218 ms). The labels are made up. One seed gives one file, on every machine.
+//! (218 ms). The labels are made up. One seed gives one file.
 
 use std::fmt::Write;
 
@@ -149,10 +149,10 @@ fn set_times(modules: &mut [Module], random: &mut Random) {
     let mut levels_seen = 1;
     let mut spine = Vec::new();
     let mut beside = Vec::new();
-    for index in READERS..modules.len() {
-        match modules[index].level > levels_seen {
+    for (index, module) in modules.iter().enumerate().skip(READERS) {
+        match module.level > levels_seen {
             true => {
-                levels_seen = modules[index].level;
+                levels_seen = module.level;
                 spine.push(index);
             }
             false => beside.push(index),

@@ -17,7 +17,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 
 use super::draft::{Draft, DraftPath, EVENTS_MAX, SLOTS_MAX, WORKERS_MAX};
 use super::fault::Reporter;
-use super::model::{Format, Options, Role, Source, Times};
+use super::model::{Format, Options, Position, Role, Source, Times};
 use super::tree::{Node, Table, Unknown};
 
 /// The framework's own value, for a file that does not give one.
@@ -53,9 +53,18 @@ pub(super) fn draft(root: &Node, reporter: &mut Reporter<'_>) -> Option<Draft> {
             modules.extend(module::draft(node, &context, &mut resources, reporter));
         }
     }
-    let paths = paths(&mut process, reporter);
+    let (paths, paths_at) = paths(&mut process, reporter);
     process.finish(Unknown::Warning, reporter);
-    Some(Draft { name, format: Format::CmsJson, options, source, resources, modules, paths })
+    Some(Draft {
+        name,
+        format: Format::CmsJson,
+        options,
+        source,
+        resources,
+        modules,
+        paths,
+        paths_at,
+    })
 }
 
 fn options(node: &Node, reporter: &mut Reporter<'_>) -> Option<Options> {
@@ -96,9 +105,10 @@ fn source(node: &Node, reporter: &mut Reporter<'_>) -> Option<Source> {
     })
 }
 
-fn paths(process: &mut Table<'_>, reporter: &mut Reporter<'_>) -> Vec<DraftPath> {
+fn paths(process: &mut Table<'_>, reporter: &mut Reporter<'_>) -> (Vec<DraftPath>, Position) {
     let right = "an object of lists of filters' labels";
     let node = process.need("paths", right, reporter);
     let entries = node.and_then(|node| node.entries("'paths'", reporter)).unwrap_or_default();
-    entries.iter().map(|entry| super::own::path(entry, reporter)).collect()
+    let paths_at = reporter.position(node.map_or(process.at(), Node::at));
+    (entries.iter().map(|entry| super::own::path(entry, reporter)).collect(), paths_at)
 }

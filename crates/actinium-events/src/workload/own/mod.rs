@@ -49,10 +49,11 @@ pub(super) fn draft(root: &Node, format: Format, reporter: &mut Reporter<'_>) ->
         modules.extend(module::draft(node, &factors, &mut resources, reporter));
     }
     let paths = top.need("paths", "a table of lists of labels", reporter);
+    let paths_at = reporter.position(paths.map_or(top.at(), Node::at));
     let paths = paths.and_then(|node| node.entries("'paths'", reporter)).unwrap_or_default();
     let paths = paths.iter().map(|entry| path(entry, reporter)).collect();
     top.finish(Unknown::Error, reporter);
-    Some(Draft { name, format, options, source, resources, modules, paths })
+    Some(Draft { name, format, options, source, resources, modules, paths, paths_at })
 }
 
 fn options(node: &Node, reporter: &mut Reporter<'_>) -> Option<Options> {

@@ -1,0 +1,335 @@
+//! What a run says: tables, or JSON.
+
+use super::outcome::{Ideal, Outcome};
+use super::sampler::Samples;
+use super::{SCHEMA_VERSION, Settings};
+use crate::Failure;
+use actinium_events::workload::plan::Plan;
+use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
+use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
+use actinium_observe::{Cell, Column, Table};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Most modules, paths and failures that tables show; the JSON has them all.
+const MODULES_SHOWN: usize = 20;
+const PATHS_SHOWN: usize = 5;
+const FAILURES_SHOWN: usize = 5;
+
+/// All figures of a run. It serialises as the JSON that the command prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report<'a> {
+    schema_version: u32,
+    actinium_version: &'static str,
+    settings: &'a Settings,
+    workload: &'a str,
+    events: u64,
+    events_due: u64,
+    failed: u64,
+    retries: u64,
+    abandoned: u64,
+    interrupted: bool,
+    elapsed_s: f64,
+    events_per_s: f64,
+    cpu_s: f64,
+    /// CPU time that was used, by the elapsed time.
+    cpus_used: f64,
+    ideal: Option<Ideal>,
+    /// Elapsed time by the ideal's: 1 is perfect.
+    wall_by_ideal: Option<f64>,
+    module_calls: u64,
+    threads_max: u64,
+    memory_max_bytes: u64,
+    in_flight_max: u64,
+    /// Mixes all events' products.
+    checksum: String,
+    modules: &'a [ModuleFigures],
+    paths: &'a [PathFigures],
+    resources: &'a [ResourceFigures],
+    failures: &'a [EventFailure],
+    /// CPU time on each CPU over time.
+    load: Load,
+}
+
+/// CPU time by CPU and time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// When each step ended.
+    end_s: Vec<f64>,
+    /// Threads of the process at that time.
+    threads: Vec<u64>,
+    /// For each CPU, the share of each step that it ran this process.
+    cpus: std::collections::BTreeMap<u32, Vec<f64>>,
+}
+
+impl Load {
+    /// Of samples.
+    pub fn of(samples: &Samples) -> Self {
+        let all: std::collections::BTreeSet<u32> =
+            samples.steps.iter().flat_map(|step| step.cpus.keys().copied()).collect();
+        let begins = std::iter::once(0.0).chain(samples.steps.iter().map(|step| step.end_s));
+        let lengths: Vec<f64> =
+            samples.steps.iter().zip(begins).map(|(step, begin)| step.end_s - begin).collect();
+        let share = |cpu: u32| {
+            let steps = samples.steps.iter().zip(&lengths);
+            steps
+                .map(|(step, length)| step.cpus.get(&cpu).copied().unwrap_or(0.0) / length)
+                .collect()
+        };
+        Load {
+            end_s: samples.steps.iter().map(|step| step.end_s).collect(),
+            threads: samples.steps.iter().map(|step| step.threads).collect(),
+            cpus: all.into_iter().map(|cpu| (cpu, share(cpu))).collect(),
+        }
+    }
+}
+
+impl Load {
+    /// When each step ended.
+    pub fn end_s(&self) -> &[f64] {
+        &self.end_s
+    }
+
+    /// For each CPU, the share of each step that it ran this process.
+    pub fn cpus(&self) -> impl Iterator<Item = (u32, &[f64])> {
+        self.cpus.iter().map(|(&cpu, shares)| (cpu, shares.as_slice()))
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Of a run.
+    pub fn new(
+        settings: &'a Settings,
+        plan: &'a Plan,
+        outcome: &'a Outcome,
+        ideal: Option<Ideal>,
+    ) -> Self {
+        let summary = &outcome.summary;
+        let elapsed_s = outcome.elapsed_s();
+        Report {
+            schema_version: SCHEMA_VERSION,
+            actinium_version: env!("CARGO_PKG_VERSION"),
+            settings,
+            workload: &plan.name,
+            events: summary.events,
+            events_due: outcome.events_due,
+            failed: summary.failed,
+            retries: summary.retries,
+            abandoned: summary.abandoned,
+            interrupted: summary.stopped,
+            elapsed_s,
+            events_per_s: outcome.events_per_s(),
+            cpu_s: outcome.cpu_s,
+            cpus_used: outcome.cpu_s / elapsed_s,
+            ideal,
+            wall_by_ideal: ideal.map(|ideal| elapsed_s / ideal.elapsed_s),
+            module_calls: outcome.calls(),
+            threads_max: outcome.threads_max,
+            memory_max_bytes: outcome.memory_max_bytes,
+            in_flight_max: summary.in_flight_max,
+            checksum: format!("{:016x}", outcome.checksum),
+            modules: &summary.modules,
+            paths: &summary.paths,
+            resources: &summary.resources,
+            failures: &summary.failures,
+            load: Load::of(&outcome.samples),
+        }
+    }
+
+    /// For people: tables, and remarks unless `quiet`.
+    pub fn text(&self, quiet: bool) -> String {
+        let mut text = self.figures().to_string();
+        let mut section = |title: &str, table: Table| {
+            write!(text, "\n{title}\n{table}").expect("a String takes all");
+        };
+        section("modules by time", self.module_table());
+        if self.resources.iter().any(|resource| resource.waited_ns > 0) {
+            section("waits for serial modules and resources", self.resource_table());
+        }
+        section("paths, the slowest first", self.path_table());
+        for failure in self.failures.iter().take(FAILURES_SHOWN) {
+            writeln!(text, "\nfailed: {}", failure_line(failure)).expect("a String takes all");
+        }
+        if !quiet {
+            text += &self.remarks();
+        }
+        text
+    }
+
+    fn figures(&self) -> Table {
+        let columns = [Column::left("figure"), Column::right("value"), Column::left("remark")];
+        let mut table = Table::new(columns);
+        let mut row = |name: &str, value: Cell, remark: String| {
+            table.row([name.into(), value, remark.into()]);
+        };
+        let remark = match self.interrupted {
+            true => format!("interrupted: {} were due", count(self.events_due)),
+            false => String::new(),
+        };
+        row("events", self.events.into(), remark);
+        for (name, number) in
+            [("failed", self.failed), ("retries", self.retries), ("abandoned", self.abandoned)]
+        {
+            if number > 0 {
+                row(name, number.into(), String::new());
+            }
+        }
+        row("elapsed", nanoseconds(self.elapsed_s * 1e9).into(), String::new());
+        row("events/s", decimal(self.events_per_s, 2).into(), String::new());
+        let cpus = format!("{} CPUs on average", decimal(self.cpus_used, 2));
+        row("CPU time", nanoseconds(self.cpu_s * 1e9).into(), cpus);
+        match self.ideal {
+            Some(ideal) => {
+                let of = format!(
+                    "{} events/s in {}, by {}",
+                    decimal(ideal.events_per_s, 2),
+                    nanoseconds(ideal.elapsed_s * 1e9),
+                    ideal.by
+                );
+                row("ideal", percent(self.events_per_s / ideal.events_per_s).into(), of);
+                let ratio = self.wall_by_ideal.unwrap_or(f64::NAN);
+                row(
+                    "wall / ideal",
+                    decimal(ratio, 3).into(),
+                    "elapsed time by the ideal's".to_owned(),
+                );
+            }
+            None => row("ideal", "-".into(), "modules take no time".to_owned()),
+        }
+        let per_call = self.cpu_s * 1e9 / self.module_calls as f64;
+        let per_call = format!("{} of CPU time each", nanoseconds(per_call.round()));
+        row("module calls", self.module_calls.into(), per_call);
+        row("events in flight", self.in_flight_max.into(), "at most".to_owned());
+        row("threads", self.threads_max.into(), "at most".to_owned());
+        row("memory", bytes(self.memory_max_bytes).into(), "at most in RAM".to_owned());
+        row("checksum", self.checksum.as_str().into(), "of all products".to_owned());
+        table
+    }
+
+    fn module_table(&self) -> Table {
+        let mut table = Table::new([
+            Column::left("module"),
+            Column::right("calls"),
+            Column::right("time"),
+            Column::right("per call"),
+            Column::right("wait for inputs"),
+            Column::right("wait for resource"),
+            Column::right("failures"),
+        ]);
+        let mut modules: Vec<&ModuleFigures> = self.modules.iter().collect();
+        modules.sort_by_key(|module| std::cmp::Reverse(module.busy_ns));
+        for module in modules.iter().take(MODULES_SHOWN) {
+            let per_call = |ns: u64| match module.calls {
+                0 => Cell::from("-"),
+                calls => nanoseconds((ns as f64 / calls as f64).round()).into(),
+            };
+            table.row([
+                module.label.as_str().into(),
+                module.calls.into(),
+                nanoseconds(module.busy_ns as f64).into(),
+                per_call(module.busy_ns),
+                per_call(module.wait_start_ns.saturating_sub(module.wait_resource_ns)),
+                per_call(module.wait_resource_ns),
+                module.failures.into(),
+            ]);
+        }
+        if modules.len() > MODULES_SHOWN {
+            let rest = &modules[MODULES_SHOWN..];
+            let sum =
+                |of: fn(&ModuleFigures) -> u64| rest.iter().map(|module| of(module)).sum::<u64>();
+            let empty = || Cell::from("");
+            table.row([
+                format!("and {} more", rest.len()).into(),
+                sum(|module| module.calls).into(),
+                nanoseconds(sum(|module| module.busy_ns) as f64).into(),
+                empty(),
+                empty(),
+                empty(),
+                sum(|module| module.failures).into(),
+            ]);
+        }
+        table
+    }
+
+    fn resource_table(&self) -> Table {
+        let mut table = Table::new([
+            Column::left("resource"),
+            Column::right("waited"),
+            Column::right("waiting on average"),
+        ]);
+        let mut resources: Vec<&ResourceFigures> = self.resources.iter().collect();
+        resources.sort_by_key(|resource| std::cmp::Reverse(resource.waited_ns));
+        for resource in resources.iter().take(PATHS_SHOWN).filter(|resource| resource.waited_ns > 0)
+        {
+            table.row([
+                resource.name.as_str().into(),
+                nanoseconds(resource.waited_ns as f64).into(),
+                decimal(resource.waited_ns as f64 * 1e-9 / self.elapsed_s, 2).into(),
+            ]);
+        }
+        table
+    }
+
+    fn path_table(&self) -> Table {
+        let mut table = Table::new([
+            Column::left("path"),
+            Column::right("events"),
+            Column::right("passed"),
+            Column::right("mean time"),
+            Column::right("longest"),
+        ]);
+        let mut paths: Vec<&PathFigures> = self.paths.iter().collect();
+        let mean = |path: &PathFigures| path.total_ns as f64 / path.events.max(1) as f64;
+        paths.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+        for path in paths.iter().take(PATHS_SHOWN) {
+            table.row([
+                path.name.as_str().into(),
+                path.events.into(),
+                path.passed.into(),
+                nanoseconds(mean(path).round()).into(),
+                nanoseconds(path.max_ns as f64).into(),
+            ]);
+        }
+        if paths.len() > PATHS_SHOWN {
+            let more = format!("and {} more", paths.len() - PATHS_SHOWN);
+            table.row([more.into(), "".into(), "".into(), "".into(), "".into()]);
+        }
+        table
+    }
+
+    /// What one should know to read the tables.
+    fn remarks(&self) -> String {
+        let rows = self.settings.rows();
+        let settings: Vec<String> =
+            rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect();
+        format!(
+            "\nsettings   {}\nwaits      per call: for inputs from the event's begin, for the resource in its queue\n",
+            settings.join(", ")
+        )
+    }
+
+    /// Whether the run did what it was asked to do.
+    ///
+    /// # Errors
+    /// If events failed, or it was interrupted.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if self.interrupted {
+            let (done, due) = (count(self.events), count(self.events_due));
+            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
+        }
+        match (self.failed, self.failures.first()) {
+            (0, None) => Ok(()),
+            (failed, first) => {
+                let first = first.map(failure_line).unwrap_or_default();
+                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
+            }
+        }
+    }
+}
+
+fn failure_line(failure: &EventFailure) -> String {
+    match failure.event {
+        Some(event) => format!("module '{}', event {event}: {}", failure.module, failure.cause),
+        None => format!("module '{}': {}", failure.module, failure.cause),
+    }
+}

@@ -1,0 +1,188 @@
+//! The run: a workload through the processor, with a progress bar, and what Ctrl-C does.
+
+use super::interrupt::Interrupts;
+use super::outcome::{Ideal, Outcome, bound_s};
+use super::sampler::Sampler;
+use super::settings::{OnError, Order, Settings};
+use super::{process, sweep};
+use crate::{Failure, output};
+use actinium_events::workload::Workload;
+use actinium_events::workload::plan::{EVENTS_PER_SLOT, Plan};
+use actinium_events::{Figures, Processor, StartError, Stopper, replay};
+use actinium_observe::Progress;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// About so many samples are taken over a run: as many as a screen shows.
+const SAMPLES: f64 = 2_000.0;
+/// Spans that the report shows, of all workers together.
+const SPANS: usize = 20_000;
+
+/// What a run is to be noted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notes {
+    /// Whether samples and spans are kept for a report.
+    pub report: bool,
+    /// Whether there is no progress bar.
+    pub quiet: bool,
+}
+
+/// Runs it once.
+///
+/// # Errors
+/// If it can not be started.
+pub fn once(
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    notes: Notes,
+) -> Result<Outcome, Failure> {
+    let running = Running::listen()?;
+    let what = (settings.slots.value, settings.events.value);
+    measure(workload, settings, plan, notes, what, "events", &running)
+}
+
+/// Runs it for each number of slots; Ctrl-C ends the run and the sweep.
+///
+/// # Errors
+/// If it can not be started.
+pub fn sweep(
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    notes: Notes,
+    slots: &[u64],
+) -> Result<Vec<sweep::Point>, Failure> {
+    let running = Running::listen()?;
+    let mut points = Vec::with_capacity(slots.len());
+    for &slots in slots {
+        let events = events_of(settings, plan, slots);
+        let what = format!("{slots} slots");
+        let outcome = measure(workload, settings, plan, notes, (slots, events), &what, &running)?;
+        let stopped = outcome.summary.stopped || outcome.summary.ended_by_failure;
+        let ideal = ideal(workload, settings, plan, slots, &outcome);
+        points.push(sweep::Point { slots, outcome, ideal });
+        if stopped {
+            break;
+        }
+    }
+    Ok(points)
+}
+
+/// As many as are asked for; if nobody asked, so many that every slot has some and all times come in.
+fn events_of(settings: &Settings, plan: &Plan, slots: u64) -> u64 {
+    match settings.events.source {
+        crate::setting::Source::Flag => settings.events.value,
+        _ => (slots * EVENTS_PER_SLOT).max(plan.events as u64),
+    }
+}
+
+/// The ideal for what was run.
+pub fn ideal(
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    slots: u64,
+    outcome: &Outcome,
+) -> Option<Ideal> {
+    let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+    Ideal::of(workload, plan, settings.workers.value, slots, outcome.finished())
+}
+
+/// What Ctrl-C stops: the run that is under way.
+struct Running {
+    now: Arc<Mutex<Option<Stopper>>>,
+    _interrupts: Interrupts,
+}
+
+impl Running {
+    fn listen() -> Result<Self, Failure> {
+        let now: Arc<Mutex<Option<Stopper>>> = Arc::default();
+        let stop = now.clone();
+        let interrupts = Interrupts::listen(move |times| {
+            output::note(match times {
+                1 => "finishing the events in flight; once more to stop at once",
+                _ => "stopping at once",
+            });
+            if let Some(stopper) = &*stop.lock().unwrap_or_else(PoisonError::into_inner) {
+                stopper.stop();
+            }
+        });
+        let failed = |error| Failure::Failed(format!("can not listen to Ctrl-C: {error}"));
+        Ok(Running { now, _interrupts: interrupts.map_err(failed)? })
+    }
+
+    fn set(&self, stopper: Option<Stopper>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = stopper;
+    }
+}
+
+fn measure(
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    notes: Notes,
+    (slots, events): (u64, u64),
+    what: &str,
+    running: &Running,
+) -> Result<Outcome, Failure> {
+    let (graph, total) = replay::graph(workload, Some(events))
+        .map_err(|error| Failure::Asked(format!("{}: {error}", settings.config)))?;
+    let expected_s = bound_s(plan, settings.workers.value, slots as usize, events);
+    let processor = Processor::new(graph, of_processor(settings, slots, notes, expected_s));
+    let (stopper, monitor) = (processor.stopper(), processor.monitor());
+    let progress = if notes.quiet { Progress::hidden(events) } else { Progress::new(events, what) };
+    let progress = Arc::new(progress);
+    let bar = progress.clone();
+    running.set(Some(stopper));
+    let sampler = Sampler::start(move || bar.set(monitor.events()))
+        .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
+    let cpu = process::cpu_time();
+    let ran = processor.run();
+    let cpu_s = (process::cpu_time() - cpu).as_secs_f64();
+    running.set(None);
+    let samples = sampler.finish();
+    drop(progress);
+    let summary = ran.map_err(|error| match error {
+        StartError::Setting(..) => Failure::Asked(error.to_string()),
+        _ => Failure::Failed(error.to_string()),
+    })?;
+    Ok(Outcome {
+        summary,
+        events_due: events,
+        checksum: total.get(),
+        cpu_s,
+        threads_max: samples.threads_max,
+        memory_max_bytes: process::memory_max_bytes(),
+        samples,
+    })
+}
+
+fn of_processor(
+    settings: &Settings,
+    slots: u64,
+    notes: Notes,
+    expected_s: f64,
+) -> actinium_events::Settings {
+    let workers = settings.workers.value;
+    let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+    let mut to = actinium_events::Settings::default()
+        .workers(workers)
+        .slots(slots)
+        .policy(settings.policy.value)
+        .on_error(match settings.on_error.value {
+            OnError::Stop => actinium_events::OnError::Stop,
+            OnError::Skip => actinium_events::OnError::Skip,
+            OnError::Retry(times) => actinium_events::OnError::Retry(times),
+        })
+        .order(match settings.order.value {
+            Order::Completed => actinium_events::Order::Completed,
+            Order::Input => actinium_events::Order::Input { window: slots },
+        });
+    if notes.report {
+        let every = (expected_s / SAMPLES).clamp(0.001, 1.0);
+        to = to.figures(Figures::Spans).sample_every(Duration::from_secs_f64(every));
+        to.spans_max = (SPANS / workers).max(100);
+    }
+    to
+}

@@ -1,0 +1,161 @@
+//! Looks at the process while it runs: load of each CPU, and threads.
+
+use super::process;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often it looks: seldom enough not to be noticed in the figures, and each look costs some system calls per thread.
+const EVERY: Duration = Duration::from_millis(50);
+/// After so many looks every second one is dropped and looks become half as frequent, so that memory is bounded.
+const LOOKS_MAX: usize = 4_096;
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// How long each step is, in seconds.
+    pub step_s: f64,
+    /// One per step, from the start.
+    pub steps: Vec<Step>,
+    /// The most threads at any look.
+    pub threads_max: u64,
+}
+
+/// What was seen in one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// When it ended, in seconds from the start.
+    pub end_s: f64,
+    /// CPU time of this process's threads on each CPU, in seconds.
+    pub cpus: BTreeMap<u32, f64>,
+    /// Threads of this process at its end.
+    pub threads: u64,
+}
+
+/// A thread that looks.
+#[derive(Debug)]
+pub struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<Samples>,
+}
+
+impl Sampler {
+    /// Begins to look; `look` is called at each step's end.
+    ///
+    /// # Errors
+    /// If there can be no more threads.
+    pub fn start(look: impl FnMut() + Send + 'static) -> std::io::Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("sampler".to_owned());
+        let thread = thread.spawn(move || {
+            let mut taken = Taken::new(look);
+            let mut every = EVERY;
+            loop {
+                let end = stopped.recv_timeout(every);
+                taken.step();
+                if taken.samples.steps.len() == LOOKS_MAX {
+                    taken.halve();
+                    every *= 2;
+                }
+                if !matches!(end, Err(RecvTimeoutError::Timeout)) {
+                    return taken.finish(every);
+                }
+            }
+        })?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Ends looking.
+    pub fn finish(self) -> Samples {
+        drop(self.stop);
+        // It panics only if what it looks at does, which was said then.
+        self.thread.join().unwrap_or_else(|_| Samples {
+            step_s: 0.0,
+            steps: Vec::new(),
+            threads_max: 0,
+        })
+    }
+}
+
+struct Taken<L> {
+    look: L,
+    begin: Instant,
+    threads: BTreeMap<u32, process::Thread>,
+    samples: Samples,
+}
+
+impl<L: FnMut()> Taken<L> {
+    fn new(look: L) -> Self {
+        let samples = Samples { step_s: 0.0, steps: Vec::new(), threads_max: process::threads() };
+        Self { look, begin: Instant::now(), threads: process::thread_times(), samples }
+    }
+
+    fn step(&mut self) {
+        let now = process::thread_times();
+        let mut cpus = BTreeMap::new();
+        for (number, thread) in &now {
+            let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);
+            let used = thread.cpu_ns.saturating_sub(before);
+            *cpus.entry(thread.cpu).or_insert(0.0) += used as f64 * 1e-9;
+        }
+        let threads = now.len() as u64;
+        self.samples.threads_max = self.samples.threads_max.max(threads);
+        self.threads = now;
+        let end_s = self.begin.elapsed().as_secs_f64();
+        self.samples.steps.push(Step { end_s, cpus, threads });
+        (self.look)();
+    }
+
+    /// Puts each two steps together.
+    fn halve(&mut self) {
+        let mut halved = Vec::with_capacity(LOOKS_MAX);
+        let mut steps = std::mem::take(&mut self.samples.steps).into_iter();
+        while let Some(first) = steps.next() {
+            halved.push(match steps.next() {
+                None => first,
+                Some(mut second) => {
+                    for (cpu, used) in first.cpus {
+                        *second.cpus.entry(cpu).or_insert(0.0) += used;
+                    }
+                    second
+                }
+            });
+        }
+        self.samples.steps = halved;
+    }
+
+    fn finish(mut self, every: Duration) -> Samples {
+        self.samples.step_s = every.as_secs_f64();
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_put_together_without_loss() {
+        let mut taken = Taken::new(|| {});
+        (0..5).for_each(|_| taken.step());
+        let used = |taken: &Samples| -> f64 {
+            taken.steps.iter().flat_map(|step| step.cpus.values()).sum()
+        };
+        let before = used(&taken.samples);
+        taken.halve();
+        assert!((used(&taken.samples) - before).abs() < 1e-12);
+        assert_eq!(taken.samples.steps.len(), 3);
+    }
+
+    #[test]
+    fn it_looks_once_more_when_it_ends() {
+        let (sender, receiver) = mpsc::channel();
+        let sampler =
+            Sampler::start(move || sender.send(()).expect("it is received")).expect("a thread");
+        let samples = sampler.finish();
+        assert_eq!(samples.steps.len(), receiver.iter().count());
+        assert!(!samples.steps.is_empty());
+        assert!(samples.threads_max >= 2);
+    }
+}
