@@ -32,11 +32,10 @@ pub fn events() -> ExitCode {
     let sections: [Section; 4] =
         [("overhead", overhead), ("allocations", allocated), ("busy", busy), ("wait", wait)];
     for (name, run) in sections {
-        if section.is_empty() || section == name {
-            if let Err(error) = run(&workload) {
-                eprintln!("{name}: {error}");
-                return ExitCode::FAILURE;
-            }
+        let wanted = section.is_empty() || section == name;
+        if wanted && let Err(error) = run(&workload) {
+            eprintln!("{name}: {error}");
+            return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS

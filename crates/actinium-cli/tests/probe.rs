@@ -154,13 +154,13 @@ fn policies_move_what_they_may() {
     };
     let pinned = of("pinned");
     // Half of the targets are on the other worker, and stay there.
-    assert!(number(&pinned, "counters.posted") > 0.0);
+    assert!(number(&pinned, "counters.crossed") > 0.0);
     for counter in ["stolen", "rehomed", "exposed"] {
         assert_eq!(number(&pinned, &format!("counters.{counter}")), 0.0, "{counter}");
     }
     // These have no inboxes: what wakes is queued for anyone.
     for policy in ["pool", "stealing"] {
-        assert_eq!(number(&of(policy), "counters.posted"), 0.0, "{policy}");
+        assert_eq!(number(&of(policy), "counters.crossed"), 0.0, "{policy}");
     }
     of("affine");
 }

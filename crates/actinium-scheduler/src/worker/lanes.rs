@@ -52,7 +52,7 @@ struct Outgoing {
 /// What a worker does when a grace period is over.
 enum Grace {
     /// Drops the scheduler's reference.
-    Release(Runnable),
+    Free(Runnable),
     /// Calls this.
     Call(Alarm),
 }
@@ -405,9 +405,7 @@ impl Worker {
             fence(Ordering::SeqCst);
             if self.shared.lanes.any_open() {
                 // SAFETY: this thread's own, and the closure calls no user code.
-                return unsafe {
-                    self.ends.fresh.with(|fresh| fresh.push(Grace::Release(runnable)))
-                };
+                return unsafe { self.ends.fresh.with(|fresh| fresh.push(Grace::Free(runnable))) };
             }
         }
         // SAFETY: nothing refers to it any more: it is in no queue, no token travels, nothing lies in a lane.
@@ -453,7 +451,7 @@ impl Worker {
             };
             while let Some((_, grace)) = next() {
                 match grace {
-                    Grace::Release(runnable) => (runnable.header().vtable.release)(runnable.0),
+                    Grace::Free(runnable) => (runnable.header().vtable.release)(runnable.0),
                     Grace::Call(call) => call(self),
                 }
             }
@@ -467,7 +465,7 @@ impl Worker {
             let fresh = self.ends.fresh.with(std::mem::take);
             let waiting = self.ends.waiting.with(std::mem::take);
             for grace in fresh.into_iter().chain(waiting.into_iter().map(|(_, grace)| grace)) {
-                if let Grace::Release(runnable) = grace {
+                if let Grace::Free(runnable) = grace {
                     (runnable.header().vtable.release)(runnable.0);
                 }
             }

@@ -73,7 +73,7 @@ mod tests {
             "crates/actinium-actor/src/mailbox.rs",
             "crates/actinium-actor/src/mailbox_block.rs",
             "crates/actinium-actor/src/mailbox/block.rs",
-            "crates/actinium-actor/src/cell.rs",
+            "crates/actinium-actor/src/cell/mod.rs",
             "crates/actinium-topology/src/bind.rs",
             "crates/actinium-topology/src/cpuset.rs",
             "crates/actinium-bench/src/counting_allocator.rs",
