@@ -74,6 +74,8 @@ pub struct VTable {
     pub dispose: unsafe fn(NonNull<Header>, &Worker),
     /// Drops the reference that the scheduler holds while the runnable lives.
     pub release: unsafe fn(NonNull<Header>),
+    /// How many items wait for it, as far as its owner, who asks, can tell cheaply.
+    pub pending: unsafe fn(NonNull<Header>) -> usize,
     /// Takes messages that came through a lane, at least one and at most all that come next for this runnable, and puts them into
     /// its mailbox. Calls no user code ([`Worker::defer`] does, later).
     pub deliver: unsafe fn(NonNull<Header>, &mut Parcels<'_>, &Worker),

@@ -42,7 +42,7 @@ struct Cell {
     task: OwnerCell<Option<Box<dyn Task>>>,
 }
 
-const VTABLE: VTable = VTable { sort: "task", run, dispose, release, deliver };
+const VTABLE: VTable = VTable { sort: "task", run, dispose, release, pending, deliver };
 
 /// A reference to a task, which keeps its memory.
 pub struct TaskRef(NonNull<Cell>);
@@ -145,6 +145,12 @@ unsafe fn dispose(header: NonNull<Header>, _: &Worker) {
     // SAFETY: all workers have left their loops, and one of them disposes of this. The task is dropped outside the closure.
     let task = unsafe { cell.task.with(Option::take) };
     drop(task);
+}
+
+/// # Safety
+/// As the vtable demands.
+unsafe fn pending(_: NonNull<Header>) -> usize {
+    1
 }
 
 /// # Safety

@@ -41,11 +41,20 @@ fn bare() -> Runnable {
     }
     fn nor(_: NonNull<Header>, _: &Worker) {}
     fn this(_: NonNull<Header>) {}
+    fn one(_: NonNull<Header>) -> usize {
+        1
+    }
     fn nothing(_: NonNull<Header>, _: &mut Parcels<'_>, _: &Worker) {
         unreachable!()
     }
-    const VTABLE: VTable =
-        VTable { sort: "bare", run: never, dispose: nor, release: this, deliver: nothing };
+    const VTABLE: VTable = VTable {
+        sort: "bare",
+        run: never,
+        dispose: nor,
+        release: this,
+        pending: one,
+        deliver: nothing,
+    };
     let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, [0; 6]);
     Runnable(NonNull::from(Box::leak(Box::new(header))))
 }

@@ -252,6 +252,7 @@ impl<A: Actor> ActorCell<A> {
         run: run::<A>,
         dispose: dispose::<A>,
         release: release::<A>,
+        pending: pending::<A>,
         deliver: deliver::<A>,
     };
 
@@ -663,6 +664,13 @@ unsafe fn cell_of<'a, A: Actor>(header: NonNull<Header>) -> &'a ActorCell<A> {
 unsafe fn run<A: Actor>(header: NonNull<Header>, worker: &Worker) -> (Turn, u32) {
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
     unsafe { cell_of::<A>(header) }.turn(worker)
+}
+
+/// # Safety
+/// As the vtable demands: the actor is alive.
+unsafe fn pending<A: Actor>(header: NonNull<Header>) -> usize {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    unsafe { cell_of::<A>(header) }.len()
 }
 
 /// # Safety

@@ -12,6 +12,9 @@ pub struct Affine {
     /// What costs less than this per message, in nanoseconds, is not moved for a short wait: a move costs about as much, and every
     /// message that then crosses workers costs more than handling it.
     pub cost_worth_moving_ns: u32,
+    /// What is cheap but has so much waiting that this will take longer, in nanoseconds, is moved like what is not: a move costs some
+    /// microseconds, and a few hundredths of this for its messages that lie in the wrong cache.
+    pub work_worth_moving_ns: u64,
     /// What waits behind a single turn longer than this, in nanoseconds, is offered to others however little it costs.
     pub turn_too_long_ns: u64,
     /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
@@ -28,6 +31,7 @@ impl Affine {
     pub const DEFAULT: Affine = Affine {
         wait_worth_moving_ns: 20_000,
         cost_worth_moving_ns: 2_000,
+        work_worth_moving_ns: 100_000,
         turn_too_long_ns: 10_000_000,
         distance_ns: 500,
         steals_to_rehome: 2,
@@ -45,9 +49,18 @@ impl Affine {
         if view.wait_ns() >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
     }
 
-    /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up.
-    pub(super) fn worth_exposing(&self, cost_ns: u32, current_ns: u64) -> bool {
-        cost_ns == 0 || cost_ns >= self.cost_worth_moving_ns || current_ns >= self.turn_too_long_ns
+    /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up, or
+    /// much waits for it.
+    pub(super) fn worth_exposing(
+        &self,
+        cost_ns: u32,
+        current_ns: u64,
+        pending: impl FnOnce() -> usize,
+    ) -> bool {
+        cost_ns == 0
+            || cost_ns >= self.cost_worth_moving_ns
+            || current_ns >= self.turn_too_long_ns
+            || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns
     }
 
     /// What was exposed is worth taking unless it is about to be run at home, given the distance.
@@ -100,13 +113,15 @@ mod tests {
 
     #[test]
     fn what_is_cheap_moves_only_when_one_turn_holds_it_up_for_long() {
-        assert!(!Affine::DEFAULT.worth_exposing(20, 9_999_999));
-        assert!(Affine::DEFAULT.worth_exposing(20, 10_000_000));
-        assert!(Affine::DEFAULT.worth_exposing(2_000, 20_000));
-        assert!(
-            Affine::DEFAULT.worth_exposing(0, 20_000),
-            "what nobody has measured may cost anything"
-        );
+        let worth = |cost_ns, current_ns, pending| {
+            Affine::DEFAULT.worth_exposing(cost_ns, current_ns, || pending)
+        };
+        assert!(!worth(20, 9_999_999, 1));
+        assert!(worth(20, 10_000_000, 1));
+        assert!(worth(2_000, 20_000, 1));
+        assert!(worth(0, 20_000, 1), "what nobody has measured may cost anything");
+        assert!(!worth(20, 20_000, 4_999));
+        assert!(worth(20, 20_000, 5_000), "what has much waiting for it is not cheap");
     }
 
     #[test]

@@ -144,11 +144,17 @@ impl Policy {
         }
     }
 
-    /// Question 2, the giving side, for one runnable that costs so much per item, behind a turn that takes so long: nanoseconds.
+    /// Question 2, the giving side, for one runnable that costs so much per item, behind a turn that takes so long: nanoseconds; and
+    /// for which so many items wait.
     #[inline]
-    pub fn worth_exposing(&self, cost_ns: u32, current_ns: u64) -> bool {
+    pub fn worth_exposing(
+        &self,
+        cost_ns: u32,
+        current_ns: u64,
+        pending: impl FnOnce() -> usize,
+    ) -> bool {
         match self {
-            Policy::Affine(affine) => affine.worth_exposing(cost_ns, current_ns),
+            Policy::Affine(affine) => affine.worth_exposing(cost_ns, current_ns, pending),
             Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }

@@ -304,6 +304,20 @@ impl Worker {
         }
     }
 
+    /// Whether little lies in this worker's lanes: nothing but what it has not published yet.
+    pub(super) fn settles_soon(&self) -> bool {
+        // SAFETY: this thread's own, and the closures call no user code.
+        unsafe {
+            self.ends.outgoing.with(|outgoing| {
+                let is_delivered = |&index: &usize| {
+                    let lane = self.shared.lanes.lane(self.index, index);
+                    outgoing[index].published == lane.delivered()
+                };
+                self.ends.open.with(|open| open.iter().all(is_delivered))
+            })
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn settle_lanes(&self) {

@@ -368,7 +368,10 @@ impl Worker {
                 if rehomes {
                     (private.home, private.steals) = (me, 0);
                 }
-                let returns = !rehomes && self.shared.settings.policy.returns_home(&view);
+                // Nor does it while much of what was sent here would have to be settled.
+                let returns = !rehomes
+                    && self.shared.settings.policy.returns_home(&view)
+                    && self.settles_soon();
                 if turn == Turn::Idle && returns {
                     private.flags &= !SCHEDULED;
                 }

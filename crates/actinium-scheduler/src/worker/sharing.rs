@@ -86,7 +86,10 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if !self.shared.settings.policy.worth_exposing(self.cost_ns(runnable), current_ns) {
+            let cost_ns = self.cost_ns(runnable);
+            // SAFETY: this worker owns the runnable, which is alive.
+            let pending = || unsafe { (runnable.header().vtable.pending)(runnable.0) };
+            if !self.shared.settings.policy.worth_exposing(cost_ns, current_ns, pending) {
                 kept.push(runnable);
                 if kept.len() == KEPT_AT_ONCE {
                     break;

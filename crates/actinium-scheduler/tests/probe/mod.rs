@@ -33,7 +33,7 @@ struct Probe {
     grave: Arc<Grave>,
 }
 
-const VTABLE: VTable = VTable { sort: "probe", run, dispose, release, deliver };
+const VTABLE: VTable = VTable { sort: "probe", run, dispose, release, pending, deliver };
 
 /// A reference to a probe, which keeps its memory.
 pub struct Sender(NonNull<Header>);
@@ -118,6 +118,10 @@ impl Drop for Sender {
         // SAFETY: gives up this reference.
         unsafe { drop_ref(self.0) }
     }
+}
+
+unsafe fn pending(_: NonNull<Header>) -> usize {
+    1
 }
 
 unsafe fn deliver(header: NonNull<Header>, parcels: &mut Parcels<'_>, worker: &Worker) {
