@@ -23,7 +23,7 @@
 //! A parcel holds no reference: to count them would cost the read-modify-writes that lanes are made to save. Instead the memory of a
 //! runnable that has ended is kept for a *grace period*: until every lane that was open when it ended was delivered. Likewise a runnable
 //! ends for want of references only after such a period, for what they sent may still be under way. An epoch is raised when the period begins;
-//! it is over when each worker's [`Lanes::oldest`] open lane is as young as that.
+//! it is over when each worker's oldest open lane is as young as that.
 //!
 //! That a worker has an open lane is announced before the first parcel is put into it, with a SeqCst fence between that and its look at the
 //! runnable's owner; a worker that ends a runnable fences between marking it `DEAD` and looking for open lanes. So either the sender
