@@ -182,6 +182,8 @@ impl Engine {
     /// One turn of a strand: many short modules, or a long one.
     fn turn(self: &Arc<Self>, slot: u32, strand: u32, worker: &Worker) -> (Turn, u32) {
         let mut handled = 0;
+        // When the call before this one ended: the next begins then, with what is done in between, for the clock costs as much as that.
+        let mut last_ns = 0;
         let mut state = lock(&self.slots[slot as usize].state);
         loop {
             let Some(module) = state.ready.pop() else {
@@ -240,7 +242,7 @@ impl Engine {
             };
             let start_ns = state.start_ns;
             drop(state);
-            let result = self.call(&event, start_ns);
+            let result = self.call(&event, start_ns, &mut last_ns);
             handled += 1;
             let waits = self.graph.modules[usize::from(module)].waits;
             if waits {
@@ -273,8 +275,14 @@ impl Engine {
         self.expected_ns[usize::from(module)].load(Ordering::Relaxed)
     }
 
-    /// Calls the module, with all that is noted about it.
-    fn call(&self, event: &Event<'_>, event_start_ns: u64) -> Result<Ran, Cause> {
+    /// Calls the module, with all that is noted about it. `last_ns`: when the call before it in this turn ended, 0 if there was none or nobody
+    /// looked.
+    fn call(
+        &self,
+        event: &Event<'_>,
+        event_start_ns: u64,
+        last_ns: &mut u64,
+    ) -> Result<Ran, Cause> {
         let m = usize::from(event.module);
         let notes = &self.notes[event.worker.index()];
         let counts = &notes.modules[m];
@@ -282,7 +290,11 @@ impl Engine {
         let instance = &instances[if instances.len() == 1 { 0 } else { event.slot as usize }];
         let figures = self.settings.figures;
         let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
-        let begin_ns = if is_timed { self.now_ns() } else { 0 };
+        let begin_ns = match *last_ns {
+            0 if is_timed => self.now_ns(),
+            last_ns => last_ns,
+        };
+        *last_ns = 0;
         if figures >= Figures::Times {
             notes.since_ns.set(begin_ns.max(1));
             counts.wait_start_ns.add(begin_ns.saturating_sub(event_start_ns));
@@ -295,6 +307,7 @@ impl Engine {
         }
         if is_timed {
             let end_ns = self.now_ns();
+            *last_ns = end_ns;
             let took_ns = end_ns.saturating_sub(begin_ns);
             self.learn(event.module, took_ns);
             if figures >= Figures::Times {

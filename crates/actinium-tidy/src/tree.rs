@@ -71,9 +71,13 @@ impl Tree {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let (path, kind) = (format!("{prefix}{name}"), entry.file_type()?);
+            // A work tree of git's has a file of this name.
+            if name == ".git" {
+                continue;
+            }
             if kind.is_dir() {
-                // Cargo marks every target directory, whatever its name, as a cache.
-                if name != ".git" && !entry.path().join("CACHEDIR.TAG").exists() {
+                // Cargo marks a target directory, whatever its name, as a cache, but only one that it has made itself.
+                if path != "target" && !entry.path().join("CACHEDIR.TAG").exists() {
                     self.read_folder(&entry.path(), &format!("{path}/"))?;
                 }
             } else if kind.is_file() {
