@@ -85,6 +85,8 @@ pub struct Worker {
     /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
     sampled_turn: Cell<(u64, u32)>,
     posted: Cell<bool>,
+    /// Rounds of looking for work before it sleeps next.
+    spins: Cell<u32>,
     /// The present turn looks at the clock every so many items.
     check_every: Cell<u32>,
     /// For the kind of runnable that is running, cleared before each turn.
@@ -122,6 +124,7 @@ impl Worker {
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
+            spins: Cell::new(sharing::SPINS),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
             running: Cell::new(None),

@@ -16,9 +16,13 @@ pub(super) const EXPOSED_IN_TURN: usize = 16;
 const KEPT_AT_ONCE: usize = 16;
 /// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
 #[cfg(not(any(loom, shuttle, miri)))]
-const SPINS: u32 = 300;
+pub(super) const SPINS: u32 = 300;
 #[cfg(any(loom, shuttle, miri))]
-const SPINS: u32 = 1;
+pub(super) const SPINS: u32 = 1;
+/// Fewest rounds.
+const SPINS_LEAST: u32 = if SPINS < 8 { SPINS } else { 8 };
+/// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
+const SHORT_NAP_NS: u64 = 20_000;
 /// Pauses of the processor in each of these rounds.
 const PAUSES: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { 16 };
 
@@ -227,14 +231,16 @@ impl Worker {
         self.shared.sleep.stop_looking();
     }
 
-    /// Looks for a while; true if there may be something.
+    /// Looks for a while; true if there may be something. The less it was worth lately, the shorter.
     pub(super) fn spin(&self) -> bool {
-        for spin in 0..SPINS {
-            if self.may_find_work() {
-                return true;
-            }
-            self.tend_graces();
-            if self.queue_len() > 0 {
+        let spins = self.spins.get();
+        for spin in 0..spins {
+            let found = self.may_find_work() || {
+                self.tend_graces();
+                self.queue_len() > 0
+            };
+            if found {
+                self.spins.set((spins * 2).min(SPINS));
                 return true;
             }
             if spin % 32 == 31 {
@@ -246,6 +252,7 @@ impl Worker {
                 }
             }
         }
+        self.spins.set((spins / 2).max(SPINS_LEAST));
         false
     }
 
@@ -280,15 +287,19 @@ impl Worker {
             return self.awake();
         }
         self.shared.control.gone_idle();
-        let timeout = self.next_alarm_ns().map(|deadline_ns| {
-            let ns = deadline_ns.saturating_sub(self.shared.clock.now_ns());
-            Duration::from_nanos(ns)
-        });
+        let (start_ns, alarm_ns) = (self.shared.clock.now_ns(), self.next_alarm_ns());
+        let timeout =
+            alarm_ns.map(|alarm_ns| Duration::from_nanos(alarm_ns.saturating_sub(start_ns)));
         if timeout != Some(Duration::ZERO) {
             self.shared.sleep.park(self.index, timeout);
         } else {
             self.shared.sleep.cancel(self.index);
         }
         self.awake();
+        let end_ns = self.shared.clock.now_ns();
+        // Somebody woke it so soon that it had better gone on looking. (For an alarm it need not look.)
+        if end_ns - start_ns < SHORT_NAP_NS && alarm_ns.is_none_or(|alarm_ns| end_ns < alarm_ns) {
+            self.spins.set((self.spins.get() * 2).min(SPINS));
+        }
     }
 }
