@@ -17,6 +17,7 @@ use crate::product::{AnyColumn, Column, Inputs, Product, Read};
 use crate::record::{Failure, Figures, Span, WorkerNotes};
 use crate::resource::{Resource, Waiting};
 use crate::slot::{HELD, QUEUED, RUNNING, Stage, State};
+use crate::split::Splits;
 use crate::timers::{Timers, Wait};
 use actinium_scheduler::task::{Task, TaskRef};
 use actinium_scheduler::{Shared, Turn, Worker, current};
@@ -61,6 +62,7 @@ pub(crate) struct Engine {
     expected_ns: Box<[AtomicU32]>,
     pub(crate) notes: Box<[WorkerNotes]>,
     timers: Box<[Mutex<Timers>]>,
+    pub(crate) splits: Splits,
     pub(crate) feed: Feed,
     pub(crate) order: Mutex<InOrder>,
     pub(crate) failures: Mutex<Vec<Failure>>,
@@ -111,6 +113,7 @@ impl Engine {
             expected_ns: (0..graph.len()).map(|_| AtomicU32::new(0)).collect(),
             notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
             timers: (0..workers).map(|_| Mutex::new(Timers::new())).collect(),
+            splits: Splits::default(),
             feed: Feed::new(source, slots),
             order: Mutex::default(),
             failures: Mutex::default(),

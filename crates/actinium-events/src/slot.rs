@@ -135,24 +135,45 @@ impl State {
         wanted.push(module);
         self.set(module, REQUESTED);
         while let Some(m) = wanted.pop() {
-            let mut pending = 0;
-            for &input in graph.inputs.row(m) {
-                match self.of(input) {
-                    IDLE => {
-                        self.set(input, REQUESTED);
-                        wanted.push(input);
-                        pending += 1;
-                    }
-                    YES | NO => {}
-                    _ => pending += 1,
+            let pending = if graph.modules[usize::from(m)].one_by_one {
+                let next = self.next_input(graph, m);
+                if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
+                    self.set(input, REQUESTED);
+                    wanted.push(input);
                 }
-            }
+                u16::from(next.is_some())
+            } else {
+                self.want_inputs(graph, m, &mut wanted)
+            };
             self.pending[usize::from(m)] = pending;
             if pending == 0 {
                 self.make_ready(m);
             }
         }
         self.wanted = wanted;
+    }
+
+    /// Wants all inputs of a module; returns how many are not there yet.
+    fn want_inputs(&mut self, graph: &Graph, module: u16, wanted: &mut Vec<u16>) -> u16 {
+        let mut pending = 0;
+        for &input in graph.inputs.row(module) {
+            match self.of(input) {
+                IDLE => {
+                    self.set(input, REQUESTED);
+                    wanted.push(input);
+                    pending += 1;
+                }
+                YES | NO => {}
+                _ => pending += 1,
+            }
+        }
+        pending
+    }
+
+    /// The first input that is not there yet, in the order in which the module asked for them.
+    fn next_input(&self, graph: &Graph, module: u16) -> Option<u16> {
+        let is_missing = |&input: &u16| input != graph.source && self.of(input) < YES;
+        graph.ports(module).iter().copied().find(is_missing)
     }
 
     fn make_ready(&mut self, module: u16) {
@@ -182,7 +203,15 @@ impl State {
             return;
         }
         for &consumer in graph.consumers.row(module) {
-            if self.of(consumer) == REQUESTED {
+            if self.of(consumer) != REQUESTED {
+                continue;
+            }
+            if graph.modules[usize::from(consumer)].one_by_one {
+                match self.next_input(graph, consumer) {
+                    Some(input) => self.request(graph, input),
+                    None => self.make_ready(consumer),
+                }
+            } else {
                 self.pending[usize::from(consumer)] -= 1;
                 if self.pending[usize::from(consumer)] == 0 {
                     self.make_ready(consumer);
