@@ -125,6 +125,7 @@ pub struct Event<'a> {
     pub(crate) slot: u32,
     pub(crate) module: u16,
     pub(crate) stamp: u32,
+    pub(crate) attempt: u32,
     pub(crate) number: u64,
 }
 
@@ -263,6 +264,7 @@ fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> C
         slot: event.slot,
         module: event.module,
         stamp: event.stamp,
+        attempt: event.attempt,
         deliver,
         result: PhantomData,
     }

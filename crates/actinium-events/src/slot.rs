@@ -25,6 +25,9 @@ pub(crate) const YES: u8 = 6;
 /// It is done, and a path that comes to it ends.
 pub(crate) const NO: u8 = 7;
 
+/// An event's stamp, and which attempt at it.
+pub(crate) type Pass = (u32, u32);
+
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -116,6 +119,13 @@ impl State {
         self.ready.extend_from_slice(&template.ready);
         self.ended_paths.clear();
         self.ended_paths.extend_from_slice(&template.ended_paths);
+    }
+
+    /// Whether the module runs or waits, in this very attempt at this very event.
+    pub(crate) fn waits(&self, module: u16, pass: Pass) -> bool {
+        (self.stamp, self.attempts) == pass
+            && self.of(module) == RUNNING
+            && self.stage != Stage::Free
     }
 
     pub(crate) fn of(&self, module: u16) -> u8 {

@@ -74,7 +74,8 @@ impl Split {
         if let Some(then) = rest.then.take() {
             let result = rest.panic.take().map_or(Ok(()), |panic| Err(panic.into()));
             drop(rest);
-            then(result);
+            // If it panics, it drops the completion that it would have finished, which fails the event.
+            let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
         }
     }
 

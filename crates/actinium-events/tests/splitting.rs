@@ -66,7 +66,9 @@ fn another_worker_helps() {
         builder.analyzer("split", Threads::Serial, |_| {
             See(|event: &Event<'_>| {
                 let both = Barrier::new(2);
-                event.parallel_for(2, move |_| drop(both.wait()))
+                event.parallel_for(2, move |_| {
+                    both.wait();
+                })
             })
         });
         let summary = run(builder, Settings::default().policy(policy).workers(2).slots(1));
@@ -141,6 +143,37 @@ fn a_panic_in_a_part_fails_the_event_and_the_other_parts_run() {
 }
 
 #[test]
+fn a_panic_after_the_last_part_fails_the_event() {
+    struct Panics;
+    impl AsyncProducer for Panics {
+        type Product = u64;
+        fn start(&self, event: &Event<'_>, done: Completion<u64>) -> Result<(), Cause> {
+            let number = event.number();
+            event.parallel_for_then(
+                3,
+                |_| (),
+                move |ran| {
+                    assert!(number != 1, "not this one");
+                    done.finish(ran.map(|()| number));
+                },
+            );
+            Ok(())
+        }
+    }
+    let mut builder = Builder::new("number", Numbers(4));
+    builder.async_producer("panics", Threads::Serial, |_| Panics);
+    builder.analyzer("asks", Threads::Concurrent, |inputs| {
+        let made: Input<u64> = inputs.get("panics");
+        See(move |event: &Event<'_>| {
+            assert_eq!(*event.get(made), event.number());
+            Ok(())
+        })
+    });
+    let summary = run(builder, Settings::default().workers(2).on_error(OnError::Skip));
+    assert_eq!((summary.events, summary.failed), (3, 1), "{:?}", summary.failures);
+}
+
+#[test]
 fn inputs_are_fetched_one_by_one_in_the_order_in_which_they_were_asked_for() {
     for order in [["a", "b"], ["b", "a"]] {
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -202,4 +235,33 @@ fn a_replay_splits_and_fetches_as_its_file_says() {
             assert!(of(event, "for").map(|it| it.start_ns).min() > first, "one by one");
         }
     }
+}
+
+/// Keeps the completion of the first attempt and uses it in the second.
+struct Keeps(Mutex<Option<Completion<u64>>>);
+impl AsyncProducer for Keeps {
+    type Product = u64;
+    fn start(&self, _: &Event<'_>, done: Completion<u64>) -> Result<(), Cause> {
+        let mut kept = self.0.lock().expect("not poisoned");
+        let Some(old) = kept.take() else {
+            *kept = Some(done);
+            return Err("the first attempt".into());
+        };
+        old.finish(Ok(999));
+        done.finish(Err("the second attempt".into()));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_completion_of_an_earlier_attempt_does_not_end_a_later_one() {
+    let mut builder = Builder::new("number", Numbers(1));
+    builder.async_producer("keeps", Threads::Concurrent, |_| Keeps(Mutex::default()));
+    builder.analyzer("needs", Threads::Concurrent, |inputs| {
+        let _: Input<u64> = inputs.get("keeps");
+        See(|_: &Event<'_>| Ok(()))
+    });
+    let summary = run(builder, Settings::default().workers(1).on_error(OnError::Retry(1)));
+    assert_eq!((summary.events, summary.failed, summary.retries), (0, 1, 1));
+    assert_eq!(summary.failures[0].cause, "the second attempt");
 }
