@@ -16,7 +16,9 @@ use crate::processor::{OnError, Order, Settings};
 use crate::product::{AnyColumn, Column, Inputs, Product, Read};
 use crate::record::{Failure, Figures, Span, WorkerNotes};
 use crate::resource::{Resource, Waiting};
+use crate::slot::Pass;
 use crate::slot::{HELD, QUEUED, RUNNING, Stage, State};
+use crate::split::Splits;
 use crate::timers::{Timers, Wait};
 use actinium_scheduler::task::{Task, TaskRef};
 use actinium_scheduler::{Shared, Turn, Worker, current};
@@ -61,6 +63,7 @@ pub(crate) struct Engine {
     expected_ns: Box<[AtomicU32]>,
     pub(crate) notes: Box<[WorkerNotes]>,
     timers: Box<[Mutex<Timers>]>,
+    pub(crate) splits: Splits,
     pub(crate) feed: Feed,
     pub(crate) order: Mutex<InOrder>,
     pub(crate) failures: Mutex<Vec<Failure>>,
@@ -111,6 +114,7 @@ impl Engine {
             expected_ns: (0..graph.len()).map(|_| AtomicU32::new(0)).collect(),
             notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
             timers: (0..workers).map(|_| Mutex::new(Timers::new())).collect(),
+            splits: Splits::default(),
             feed: Feed::new(source, slots),
             order: Mutex::default(),
             failures: Mutex::default(),
@@ -238,6 +242,7 @@ impl Engine {
                 slot,
                 module,
                 stamp: state.stamp,
+                attempt: state.attempts,
                 number: state.number,
             };
             let start_ns = state.start_ns;
@@ -247,7 +252,7 @@ impl Engine {
             let waits = self.graph.modules[usize::from(module)].waits;
             if waits {
                 if let Err(cause) = result {
-                    self.complete(slot, module, event.stamp, Err(cause));
+                    self.complete(slot, module, (event.stamp, event.attempt), Err(cause));
                 }
                 state = lock(&self.slots[slot as usize].state);
                 continue;
@@ -377,12 +382,17 @@ impl Engine {
 
     // ---- waiting modules -----------------------------------------------------------------------------------------
 
-    /// A waiting module is done. From any thread. `stamp` says for which event.
-    pub(crate) fn complete(&self, slot: u32, module: u16, stamp: u32, result: Result<bool, Cause>) {
+    /// Whether this very wait is on; then only its completion ends it, and the event can not end before.
+    pub(crate) fn waits(&self, slot: u32, module: u16, pass: Pass) -> bool {
+        lock(&self.slots[slot as usize].state).waits(module, pass)
+    }
+
+    /// A waiting module is done. From any thread. `pass` says for which event and attempt.
+    pub(crate) fn complete(&self, slot: u32, module: u16, pass: Pass, result: Result<bool, Cause>) {
         current(|worker| {
             let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared));
             let mut state = lock(&self.slots[slot as usize].state);
-            if state.stamp != stamp || state.of(module) != RUNNING || state.stage == Stage::Free {
+            if !state.waits(module, pass) {
                 return;
             }
             self.ended(slot, &mut state, module, result);
@@ -399,16 +409,16 @@ impl Engine {
         deadline_ns: u64,
         slot: u32,
         module: u16,
-        stamp: u32,
-        pass: bool,
+        pass: Pass,
+        goes_on: bool,
     ) {
         let Some(worker) = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared))
         else {
             let cause = "a timed wait must be started on a worker".into();
-            return self.complete(slot, module, stamp, Err(cause));
+            return self.complete(slot, module, pass, Err(cause));
         };
         let mut timers = lock(&self.timers[worker.index()]);
-        timers.wheel.insert(deadline_ns, Wait { slot, module, stamp, pass });
+        timers.wheel.insert(deadline_ns, Wait { slot, module, pass, goes_on });
         self.arm(&mut timers, worker);
     }
 
@@ -435,7 +445,7 @@ impl Engine {
         self.arm(&mut timers, worker);
         drop(timers);
         for &(_, wait) in &due {
-            self.complete(wait.slot, wait.module, wait.stamp, Ok(wait.pass));
+            self.complete(wait.slot, wait.module, wait.pass, Ok(wait.goes_on));
         }
         due.clear();
         lock(&self.timers[worker.index()]).due = due;

@@ -54,6 +54,7 @@ struct Draft {
     role: Role,
     threads: Threads,
     waits: bool,
+    one_by_one: bool,
     wanted: Vec<Wanted>,
     made: Option<Made>,
     make: Make,
@@ -167,13 +168,31 @@ impl Builder {
         // Once for what it asks for; the instances that run are made when the number of slots is known.
         drop(make(&mut inputs));
         let (label, wanted) = (label.to_owned(), inputs.wanted);
-        self.drafts.push(Draft { label, role, threads, waits, wanted, made, make });
+        self.drafts.push(Draft {
+            label,
+            role,
+            threads,
+            waits,
+            one_by_one: false,
+            wanted,
+            made,
+            make,
+        });
         self
     }
 
     /// A path: filters and analyzers, one after the other, until the first filter that says no.
     pub fn path(&mut self, name: &str, labels: &[&str]) -> &mut Self {
         self.paths.push((name.to_owned(), labels.iter().map(|&label| label.to_owned()).collect()));
+        self
+    }
+
+    /// The module that was registered last gets its inputs made one after the other, in the order in which it asked for them, rather than
+    /// all at once.
+    pub fn one_by_one(&mut self) -> &mut Self {
+        if let Some(last) = self.drafts.last_mut() {
+            last.one_by_one = true;
+        }
         self
     }
 
@@ -332,6 +351,7 @@ impl Builder {
                 resource,
                 streams,
                 waits: draft.waits,
+                one_by_one: draft.one_by_one,
                 make: draft.make,
             });
         }
@@ -443,6 +463,7 @@ pub(crate) struct Module {
     pub(crate) resource: Option<u16>,
     pub(crate) streams: bool,
     pub(crate) waits: bool,
+    pub(crate) one_by_one: bool,
     pub(crate) make: Make,
 }
 

@@ -32,6 +32,8 @@ mod resource;
 #[cfg(not(any(loom, shuttle)))]
 mod slot;
 #[cfg(not(any(loom, shuttle)))]
+mod split;
+#[cfg(not(any(loom, shuttle)))]
 mod timers;
 
 #[cfg(not(any(loom, shuttle)))]

@@ -125,6 +125,7 @@ pub struct Event<'a> {
     pub(crate) slot: u32,
     pub(crate) module: u16,
     pub(crate) stamp: u32,
+    pub(crate) attempt: u32,
     pub(crate) number: u64,
 }
 
@@ -147,6 +148,31 @@ impl<'a> Event<'a> {
     /// Nanoseconds of the processor's clock: what [`Completion::at`] counts in.
     pub fn now_ns(&self) -> u64 {
         self.worker.shared().clock().now_ns()
+    }
+
+    /// Splits work of this module: `part` is called with each number below `parts`, here and on workers that have nothing else to do.
+    /// Comes back when all parts are done. Meanwhile this worker runs nothing but these parts, whatever the module holds, so
+    /// that it can not come to wait for itself. What parts make they leave in something that is shared, such as atomics.
+    ///
+    /// # Errors
+    /// If a part panicked: what it said. The others have run all the same.
+    pub fn parallel_for(
+        &self,
+        parts: usize,
+        part: impl Fn(usize) + Send + Sync + 'static,
+    ) -> Result<(), Cause> {
+        crate::split::parallel_for(self, parts, Box::new(part))
+    }
+
+    /// As [`Event::parallel_for`], for waiting modules: it comes back at once, this worker is free for other modules, and
+    /// `then` is called by whoever runs the last part; it is the place to finish a [`Completion`].
+    pub fn parallel_for_then(
+        &self,
+        parts: usize,
+        part: impl Fn(usize) + Send + Sync + 'static,
+        then: impl FnOnce(Result<(), Cause>) + Send + 'static,
+    ) {
+        crate::split::parallel_for_then(self, parts, Box::new(part), Box::new(then));
     }
 
     /// One of this module's inputs.
@@ -238,6 +264,7 @@ fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> C
         slot: event.slot,
         module: event.module,
         stamp: event.stamp,
+        attempt: event.attempt,
         deliver,
         result: PhantomData,
     }

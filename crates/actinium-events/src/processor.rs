@@ -5,6 +5,7 @@ use crate::graph::Graph;
 use crate::record::{
     Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
 };
+use crate::split::Helper;
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::task::Tasks;
 use actinium_scheduler::{Clock, Policy, Shared, Worker};
@@ -280,8 +281,10 @@ impl Processor {
         }
         let tasks = Arc::new(Tasks::new(shared.clone()));
         start_strands(&engine, &tasks, workers);
-        let threads = start_workers(&engine, &tasks)?;
+        start_helpers(&engine, &tasks, workers);
+        // Before the first worker can run anything: nothing happens before the begin.
         let start_ns = engine.now_ns();
+        let threads = start_workers(&engine, &tasks)?;
         let samples = watch(&engine, start_ns);
         let elapsed_ns = engine.now_ns() - start_ns;
         shared.control().request_exit(&shared);
@@ -289,6 +292,7 @@ impl Processor {
             // A worker never panics: it aborts the process.
             let _ = thread.join();
         }
+        engine.splits.clear();
         Ok(summary(&engine, &stop, samples, start_ns, elapsed_ns))
     }
 }
@@ -303,6 +307,13 @@ fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
         };
         engine.set_strands(slot, (0..per_slot).map(strand).collect());
     }
+}
+
+/// One per worker, for what modules split.
+fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
+    let kind = Arc::new(Kind::new("helper"));
+    let helper = |worker| tasks.start(&kind, worker, Box::new(Helper(engine.clone())));
+    engine.splits.set_helpers((0..workers).map(helper).collect());
 }
 
 fn start_workers(

@@ -59,13 +59,14 @@ impl Pace {
     }
 
     /// Computes for so long on this CPU's clock.
-    fn work(self, event: &Event<'_>, ns: u64) {
+    fn work(self, ns: u64) {
         if ns == 0 {
             return;
         }
-        let end_ns = event.now_ns() + ns;
+        let clock = actinium_scheduler::Clock::real();
+        let end_ns = clock.now_ns() + ns;
         loop {
-            let left_ns = end_ns.saturating_sub(event.now_ns());
+            let left_ns = end_ns.saturating_sub(clock.now_ns());
             if left_ns == 0 {
                 return;
             }
@@ -123,8 +124,23 @@ impl Replayed {
 
     fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
         let sum = self.checksum(event)?;
-        self.pace.work(event, self.module.times.of(event.number()));
+        let (parts, part) = self.parts(event);
+        if parts == 1 {
+            part(0);
+        } else {
+            event.parallel_for(parts, part)?;
+        }
         Ok(sum)
+    }
+
+    /// Into how many parts its work is split, and what each does: as many nanoseconds as all others, to within one.
+    fn parts(&self, event: &Event<'_>) -> (usize, impl Fn(usize) + Send + Sync + 'static) {
+        let (parts, pace) = (self.module.parts.get(), self.pace);
+        let (ns, parts_ns) = (self.module.times.of(event.number()), u64::from(parts));
+        let part = move |k: usize| {
+            pace.work(ns / parts_ns + u64::from((k as u64) < ns % parts_ns));
+        };
+        (parts as usize, part)
     }
 
     /// What the end of a path saw counts.
@@ -134,7 +150,8 @@ impl Replayed {
     }
 
     fn end_ns(&self, event: &Event<'_>) -> u64 {
-        event.now_ns() + self.module.times.of(event.number())
+        // As the plan has it: the parts of a wait pass side by side.
+        event.now_ns() + self.module.times.of(event.number()) / u64::from(self.module.parts.get())
     }
 }
 
@@ -162,6 +179,53 @@ impl Analyzer for Replayed {
 impl Output for Replayed {
     fn write(&self, event: &Event<'_>) -> Result<(), Cause> {
         self.count(self.busy(event)?);
+        Ok(())
+    }
+}
+
+/// Splits its work and leaves its worker to others until the last part is done.
+struct Splits(Replayed);
+
+impl Splits {
+    fn start<T: Send + 'static>(
+        &self,
+        event: &Event<'_>,
+        done: Completion<T>,
+        result: impl FnOnce(Checksum) -> T,
+    ) {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                let result = result(sum);
+                let (parts, part) = self.0.parts(event);
+                event.parallel_for_then(parts, part, move |ran| done.finish(ran.map(|()| result)));
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+    }
+}
+
+impl AsyncProducer for Splits {
+    type Product = Checksum;
+    fn start(&self, event: &Event<'_>, done: Completion<Checksum>) -> Result<(), Cause> {
+        Splits::start(self, event, done, |sum| sum);
+        Ok(())
+    }
+}
+
+impl AsyncFilter for Splits {
+    fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
+        let accepts = self.0.module.accepts(event.number());
+        Splits::start(self, event, done, |sum| {
+            self.0.count(sum);
+            accepts
+        });
+        Ok(())
+    }
+}
+
+impl AsyncAnalyzer for Splits {
+    fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
+        Splits::start(self, event, done, |sum| self.0.count(sum));
         Ok(())
     }
 }
@@ -252,24 +316,29 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
             total: total.clone(),
         };
         let label = &module.label;
-        match (module.role, module.work) {
-            (Role::Producer, Work::Busy) => builder.producer(label, threads, make),
-            (Role::Producer, Work::Wait) => {
-                builder.async_producer(label, threads, move |inputs| Waits(make(inputs)))
-            }
-            (Role::Filter, Work::Busy) => builder.filter(label, threads, make),
-            (Role::Filter, Work::Wait) => {
-                builder.async_filter(label, threads, move |inputs| Waits(make(inputs)))
-            }
-            (Role::Analyzer, Work::Busy) => builder.analyzer(label, threads, make),
-            (Role::Analyzer, Work::Wait) => {
-                builder.async_analyzer(label, threads, move |inputs| Waits(make(inputs)))
-            }
-            (Role::Output, Work::Busy) => builder.output(label, threads, make),
-            (Role::Output, Work::Wait) => {
-                builder.async_output(label, threads, move |inputs| Waits(make(inputs)))
-            }
+        let steals = module.steals_while_splitting && module.parts.get() > 1;
+        macro_rules! register {
+            ($busy:ident, $waiting:ident) => {
+                match module.work {
+                    Work::Busy if steals => {
+                        builder.$waiting(label, threads, move |inputs| Splits(make(inputs)))
+                    }
+                    Work::Busy => builder.$busy(label, threads, make),
+                    Work::Wait => {
+                        builder.$waiting(label, threads, move |inputs| Waits(make(inputs)))
+                    }
+                }
+            };
+        }
+        match module.role {
+            Role::Producer => register!(producer, async_producer),
+            Role::Filter => register!(filter, async_filter),
+            Role::Analyzer => register!(analyzer, async_analyzer),
+            Role::Output => register!(output, async_output),
         };
+        if module.fetches_one_by_one {
+            builder.one_by_one();
+        }
         if module.role == Role::Output
             && let Some(path) = selecting_path(workload, number)
         {

@@ -25,6 +25,9 @@ pub(crate) const YES: u8 = 6;
 /// It is done, and a path that comes to it ends.
 pub(crate) const NO: u8 = 7;
 
+/// An event's stamp, and which attempt at it.
+pub(crate) type Pass = (u32, u32);
+
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -118,6 +121,13 @@ impl State {
         self.ended_paths.extend_from_slice(&template.ended_paths);
     }
 
+    /// Whether the module runs or waits, in this very attempt at this very event.
+    pub(crate) fn waits(&self, module: u16, pass: Pass) -> bool {
+        (self.stamp, self.attempts) == pass
+            && self.of(module) == RUNNING
+            && self.stage != Stage::Free
+    }
+
     pub(crate) fn of(&self, module: u16) -> u8 {
         self.state[usize::from(module)]
     }
@@ -135,24 +145,45 @@ impl State {
         wanted.push(module);
         self.set(module, REQUESTED);
         while let Some(m) = wanted.pop() {
-            let mut pending = 0;
-            for &input in graph.inputs.row(m) {
-                match self.of(input) {
-                    IDLE => {
-                        self.set(input, REQUESTED);
-                        wanted.push(input);
-                        pending += 1;
-                    }
-                    YES | NO => {}
-                    _ => pending += 1,
+            let pending = if graph.modules[usize::from(m)].one_by_one {
+                let next = self.next_input(graph, m);
+                if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
+                    self.set(input, REQUESTED);
+                    wanted.push(input);
                 }
-            }
+                u16::from(next.is_some())
+            } else {
+                self.want_inputs(graph, m, &mut wanted)
+            };
             self.pending[usize::from(m)] = pending;
             if pending == 0 {
                 self.make_ready(m);
             }
         }
         self.wanted = wanted;
+    }
+
+    /// Wants all inputs of a module; returns how many are not there yet.
+    fn want_inputs(&mut self, graph: &Graph, module: u16, wanted: &mut Vec<u16>) -> u16 {
+        let mut pending = 0;
+        for &input in graph.inputs.row(module) {
+            match self.of(input) {
+                IDLE => {
+                    self.set(input, REQUESTED);
+                    wanted.push(input);
+                    pending += 1;
+                }
+                YES | NO => {}
+                _ => pending += 1,
+            }
+        }
+        pending
+    }
+
+    /// The first input that is not there yet, in the order in which the module asked for them.
+    fn next_input(&self, graph: &Graph, module: u16) -> Option<u16> {
+        let is_missing = |&input: &u16| input != graph.source && self.of(input) < YES;
+        graph.ports(module).iter().copied().find(is_missing)
     }
 
     fn make_ready(&mut self, module: u16) {
@@ -182,7 +213,15 @@ impl State {
             return;
         }
         for &consumer in graph.consumers.row(module) {
-            if self.of(consumer) == REQUESTED {
+            if self.of(consumer) != REQUESTED {
+                continue;
+            }
+            if graph.modules[usize::from(consumer)].one_by_one {
+                match self.next_input(graph, consumer) {
+                    Some(input) => self.request(graph, input),
+                    None => self.make_ready(consumer),
+                }
+            } else {
                 self.pending[usize::from(consumer)] -= 1;
                 if self.pending[usize::from(consumer)] == 0 {
                     self.make_ready(consumer);

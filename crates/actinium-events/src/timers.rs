@@ -7,8 +7,8 @@ use actinium_scheduler::wheel::Wheel;
 pub(crate) struct Wait {
     pub(crate) slot: u32,
     pub(crate) module: u16,
-    pub(crate) stamp: u32,
-    pub(crate) pass: bool,
+    pub(crate) pass: crate::slot::Pass,
+    pub(crate) goes_on: bool,
 }
 
 /// The waits that began on one worker.
