@@ -6,11 +6,13 @@ use crate::context::Context;
 use crate::system::Inner;
 use actinium_scheduler::deadlines::DeadlineKey;
 use actinium_scheduler::{Worker, current};
+use futures_channel::oneshot;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// The way back to whoever asked: an actor answers by [`Reply::send`].
@@ -27,7 +29,7 @@ impl<R> Reply<R> {
     pub fn send(self, value: R) -> Result<(), R> {
         // Cause before effect: what the running turn has sent is there when whoever hears this looks.
         current(|worker| worker.into_iter().for_each(Worker::settle));
-        self.0.send(value).map_err(oneshot::SendError::into_inner)
+        self.0.send(value)
     }
 }
 
@@ -77,6 +79,15 @@ enum State<R> {
     Refused(AskError),
     Waiting(oneshot::Receiver<R>),
     Done,
+}
+
+/// Wakes a thread that waits for an answer.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
 }
 
 struct Deadline {
@@ -171,19 +182,28 @@ impl<R> Answer<R> {
         if current(|worker| worker.is_some()) {
             return Err(AskError::WouldBlock);
         }
-        let receiver = match std::mem::replace(&mut self.state, State::Done) {
+        let mut receiver = match std::mem::replace(&mut self.state, State::Done) {
             State::Waiting(receiver) => receiver,
             State::Refused(error) => return Err(error),
             State::Done => return Err(AskError::NoReply(self.actor)),
         };
-        let Some(Deadline { at_ns, limit, .. }) = self.deadline else {
-            return receiver.recv().map_err(|_| AskError::NoReply(self.actor));
-        };
-        let left = Duration::from_nanos(at_ns.saturating_sub(self.system.shared.clock().now_ns()));
-        receiver.recv_timeout(left).map_err(|error| match error {
-            oneshot::RecvTimeoutError::Timeout => AskError::Timeout(self.actor, limit),
-            oneshot::RecvTimeoutError::Disconnected => AskError::NoReply(self.actor),
-        })
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut cx = std::task::Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(answer) = Pin::new(&mut receiver).poll(&mut cx) {
+                return answer.map_err(|_| AskError::NoReply(self.actor));
+            }
+            // Whoever answers or drops the question from here on unparks the thread, so that it does not sleep.
+            let Some(Deadline { at_ns, limit, .. }) = self.deadline else {
+                thread::park();
+                continue;
+            };
+            let left = at_ns.saturating_sub(self.system.shared.clock().now_ns());
+            if left == 0 {
+                return Err(AskError::Timeout(self.actor, limit));
+            }
+            thread::park_timeout(Duration::from_nanos(left));
+        }
     }
 
     /// Sees to it that the waker is woken at the deadline; true if that is past.

@@ -1,5 +1,4 @@
 //! Questions and their answers.
-//! no-sanitizer: oneshot pairs its release with an acquire fence, and ThreadSanitizer does not understand fences.
 
 mod common;
 

@@ -1,11 +1,11 @@
 //! Futures beside actors.
-//! no-sanitizer: oneshot pairs its release with an acquire fence, and ThreadSanitizer does not understand fences.
 
 mod common;
 
 use actinium_actor::testing::TestSystem;
 use actinium_actor::{Policy, Shutdown, StopReason, System};
 use common::{ON_PURPOSE, does, quiet, system};
+use futures_channel::oneshot;
 use futures_lite::future::{pending, yield_now};
 use std::sync::mpsc;
 use std::thread;
