@@ -466,6 +466,7 @@ impl Worker {
     #[cold]
     pub fn record_latency(&self, stamp_ns: u64) {
         let now_ns = self.shared.clock.now_ns();
+        self.counters().sampled.add(1);
         let stands_for = u64::from(self.sample_every.get() / sending::SAMPLED);
         self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
     }
