@@ -315,9 +315,9 @@ impl Builder {
         // Products of one type lie in one column.
         let (mut columns, mut types): (Vec<ColumnOf>, Vec<TypeId>) = Default::default();
         let all_made = self.drafts.iter().map(|draft| draft.made).chain([source_made]);
-        let places = all_made
+        let columns_of = all_made
             .map(|made| {
-                let made = made?;
+                let Some(made) = made else { return NO_COLUMN };
                 let column =
                     types.iter().position(|&other| other == made.type_id).unwrap_or_else(|| {
                         types.push(made.type_id);
@@ -325,12 +325,12 @@ impl Builder {
                         types.len() - 1
                     });
                 columns[column].1 += 1;
-                Some((column as u32, columns[column].1 as u32 - 1))
+                column as u16
             })
             .collect();
         let (mut resources, mut names): (Vec<(String, u32)>, HashMap<String, u16>) =
             Default::default();
-        let mut modules = Vec::with_capacity(n);
+        let (mut modules, mut traits) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for draft in self.drafts {
             let mut own = |most| {
                 resources.push((draft.label.clone(), most));
@@ -346,14 +346,9 @@ impl Builder {
                 })),
             };
             let streams = draft.threads == Threads::Stream;
-            modules.push(Module {
-                label: draft.label,
-                resource,
-                streams,
-                waits: draft.waits,
-                one_by_one: draft.one_by_one,
-                make: draft.make,
-            });
+            let (waits, one_by_one) = (draft.waits, draft.one_by_one);
+            traits.push(Traits { resource, streams, waits, one_by_one });
+            modules.push(Module { label: draft.label, make: draft.make });
         }
         let mut consumers = vec![Vec::new(); n];
         for (m, inputs) in inputs.iter().enumerate() {
@@ -379,8 +374,9 @@ impl Builder {
             paths,
             roots,
             outputs,
-            places,
+            columns_of,
             columns,
+            traits: traits.into(),
             resources,
             template: State::default(),
         };
@@ -460,12 +456,20 @@ impl Rows {
 
 pub(crate) struct Module {
     pub(crate) label: String,
+    pub(crate) make: Make,
+}
+
+/// What is looked up of a module at each of its calls: small, so that many lie in one cache line.
+#[derive(Clone, Copy)]
+pub(crate) struct Traits {
     pub(crate) resource: Option<u16>,
     pub(crate) streams: bool,
     pub(crate) waits: bool,
     pub(crate) one_by_one: bool,
-    pub(crate) make: Make,
 }
+
+/// Of a module that makes nothing.
+const NO_COLUMN: u16 = u16::MAX;
 
 /// A graph that may be run: see [`crate::Processor`].
 pub struct Graph {
@@ -485,8 +489,10 @@ pub struct Graph {
     pub(crate) roots: Vec<u16>,
     /// Outputs, and the paths that they select.
     pub(crate) outputs: Vec<(u16, Option<usize>)>,
-    places: Vec<Option<(u32, u32)>>,
+    /// The column of what each module (and, last, the source) makes.
+    columns_of: Box<[u16]>,
     pub(crate) columns: Vec<ColumnOf>,
+    traits: Box<[Traits]>,
     pub(crate) resources: Vec<(String, u32)>,
     pub(crate) template: State,
 }
@@ -512,10 +518,17 @@ impl Graph {
         self.ports.row(module)
     }
 
-    /// Column and index of what a module (or the source) makes.
+    /// The column of what a module (or the source) makes.
     #[inline]
-    pub(crate) fn place(&self, module: u16) -> Option<(u32, u32)> {
-        self.places[usize::from(module)]
+    pub(crate) fn column(&self, module: u16) -> Option<u16> {
+        let column = self.columns_of[usize::from(module)];
+        (column != NO_COLUMN).then_some(column)
+    }
+
+    /// What is looked up at each call.
+    #[inline]
+    pub(crate) fn traits(&self, module: u16) -> Traits {
+        self.traits[usize::from(module)]
     }
 }
 

@@ -301,8 +301,10 @@ fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     let per_slot = workers.min(if engine.slots.len() > SLOTS_MANY { 2 } else { STRANDS_MAX });
     let kind = Arc::new(Kind::new("strand"));
     for slot in 0..engine.slots.len() {
+        // One per slot, so that waiting modules on different workers do not count their references to the engine in one place.
+        let anchor = Arc::new(engine.clone());
         let strand = |index: usize| {
-            let strand = Strand { engine: engine.clone(), slot: slot as u32, index: index as u32 };
+            let strand = Strand { engine: anchor.clone(), slot: slot as u32, index: index as u32 };
             tasks.start(&kind, (slot + index) % workers, Box::new(strand))
         };
         engine.set_strands(slot, (0..per_slot).map(strand).collect());
@@ -349,11 +351,13 @@ fn work(shared: Arc<Shared>, tasks: &Tasks, engine: &Arc<Engine>, index: usize) 
     let worker = Worker::new(shared, index);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         worker.enter(|worker| {
-            if index == 0 {
-                engine.feed(None, worker);
-            }
-            worker.run();
-            tasks.end(worker);
+            crate::timers::with_alarms_of(engine, || {
+                if index == 0 {
+                    engine.feed(None, worker);
+                }
+                worker.run();
+                tasks.end(worker);
+            });
         });
     }));
     if outcome.is_err() {

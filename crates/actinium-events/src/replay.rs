@@ -104,7 +104,8 @@ impl Source for Events {
 struct Replayed {
     number: u64,
     module: Arc<Module>,
-    source: Input<Checksum>,
+    /// Of those that need nothing else.
+    source: Option<Input<Checksum>>,
     inputs: Vec<Input<Checksum>>,
     pace: Pace,
     total: Total,
@@ -112,7 +113,12 @@ struct Replayed {
 
 impl Replayed {
     fn checksum(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
-        let own = mix(event.get(self.source).0, self.number);
+        // The others have what the source made through their inputs.
+        let first = match self.source {
+            Some(source) => event.get(source).0,
+            None => mix(0, event.number()),
+        };
+        let own = mix(first, self.number);
         let sum = self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0));
         if self.module.fails(event.number()) {
             return Err(
@@ -124,10 +130,10 @@ impl Replayed {
 
     fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
         let sum = self.checksum(event)?;
-        let (parts, part) = self.parts(event);
-        if parts == 1 {
-            part(0);
+        if self.module.parts.get() == 1 {
+            self.pace.work(self.module.times.of(event.number()));
         } else {
+            let (parts, part) = self.parts(event);
             event.parallel_for(parts, part)?;
         }
         Ok(sum)
@@ -309,7 +315,7 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
         let shared = Arc::new(module.clone());
         let make = move |inputs: &mut Inputs| Replayed {
             number: number as u64,
-            source: inputs.get(SOURCE),
+            source: shared.inputs.is_empty().then(|| inputs.get(SOURCE)),
             inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
             module: shared.clone(),
             pace,

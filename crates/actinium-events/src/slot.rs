@@ -25,8 +25,46 @@ pub(crate) const YES: u8 = 6;
 /// It is done, and a path that comes to it ends.
 pub(crate) const NO: u8 = 7;
 
-/// An event's stamp, and which attempt at it.
-pub(crate) type Pass = (u32, u32);
+/// Counts the passes over events in one slot: each event and each new attempt at one is another.
+pub(crate) type Pass = u32;
+
+/// Which cells of a slot's columns hold products.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cells {
+    /// For each column: those that hold nothing, and how many there are.
+    columns: Box<[(Vec<u16>, u16)]>,
+    taken: usize,
+}
+
+impl Cells {
+    pub(crate) fn new(columns: usize) -> Self {
+        Cells { columns: vec![(Vec::new(), 0); columns].into(), taken: 0 }
+    }
+
+    /// The one that was used last, for it is in the cache; true: it is a new one, which must be made.
+    #[inline]
+    pub(crate) fn take(&mut self, column: u16) -> (u16, bool) {
+        self.taken += 1;
+        let (free, made) = &mut self.columns[usize::from(column)];
+        match free.pop() {
+            Some(cell) => (cell, false),
+            None => {
+                *made += 1;
+                (*made - 1, true)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self, column: u16, cell: u16) {
+        self.taken -= 1;
+        self.columns[usize::from(column)].0.push(cell);
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+}
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,13 +90,14 @@ pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) number: u64,
     pub(crate) start_ns: u64,
-    pub(crate) stamp: u32,
+    pub(crate) pass: Pass,
     pub(crate) attempts: u32,
     pub(crate) open: u32,
     /// Which strands are queued or running.
     pub(crate) active: u32,
     pub(crate) failure: Option<(u16, String)>,
     pub(crate) ready: Vec<u16>,
+    pub(crate) cells: Cells,
     /// Room for `request`.
     wanted: Vec<u16>,
     state: Box<[u8]>,
@@ -73,6 +112,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The state of a free slot.
+    pub(crate) fn of_slot(graph: &Graph) -> Self {
+        State { cells: Cells::new(graph.columns.len()), ..State::default() }
+    }
+
     /// The state in which every event begins.
     pub(crate) fn template(graph: &Graph) -> Self {
         let n = graph.len();
@@ -121,11 +165,9 @@ impl State {
         self.ended_paths.extend_from_slice(&template.ended_paths);
     }
 
-    /// Whether the module runs or waits, in this very attempt at this very event.
+    /// Whether the module runs or waits, in this very pass.
     pub(crate) fn waits(&self, module: u16, pass: Pass) -> bool {
-        (self.stamp, self.attempts) == pass
-            && self.of(module) == RUNNING
-            && self.stage != Stage::Free
+        self.pass == pass && self.of(module) == RUNNING && self.stage != Stage::Free
     }
 
     pub(crate) fn of(&self, module: u16) -> u8 {
@@ -145,7 +187,7 @@ impl State {
         wanted.push(module);
         self.set(module, REQUESTED);
         while let Some(m) = wanted.pop() {
-            let pending = if graph.modules[usize::from(m)].one_by_one {
+            let pending = if graph.traits(m).one_by_one {
                 let next = self.next_input(graph, m);
                 if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
                     self.set(input, REQUESTED);
@@ -198,7 +240,7 @@ impl State {
         graph: &Graph,
         module: u16,
         pass: bool,
-        mut free: impl FnMut(u16),
+        mut free: impl FnMut(&mut Cells, u16),
     ) {
         self.open -= 1;
         self.set(module, if pass { YES } else { NO });
@@ -206,7 +248,7 @@ impl State {
             let left = &mut self.left[usize::from(input)];
             *left -= 1;
             if *left == 0 {
-                free(input);
+                free(&mut self.cells, input);
             }
         }
         if self.failure.is_some() {
@@ -216,7 +258,7 @@ impl State {
             if self.of(consumer) != REQUESTED {
                 continue;
             }
-            if graph.modules[usize::from(consumer)].one_by_one {
+            if graph.traits(consumer).one_by_one {
                 match self.next_input(graph, consumer) {
                     Some(input) => self.request(graph, input),
                     None => self.make_ready(consumer),
@@ -291,14 +333,5 @@ impl State {
             }
         }
         self.open > 0
-    }
-
-    /// The producers whose products are still there.
-    pub(crate) fn stored<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = u16> + 'a {
-        let is_done = |&m: &usize| self.state[m] >= YES && graph.place(m as u16).is_some();
-        (0..graph.len())
-            .filter(is_done)
-            .filter(|&m| self.left[m] > 0 || graph.consumers.row(m as u16).is_empty())
-            .map(|m| m as u16)
     }
 }
