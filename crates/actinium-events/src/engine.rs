@@ -42,9 +42,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One instance, or one per slot.
-type Instances = Box<[Box<dyn Erased>]>;
-
 pub(crate) struct Slot {
     state: Mutex<State>,
     columns: Box<[Box<dyn AnyColumn>]>,
@@ -76,7 +73,9 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Box<[Slot]>,
-    instances: Box<[Instances]>,
+    /// One per module, or one per slot, from `first_instances` on.
+    instances: Box<[Box<dyn Erased>]>,
+    first_instances: Box<[u32]>,
     pub(crate) resources: Box<[Resource]>,
     /// Measured nanoseconds per call, exponentially weighted; 0: not known.
     expected_ns: Box<[AtomicU32]>,
@@ -110,17 +109,19 @@ impl Engine {
     pub(crate) fn new(graph: Graph, settings: Settings, shared: Arc<Shared>) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
         let source = lock(&graph.source_module).take();
-        let instances = (0..graph.len()).map(|m| {
-            let module = &graph.modules[m];
+        let (mut instances, mut first_instances) = (Vec::new(), Vec::new());
+        for (m, module) in graph.modules.iter().enumerate() {
+            first_instances.push(instances.len() as u32);
             let make = |slot| (module.make)(&mut Inputs { wanted: Vec::new(), slot });
             if graph.traits(m as u16).streams {
-                (0..slots).map(|slot| make(Some(slot))).collect()
+                instances.extend((0..slots).map(|slot| make(Some(slot))));
             } else {
-                [make(None)].into()
+                instances.push(make(None));
             }
-        });
+        }
         Engine {
-            instances: instances.collect(),
+            instances: instances.into(),
+            first_instances: first_instances.into(),
             slots: (0..slots)
                 .map(|slot| Slot {
                     state: Mutex::new(State::of_slot(&graph)),
@@ -341,7 +342,8 @@ impl Engine {
         let m = usize::from(event.module);
         let notes = &self.notes[event.worker.index()];
         let counts = &notes.modules[m];
-        let instance = &self.instances[m][if streams { event.slot as usize } else { 0 }];
+        let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
+        let instance = &self.instances[nth as usize];
         let figures = self.settings.figures;
         let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
         let begin_ns = match *last_ns {
@@ -635,12 +637,13 @@ impl Engine {
 
     /// Tells all modules of a transition; no event is in flight.
     pub(crate) fn tell(&self, transition: crate::module::Transition) -> Result<(), (u16, Cause)> {
-        for (m, instances) in self.instances.iter().enumerate() {
-            for instance in instances {
-                catch_unwind(AssertUnwindSafe(|| instance.transition(transition)))
-                    .unwrap_or_else(|payload| Err(panic_message(&*payload).into()))
-                    .map_err(|cause| (m as u16, cause))?;
-            }
+        for (nth, instance) in self.instances.iter().enumerate() {
+            catch_unwind(AssertUnwindSafe(|| instance.transition(transition)))
+                .unwrap_or_else(|payload| Err(panic_message(&*payload).into()))
+                .map_err(|cause| {
+                    let module = self.first_instances.partition_point(|&k| k as usize <= nth) - 1;
+                    (module as u16, cause)
+                })?;
         }
         Ok(())
     }

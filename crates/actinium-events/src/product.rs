@@ -76,11 +76,19 @@ impl<T> Deref for Read<'_, T> {
 /// Cells that are made at a time.
 const CHUNK: usize = 16;
 
-type Chunk<T> = Box<[RwLock<Option<T>>]>;
+type Chunk<T> = [RwLock<Option<T>>; CHUNK];
 
 /// Cells for products of one type in one slot. There are as many as were ever needed at a time, not as many as there are producers; which
 /// cell holds whose product is known to the slot.
-pub(crate) struct Column<T>(Box<[OnceLock<Chunk<T>>]>);
+pub(crate) struct Column<T> {
+    /// These lie in the column itself: the cells that were used last are used next, so most events need no others.
+    first: Chunk<T>,
+    rest: Box<[OnceLock<Box<Chunk<T>>>]>,
+}
+
+fn make_chunk<T>() -> Chunk<T> {
+    std::array::from_fn(|_| RwLock::new(None))
+}
 
 /// A column of whatever type.
 pub(crate) trait AnyColumn: Any + Send + Sync {
@@ -90,19 +98,25 @@ pub(crate) trait AnyColumn: Any + Send + Sync {
 }
 
 pub(crate) fn make_column<T: Product>(len: usize) -> Box<dyn AnyColumn> {
-    Box::new(Column::<T>((0..len.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect()))
+    let rest = (1..len.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect();
+    Box::new(Column::<T> { first: make_chunk(), rest })
 }
 
 impl<T: Product> AnyColumn for Column<T> {
     fn clear(&self, cell: u16) {
+        // Nothing to give back: it may lie there until the next one comes.
+        if !std::mem::needs_drop::<T>() {
+            return;
+        }
         if let Some(cell) = self.cell(cell) {
             *cell.write().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
     fn make(&self, cell: u16) {
-        if let Some(chunk) = self.0.get(usize::from(cell) / CHUNK) {
-            chunk.get_or_init(|| (0..CHUNK).map(|_| RwLock::new(None)).collect());
+        let chunk = (usize::from(cell) / CHUNK).checked_sub(1).and_then(|k| self.rest.get(k));
+        if let Some(chunk) = chunk {
+            chunk.get_or_init(|| Box::new(make_chunk()));
         }
     }
 }
@@ -110,7 +124,11 @@ impl<T: Product> AnyColumn for Column<T> {
 impl<T: Product> Column<T> {
     #[inline]
     fn cell(&self, cell: u16) -> Option<&RwLock<Option<T>>> {
-        self.0.get(usize::from(cell) / CHUNK)?.get()?.get(usize::from(cell) % CHUNK)
+        let (chunk, cell) = (usize::from(cell) / CHUNK, usize::from(cell) % CHUNK);
+        match chunk {
+            0 => Some(&self.first[cell]),
+            _ => Some(&self.rest.get(chunk - 1)?.get()?[cell]),
+        }
     }
 
     #[inline]

@@ -1,11 +1,12 @@
 //! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each makes a product that
 //! depends on all its inputs, so that a sum over what the paths see shows whether everything ran in its order.
 
-use crate::workload::{Module, Role, Threads as FileThreads, Work, Workload};
+use crate::workload::{Module, Role, Threads as FileThreads, Times, Work, Workload};
 use crate::{
     Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
     Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
 };
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -100,13 +101,16 @@ impl Source for Events {
     }
 }
 
-/// A module of the workload.
+/// A module of the workload. What each call looks at lies in it, not behind a pointer.
 struct Replayed {
     number: u64,
+    times: Times,
+    parts: NonZeroU32,
+    fails_every: Option<NonZeroU64>,
     module: Arc<Module>,
     /// Of those that need nothing else.
     source: Option<Input<Checksum>>,
-    inputs: Vec<Input<Checksum>>,
+    inputs: Box<[Input<Checksum>]>,
     pace: Pace,
     total: Total,
 }
@@ -120,7 +124,7 @@ impl Replayed {
         };
         let own = mix(first, self.number);
         let sum = self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0));
-        if self.module.fails(event.number()) {
+        if self.fails_every.is_some() && self.module.fails(event.number()) {
             return Err(
                 format!("{} fails at this event, as its file says", self.module.class).into()
             );
@@ -130,8 +134,8 @@ impl Replayed {
 
     fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
         let sum = self.checksum(event)?;
-        if self.module.parts.get() == 1 {
-            self.pace.work(self.module.times.of(event.number()));
+        if self.parts.get() == 1 {
+            self.pace.work(self.times.of(event.number()));
         } else {
             let (parts, part) = self.parts(event);
             event.parallel_for(parts, part)?;
@@ -141,8 +145,8 @@ impl Replayed {
 
     /// Into how many parts its work is split, and what each does: as many nanoseconds as all others, to within one.
     fn parts(&self, event: &Event<'_>) -> (usize, impl Fn(usize) + Send + Sync + 'static) {
-        let (parts, pace) = (self.module.parts.get(), self.pace);
-        let (ns, parts_ns) = (self.module.times.of(event.number()), u64::from(parts));
+        let (parts, pace) = (self.parts.get(), self.pace);
+        let (ns, parts_ns) = (self.times.of(event.number()), u64::from(parts));
         let part = move |k: usize| {
             pace.work(ns / parts_ns + u64::from((k as u64) < ns % parts_ns));
         };
@@ -157,7 +161,7 @@ impl Replayed {
 
     fn end_ns(&self, event: &Event<'_>) -> u64 {
         // As the plan has it: the parts of a wait pass side by side.
-        event.now_ns() + self.module.times.of(event.number()) / u64::from(self.module.parts.get())
+        event.now_ns() + self.times.of(event.number()) / u64::from(self.parts.get())
     }
 }
 
@@ -315,6 +319,9 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
         let shared = Arc::new(module.clone());
         let make = move |inputs: &mut Inputs| Replayed {
             number: number as u64,
+            times: shared.times.clone(),
+            parts: shared.parts,
+            fails_every: shared.fails_every,
             source: shared.inputs.is_empty().then(|| inputs.get(SOURCE)),
             inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
             module: shared.clone(),
