@@ -9,6 +9,7 @@
 //! So nothing that is ready is left lying.
 
 use crate::feed::Feed;
+use crate::future::Futures;
 use crate::graph::{Graph, Traits};
 use crate::module::{Cause, Erased, Event, Ran};
 use crate::order::InOrder;
@@ -82,6 +83,7 @@ pub(crate) struct Engine {
     pub(crate) notes: Box<[WorkerNotes]>,
     timers: Box<[Mutex<Timers>]>,
     pub(crate) splits: Splits,
+    pub(crate) futures: Futures,
     pub(crate) feed: Feed,
     pub(crate) order: Mutex<InOrder>,
     pub(crate) failures: Mutex<Vec<Failure>>,
@@ -103,6 +105,14 @@ impl Task for Strand {
     fn run(&self, worker: &Worker) -> (Turn, u32) {
         self.engine.turn(&self.engine, self.slot, self.index, worker)
     }
+}
+
+/// What a call's waits are counted from.
+#[derive(Clone, Copy)]
+struct Since {
+    event_ns: u64,
+    /// If its resource was taken when its inputs were there: since when.
+    queued_ns: Option<u64>,
 }
 
 impl Engine {
@@ -140,6 +150,7 @@ impl Engine {
             notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
             timers: (0..workers).map(|_| Mutex::new(Timers::new())).collect(),
             splits: Splits::default(),
+            futures: Futures::default(),
             feed: Feed::new(source, slots),
             order: Mutex::default(),
             failures: Mutex::default(),
@@ -261,6 +272,7 @@ impl Engine {
             let Traits { resource, waits, streams, .. } = self.graph.traits(module);
             if state.failure.is_some() {
                 // The event is given up: what holds a resource gives it back unused.
+                let _ = state.take_handed(module);
                 state.fail(module, String::new());
                 drop(state);
                 if is_held {
@@ -282,7 +294,11 @@ impl Engine {
                     continue;
                 }
             }
+            let queued_ns = if is_held { state.take_handed(module) } else { None };
             state.set(module, RUNNING);
+            if waits && self.settings.figures == Figures::Spans {
+                state.waits_since.push((module, self.now_ns(), worker.index() as u32));
+            }
             self.take_cell(slot, &mut state, module);
             if !state.ready.is_empty() && self.is_worth_spreading(expected_ns) {
                 self.activate(slot, &mut state, Some(worker), true);
@@ -296,9 +312,9 @@ impl Engine {
                 pass: state.pass,
                 number: state.number,
             };
-            let start_ns = state.start_ns;
+            let since = Since { event_ns: state.start_ns, queued_ns };
             drop(state);
-            let result = self.call(&event, streams, start_ns, &mut last_ns);
+            let result = self.call(&event, streams, since, &mut last_ns);
             handled += 1;
             if waits {
                 if let Err(cause) = result {
@@ -336,7 +352,7 @@ impl Engine {
         &self,
         event: &Event<'_>,
         streams: bool,
-        event_start_ns: u64,
+        since: Since,
         last_ns: &mut u64,
     ) -> Result<Ran, Cause> {
         let m = usize::from(event.module);
@@ -353,7 +369,10 @@ impl Engine {
         *last_ns = 0;
         if figures >= Figures::Times {
             notes.since_ns.set(begin_ns.max(1));
-            counts.wait_start_ns.add(begin_ns.saturating_sub(event_start_ns));
+            counts.wait_start_ns.add(begin_ns.saturating_sub(since.event_ns));
+            if let Some(queued_ns) = since.queued_ns {
+                counts.wait_resource_ns.add(begin_ns.saturating_sub(queued_ns));
+            }
         }
         let result = catch_unwind(AssertUnwindSafe(|| instance.run(event)))
             .unwrap_or_else(|payload| Err(panic_message(&*payload).into()));
@@ -379,6 +398,7 @@ impl Engine {
                     slot: event.slot,
                     start_ns: begin_ns,
                     end_ns,
+                    waits: false,
                 };
                 lock(&notes.spans).push(span, self.settings.spans_max);
             }
@@ -402,7 +422,7 @@ impl Engine {
     fn ended(&self, slot: u32, state: &mut State, module: u16, result: Result<bool, Cause>) {
         match result {
             Ok(pass) => {
-                state.finish(&self.graph, module, pass, |cells, producer| {
+                state.finish(&self.graph, module, pass, &mut |cells, producer| {
                     self.free(slot, cells, producer);
                 });
             }
@@ -430,6 +450,9 @@ impl Engine {
         let mut state = lock(&self.slots[next.slot as usize].state);
         state.set(next.module, HELD);
         state.ready.push(next.module);
+        if next.since_ns > 0 {
+            state.handed.push((next.module, next.since_ns));
+        }
         self.activate(next.slot, &mut state, worker, false);
     }
 
@@ -473,6 +496,9 @@ impl Engine {
         if !state.waits(module, pass) {
             return;
         }
+        if self.settings.figures == Figures::Spans {
+            self.note_wait(slot, &mut state, module);
+        }
         self.ended(slot, &mut state, module, result());
         // Otherwise there is nothing to do: it waits for others, which will look after it.
         if !state.ready.is_empty() || state.open == 0 {
@@ -480,6 +506,18 @@ impl Engine {
         }
         drop(state);
         self.release_from(self.graph.traits(module).resource, worker);
+    }
+
+    /// A wait has ended: its span. Kept with those of the worker that started it.
+    fn note_wait(&self, slot: u32, state: &mut State, module: u16) {
+        let Some(at) = state.waits_since.iter().position(|&(waits, ..)| waits == module) else {
+            return;
+        };
+        let (_, start_ns, worker) = state.waits_since.swap_remove(at);
+        let (event, end_ns) = (state.number, self.now_ns());
+        let span =
+            Span { event, module: module.into(), worker, slot, start_ns, end_ns, waits: true };
+        lock(&self.notes[worker as usize].spans).push(span, self.settings.spans_max);
     }
 
     /// Completes a module at a time.

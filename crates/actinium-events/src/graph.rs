@@ -3,6 +3,7 @@
 use crate::module::*;
 use crate::product::{AnyColumn, Inputs, Product, Wanted, make_column};
 use crate::slot::State;
+use crate::stamp::Stamp;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
@@ -51,6 +52,7 @@ impl Made {
 
 struct Draft {
     label: String,
+    version: u32,
     role: Role,
     threads: Threads,
     waits: bool,
@@ -95,6 +97,7 @@ struct Draft {
 /// ```
 pub struct Builder {
     source_label: String,
+    source_version: u32,
     source_made: Made,
     source: Box<dyn ErasedSource>,
     drafts: Vec<Draft>,
@@ -128,6 +131,7 @@ impl Builder {
     pub fn new<S: Source>(label: &str, source: S) -> Self {
         Builder {
             source_label: label.to_owned(),
+            source_version: 0,
             source_made: Made::of::<S::Product>(),
             source: Box::new(OfSource(source)),
             drafts: Vec::new(),
@@ -170,6 +174,7 @@ impl Builder {
         let (label, wanted) = (label.to_owned(), inputs.wanted);
         self.drafts.push(Draft {
             label,
+            version: 0,
             role,
             threads,
             waits,
@@ -192,6 +197,16 @@ impl Builder {
     pub fn one_by_one(&mut self) -> &mut Self {
         if let Some(last) = self.drafts.last_mut() {
             last.one_by_one = true;
+        }
+        self
+    }
+
+    /// The module that was registered last, or the source if there is none yet, has this version; 0 if nobody says. A version is
+    /// whatever changes when its results do: see [`Stamp`].
+    pub fn version(&mut self, version: u32) -> &mut Self {
+        match self.drafts.last_mut() {
+            Some(last) => last.version = version,
+            None => self.source_version = version,
         }
         self
     }
@@ -307,6 +322,13 @@ impl Builder {
         if !errors.is_empty() {
             return Err(GraphErrors(errors));
         }
+        let of_modules: Vec<_> = self
+            .drafts
+            .iter()
+            .zip(&ports)
+            .map(|(draft, ports)| (draft.label.as_str(), draft.version, ports.as_slice()))
+            .collect();
+        let stamps = crate::stamp::stamps(&of_modules, (&self.source_label, self.source_version));
         let on_path = |m: usize| paths.iter().any(|(_, steps)| steps.contains(&(m as u16)));
         let roots = (0..n)
             .filter(|&m| self.drafts[m].role == Role::Analyzer && !on_path(m))
@@ -377,6 +399,7 @@ impl Builder {
             columns_of,
             columns,
             traits: traits.into(),
+            stamps,
             resources,
             template: State::default(),
         };
@@ -493,6 +516,8 @@ pub struct Graph {
     columns_of: Box<[u16]>,
     pub(crate) columns: Vec<ColumnOf>,
     traits: Box<[Traits]>,
+    /// The modules', then the source's.
+    stamps: Box<[Stamp]>,
     pub(crate) resources: Vec<(String, u32)>,
     pub(crate) template: State,
 }
@@ -506,6 +531,15 @@ impl Graph {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()
+    }
+
+    /// The stamp of what this module (or the source) makes; `None` if nothing has this label.
+    pub fn stamp(&self, label: &str) -> Option<Stamp> {
+        (0..=self.source).find(|&m| self.label(m) == label).map(|m| self.stamp_of(m))
+    }
+
+    pub(crate) fn stamp_of(&self, module: u16) -> Stamp {
+        self.stamps[usize::from(module)]
     }
 
     pub(crate) fn label(&self, module: u16) -> &str {

@@ -4,6 +4,7 @@ use crate::completion::Completion;
 use crate::engine::{Anchor, Engine};
 use crate::product::{Input, Product, Read};
 use crate::slot::Pass;
+use crate::stamp::Stamp;
 use actinium_scheduler::Worker;
 use std::marker::PhantomData;
 
@@ -175,16 +176,26 @@ impl<'a> Event<'a> {
         crate::split::parallel_for_then(self, parts, Box::new(part), Box::new(then));
     }
 
+    /// The stamp of one of this module's inputs.
+    ///
+    /// # Panics
+    /// If the token was given to another module.
+    pub fn stamp<T: Product>(&self, input: Input<T>) -> Stamp {
+        self.engine.graph.stamp_of(self.producer(input))
+    }
+
+    /// The stamp of what this module makes.
+    pub fn own_stamp(&self) -> Stamp {
+        self.engine.graph.stamp_of(self.module)
+    }
+
     /// One of this module's inputs.
     ///
     /// # Panics
     /// If the token was given to another module.
     pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
         let engine: &'a Engine = self.engine;
-        let ports = engine.graph.ports(self.module);
-        let Some(&producer) = ports.get(usize::from(input.position)) else {
-            panic!("{input:?} was not given to module '{}'", engine.graph.label(self.module));
-        };
+        let producer = self.producer(input);
         engine.read(self.slot, producer).unwrap_or_else(|| {
             panic!(
                 "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
@@ -193,6 +204,17 @@ impl<'a> Event<'a> {
                 self.number
             )
         })
+    }
+}
+
+impl Event<'_> {
+    #[inline]
+    fn producer<T>(&self, input: Input<T>) -> u16 {
+        let graph = &self.engine.graph;
+        let Some(&producer) = graph.ports(self.module).get(usize::from(input.position)) else {
+            panic!("{input:?} was not given to module '{}'", graph.label(self.module));
+        };
+        producer
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running a graph: settings, workers, stopping, and what came of it.
 
 use crate::engine::{Engine, Strand, lock};
+use crate::future::Polls;
 use crate::graph::Graph;
 use crate::record::{
     Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
@@ -293,6 +294,7 @@ impl Processor {
             let _ = thread.join();
         }
         engine.splits.clear();
+        engine.futures.clear();
         Ok(summary(&engine, &stop, samples, start_ns, elapsed_ns))
     }
 }
@@ -311,11 +313,14 @@ fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     }
 }
 
-/// One per worker, for what modules split.
+/// One per worker for what modules split, and one for their futures.
 fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     let kind = Arc::new(Kind::new("helper"));
     let helper = |worker| tasks.start(&kind, worker, Box::new(Helper(engine.clone())));
     engine.splits.set_helpers((0..workers).map(helper).collect());
+    let kind = Arc::new(Kind::new("poller"));
+    let poller = |worker| tasks.start(&kind, worker, Box::new(Polls(engine.clone(), worker)));
+    engine.futures.set_pollers((0..workers).map(poller));
 }
 
 fn start_workers(
@@ -439,6 +444,7 @@ fn summary(
             figures.calls += counts.calls.get();
             figures.busy_ns += counts.busy_ns.get();
             figures.wait_start_ns += counts.wait_start_ns.get();
+            figures.wait_resource_ns += counts.wait_resource_ns.get();
             figures.failures += counts.failures.get();
         }
         modules.push(figures);

@@ -1,6 +1,7 @@
 //! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each makes a product that
 //! depends on all its inputs, so that a sum over what the paths see shows whether everything ran in its order.
 
+use crate::stamp::mix;
 use crate::workload::{Module, Role, Threads as FileThreads, Times, Work, Workload};
 use crate::{
     Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
@@ -27,14 +28,6 @@ impl Total {
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
-}
-
-/// One step of mixing (splitmix64's finish).
-fn mix(state: u64, value: u64) -> u64 {
-    let mut z = state.rotate_left(5) ^ value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Rounds of busy work between two looks at the clock, found out at the start on this machine.

@@ -24,6 +24,11 @@ pub(crate) const RUNNING: u8 = 5;
 pub(crate) const YES: u8 = 6;
 /// It is done, and a path that comes to it ends.
 pub(crate) const NO: u8 = 7;
+/// Nobody asked for it, and nobody will any more: all that could have is done, or on paths that have stopped.
+pub(crate) const SKIPPED: u8 = 8;
+
+/// Gives back what nobody needs any more of what a module made.
+pub(crate) type Free<'a> = &'a mut dyn FnMut(&mut Cells, u16);
 
 /// Counts the passes over events in one slot: each event and each new attempt at one is another.
 pub(crate) type Pass = u32;
@@ -98,6 +103,10 @@ pub(crate) struct State {
     pub(crate) failure: Option<(u16, String)>,
     pub(crate) ready: Vec<u16>,
     pub(crate) cells: Cells,
+    /// Modules that were handed their resource, and since when they waited for it; with times only.
+    pub(crate) handed: Vec<(u16, u64)>,
+    /// Modules that wait: since when, and on which worker the wait was started; with spans only.
+    pub(crate) waits_since: Vec<(u16, u64, u32)>,
     /// Room for `request`.
     wanted: Vec<u16>,
     state: Box<[u8]>,
@@ -160,6 +169,7 @@ impl State {
         self.left.copy_from_slice(&template.left);
         self.steps.copy_from_slice(&template.steps);
         self.ready.clear();
+        self.waits_since.clear();
         self.ready.extend_from_slice(&template.ready);
         self.ended_paths.clear();
         self.ended_paths.extend_from_slice(&template.ended_paths);
@@ -172,6 +182,12 @@ impl State {
 
     pub(crate) fn of(&self, module: u16) -> u8 {
         self.state[usize::from(module)]
+    }
+
+    /// Since when a module that was handed its resource waited for it.
+    pub(crate) fn take_handed(&mut self, module: u16) -> Option<u64> {
+        let at = self.handed.iter().position(|&(handed, _)| handed == module)?;
+        Some(self.handed.swap_remove(at).1)
     }
 
     pub(crate) fn set(&mut self, module: u16, state: u8) {
@@ -235,13 +251,7 @@ impl State {
     }
 
     /// A module is done. `free` is called for each producer whose product nobody needs any more.
-    pub(crate) fn finish(
-        &mut self,
-        graph: &Graph,
-        module: u16,
-        pass: bool,
-        mut free: impl FnMut(&mut Cells, u16),
-    ) {
+    pub(crate) fn finish(&mut self, graph: &Graph, module: u16, pass: bool, free: Free<'_>) {
         self.open -= 1;
         self.set(module, if pass { YES } else { NO });
         for &input in graph.inputs.row(module) {
@@ -275,6 +285,9 @@ impl State {
             let steps = &graph.paths[usize::from(path)].1;
             if steps.get(usize::from(step)) == Some(&module) {
                 self.go_on(graph, path);
+                if self.steps[usize::from(path)] == STOPPED {
+                    self.skip_rest(graph, path, step, free);
+                }
             }
         }
     }
@@ -318,6 +331,34 @@ impl State {
                 _ => return self.request(graph, module),
             }
         }
+    }
+
+    /// A path has stopped at a step: what would have run after it and is on no other path that goes on keeps its inputs no longer.
+    fn skip_rest(&mut self, graph: &Graph, path: u16, step: u16, free: Free<'_>) {
+        let mut skipped = std::mem::take(&mut self.wanted);
+        let rest = &graph.paths[usize::from(path)].1[usize::from(step) + 1..];
+        let is_stopped = |&other: &u16| self.steps[usize::from(other)] == STOPPED;
+        let will_not_run = |&m: &u16| graph.paths_of.row(m).iter().all(is_stopped);
+        skipped.extend(rest.iter().copied().filter(will_not_run));
+        let selects = |&(_, select): &(u16, Option<usize>)| select == Some(usize::from(path));
+        skipped.extend(graph.outputs.iter().copied().filter(selects).map(|(output, _)| output));
+        while let Some(module) = skipped.pop() {
+            if self.of(module) != IDLE {
+                continue;
+            }
+            self.set(module, SKIPPED);
+            for &input in graph.inputs.row(module) {
+                let left = &mut self.left[usize::from(input)];
+                *left -= 1;
+                if *left == 0 {
+                    match self.of(input) {
+                        IDLE => skipped.push(input),
+                        _ => free(&mut self.cells, input),
+                    }
+                }
+            }
+        }
+        self.wanted = skipped;
     }
 
     pub(crate) fn passed(&self, path: usize) -> bool {
