@@ -211,6 +211,68 @@ fn a_report_is_written() {
     assert!(!page.contains("src=\"") && !page.contains("href=\"http"), "it needs no network");
 }
 
+/// Of four events in flight the first takes longest: who is written first depends on the order that was asked for.
+#[test]
+fn outputs_come_in_the_order_that_is_asked_for() {
+    let scratch = Scratch::new("order");
+    let file = scratch.file("order.toml", &ORDER.replace("LONG", "150"));
+    let written = |order: &str| -> Vec<u64> {
+        let path = scratch.path(&format!("{order}.html"));
+        run(&["events", &file, "--events", "12", "--order", order, "--report", &path]).ok();
+        let page = std::fs::read_to_string(&path).expect("it is written");
+        spans(&page)
+            .into_iter()
+            .filter(|(label, _)| label == "out")
+            .map(|(_, event)| event)
+            .collect()
+    };
+    assert_eq!(written("input"), (0..12).collect::<Vec<_>>());
+    let mut completed = written("completed");
+    let first = completed.iter().position(|&event| event == 0);
+    assert!(first > Some(0), "the slow first event is not the first: {completed:?}");
+    completed.sort_unstable();
+    assert_eq!(completed, (0..12).collect::<Vec<_>>());
+}
+
+const ORDER: &str = "\
+format = 1
+[options]
+slots = 4
+[[modules]]
+label = \"a\"
+work = \"wait\"
+times-ms = [LONG, 1, 1, 1]
+[[modules]]
+label = \"out\"
+kind = \"output\"
+threads = \"serial\"
+inputs = [\"a\"]
+[paths]
+p = [\"out\"]
+";
+
+/// Module and event of each call in a page's Gantt chart, in order of their begins; waits are not calls.
+fn spans(page: &str) -> Vec<(String, u64)> {
+    let (_, data) = page.split_once("id=\"data\">").expect("the page's data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    let charts = data.as_array().or_else(|| data["charts"].as_array()).expect("charts");
+    let gantt = charts.iter().find(|chart| chart["kind"] == "gantt").expect("a Gantt chart");
+    let list = |key: &str| gantt[key].as_array().expect("a list").clone();
+    let text = |index: &Value| {
+        list("texts")[index.as_u64().expect("an index") as usize].as_str().expect("text").to_owned()
+    };
+    let mut all: Vec<(f64, String, u64)> = Vec::new();
+    for (k, start) in list("start").iter().enumerate() {
+        let event = text(&list("kinds")[k]).replace("event ", "").parse().expect("a number");
+        if !text(&list("detail")[k]).contains("waits") {
+            all.push((start.as_f64().expect("a time"), text(&list("label")[k]), event));
+        }
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.into_iter().map(|(_, label, event)| (label, event)).collect()
+}
+
 #[test]
 fn a_report_that_can_not_be_written_is_found_out_before_the_run() {
     let file = shipped("imaging.toml");
@@ -240,6 +302,7 @@ fn a_sweep_runs_each_number_of_slots() {
     assert_eq!(number(&json, "points.0.of_perfect"), 1.0);
     let page = std::fs::read_to_string(&path).expect("it is written");
     assert!(page.contains("against slots") || page.contains("Scaling"), "the curve");
+    assert!(page.contains(" --sweep slots=1,2,5"), "the command");
     let file = shipped("imaging.toml");
     let table =
         run(&["events", &file, "--sweep", "slots=1,2", "--time-scale", "0.01", "--events", "20"])

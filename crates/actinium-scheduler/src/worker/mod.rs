@@ -66,6 +66,8 @@ pub struct Worker {
     outbox: OwnerCell<Vec<Chain>>,
     ends: lanes::LaneEnds,
     timers: OwnerCell<Wheel<Alarm>>,
+    /// Room for alarms that ring.
+    fired: OwnerCell<Vec<(u64, Alarm)>>,
     /// Turns left in this round.
     round: Cell<u32>,
     /// Turns by which the round was cut short.
@@ -117,6 +119,7 @@ impl Worker {
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
             ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
+            fired: OwnerCell::new(Vec::new()),
             round: Cell::new(ROUND),
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
