@@ -245,6 +245,11 @@ impl<T: Number> Numbers<T> {
         }
     }
 
+    /// From the bytes that travel; what is left over at their end is ignored.
+    pub(crate) fn of_le_bytes(bytes: &[u8]) -> Self {
+        Numbers { bytes: Bytes::copy_from_slice(bytes), numbers: PhantomData }
+    }
+
     /// The bytes that travel.
     #[must_use]
     pub fn as_le_bytes(&self) -> &[u8] {

@@ -2,23 +2,23 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use actinium_wire::{Blob, Numbers};
+use actinium_wire::{Blob, Message, Numbers};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
 pub(crate) struct Unit;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
 pub(crate) struct Meters(pub(crate) f64);
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
 pub(crate) struct Pair(pub(crate) i8, pub(crate) String);
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
 pub(crate) enum Payment {
     Cash,
     Card(String),
@@ -26,7 +26,7 @@ pub(crate) enum Payment {
     Account { holder: String, limit: Option<f32>, path: Vec<Payment> },
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
 pub(crate) struct Everything {
     pub(crate) flag: bool,
     pub(crate) small: i8,
