@@ -32,6 +32,7 @@
 //! | [`frame`] | where a message ends and the next begins |
 //! | [`hello`] | what two sides say first, and what they come to |
 //! | [`link`] | a stream on which messages are sent |
+//! | [`recording`] | streams of messages in files |
 //! | [`schema`] | what a type looks like, as data: fingerprints, and what two versions understand of each other |
 //!
 //! Whatever comes from outside is a message within the [`Limits`] or an error: no panic, no more memory than allowed.
@@ -52,6 +53,7 @@ pub mod hex;
 mod limited;
 mod limits;
 pub mod link;
+pub mod recording;
 pub mod schema;
 mod value;
 
