@@ -7,6 +7,7 @@
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
+//! | [`wire`] | encodings: measuring, converting, explaining |
 //! | [`usage`] | what was asked wrongly, in one line |
 //! | [`output`] | stdout, whose reader may have gone |
 //!
@@ -20,6 +21,7 @@ pub mod output;
 pub mod probe;
 pub mod setting;
 pub mod usage;
+pub mod wire;
 
 use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;

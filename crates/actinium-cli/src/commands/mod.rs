@@ -5,6 +5,7 @@ pub mod events;
 pub mod man;
 pub mod probe;
 pub mod topology;
+pub mod wire;
 
 use crate::Failure;
 use crate::cli::Command;
@@ -20,6 +21,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
+        Command::Wire(args) => wire::run(args, matches),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }

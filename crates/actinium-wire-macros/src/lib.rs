@@ -1,0 +1,21 @@
+//! The macros of `actinium-wire`, which re-exports them and says what they do.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod message;
+
+use proc_macro::TokenStream;
+
+/// Describes a type for links: its name, its version, what it looks like. See `actinium_wire::Message`.
+#[proc_macro_derive(Message, attributes(message))]
+pub fn derive_message(input: TokenStream) -> TokenStream {
+    let expanded = syn::parse(input).and_then(|input| message::expand(&input));
+    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// The name without `r#`.
+fn plain(ident: &syn::Ident) -> String {
+    let name = ident.to_string();
+    name.strip_prefix("r#").unwrap_or(&name).to_owned()
+}
