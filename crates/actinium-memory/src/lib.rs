@@ -8,8 +8,9 @@
 //! # One file per idea
 //!
 //! `segment` the range: `builder` makes it, `fault_in` fills it, `stats` asks the kernel about it; `placement` and `pages` what may be
-//! asked for; `plan` works a placement out; `limits`, `nodes`, `meminfo` what there is; `sys` the system calls and their `unsafe`.
+//! asked for; `plan` works a placement out; `limits`, `nodes`, `meminfo` what there is; `baseline` what the machine can do, to compare; `sys` the system calls and their `unsafe`.
 
+mod baseline;
 mod clock;
 mod error;
 mod limits;
@@ -23,6 +24,7 @@ mod sys;
 #[cfg(test)]
 mod testing;
 
+pub use baseline::Baseline;
 pub use error::{MemoryError, Warning};
 pub use nodes::{NodeSet, NodeSetError};
 pub use pages::{PageSize, PageSizeError};

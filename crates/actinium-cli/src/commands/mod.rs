@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod events;
 pub mod man;
+pub mod memory;
 pub mod probe;
 pub mod topology;
 
@@ -19,6 +20,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
+        Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

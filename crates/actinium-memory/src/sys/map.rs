@@ -38,10 +38,35 @@ impl Mapping {
         align: usize,
         huge_page_bytes: Option<usize>,
     ) -> Result<Self, i32> {
+        Self::place(len, align, Self::private(huge_page_bytes), -1)
+    }
+
+    /// The same, faulted in by the call that reserves it: one thread, before any policy can be set.
+    pub(crate) fn populated(
+        len: usize,
+        align: usize,
+        huge_page_bytes: Option<usize>,
+    ) -> Result<Self, i32> {
+        Self::place(len, align, Self::private(huge_page_bytes) | libc::MAP_POPULATE, -1)
+    }
+
+    fn private(huge_page_bytes: Option<usize>) -> i32 {
         let huge = huge_page_bytes
             .map_or(0, |bytes| libc::MAP_HUGETLB | (bytes.ilog2() as i32) << libc::MAP_HUGE_SHIFT);
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge;
-        Self::place(len, align, flags, -1)
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge
+    }
+
+    /// Writes to every byte, by several threads at once.
+    pub(crate) fn fill(&mut self, threads: usize) {
+        let share = self.len.div_ceil(threads).max(1);
+        // SAFETY: readable and writable memory, zeroed by the kernel, that `&mut self` lends to nobody else.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) };
+        std::thread::scope(|scope| {
+            for part in bytes.chunks_mut(share) {
+                scope.spawn(|| part.fill(1));
+            }
+        });
+        std::hint::black_box(self);
     }
 
     /// Maps a file's first `len` bytes, shared with whoever else maps it.
