@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, probe, topology, wire};
+use crate::commands::{completions, events, man, memory, probe, topology, wire};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +30,9 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
+    /// Measure segments of memory: what they cost at start-up, and what their placement is worth.
+    #[command(long_about = memory::ABOUT)]
+    Memory(memory::Args),
     /// Encodings: measure, convert, explain.
     #[command(long_about = wire::ABOUT)]
     Wire(wire::Args),
@@ -44,6 +47,13 @@ pub fn command_names() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
+/// The names of the subcommands of a subcommand; none if it has none, or there is no such.
+pub fn subcommand_names(of: &str) -> Vec<String> {
+    let root = Cli::command();
+    let below = root.find_subcommand(of).into_iter().flat_map(|command| command.get_subcommands());
+    below.map(|command| command.get_name().to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +61,9 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Cli::command().debug_assert();
-        assert_eq!(command_names(), ["topology", "events", "probe", "wire", "completions", "man"]);
+        assert_eq!(
+            command_names(),
+            ["topology", "events", "probe", "memory", "wire", "completions", "man"]
+        );
     }
 }

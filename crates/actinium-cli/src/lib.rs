@@ -5,6 +5,7 @@
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
+//! | [`memory`] | segments of memory: start-up, STREAM |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
@@ -17,6 +18,7 @@ pub mod cli;
 pub mod commands;
 pub mod events;
 pub mod failure;
+pub mod memory;
 pub mod output;
 pub mod probe;
 pub mod setting;

@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod events;
 pub mod man;
+pub mod memory;
 pub mod probe;
 pub mod topology;
 pub mod wire;
@@ -20,6 +21,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
+        Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
         Command::Wire(args) => wire::run(args, matches),
         Command::Completions(args) => completions::run(args),
