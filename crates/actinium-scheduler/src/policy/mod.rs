@@ -9,6 +9,7 @@
 //! 4. too much or too little work for those awake? [`Policy::wake_more`]
 
 mod affine;
+pub mod pace;
 
 pub use affine::Affine;
 

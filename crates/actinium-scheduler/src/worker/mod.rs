@@ -14,6 +14,7 @@ mod sharing;
 use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
 use crate::policy::StolenView;
+use crate::policy::pace::{CHECK_EVERY, LONG_NS, ROUND, TIMED_NS, TIMED_ROUNDS, weigh};
 use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
@@ -23,17 +24,6 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that others wait, rare enough
-/// that reading the clock costs below 1 ns per turn.
-const ROUND: u32 = 64;
-/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
-const TIMED_ROUNDS: u64 = 4;
-/// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading the clock is then below 3 % of it.
-const TIMED_NS: u32 = 2_000;
-/// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on what others could do meanwhile.
-const LONG_NS: u64 = 10_000;
-/// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
-const CHECK_EVERY: u32 = 32;
 /// See `Worker::handled`. In a round, at most `ROUND` turns add less than `MANY_BYTES` each, and fewer items than 2^26.
 const BYTES_FROM_BIT: u32 = 32;
 const MANY_BYTES: u64 = 1 << 24;
@@ -477,20 +467,6 @@ impl std::fmt::Debug for Worker {
     }
 }
 
-/// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
-///
-/// A new value counts as at most so many times the old one: mostly such an outlier means that the system did not run this thread for
-/// a while. What has really become slow is known as such after a few more turns.
-fn weigh(old: u32, new: u64) -> u32 {
-    const OUTLIER: u64 = 4;
-    let new = new.clamp(1, u64::from(u32::MAX));
-    if old == 0 {
-        return new as u32;
-    }
-    let old = u64::from(old);
-    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
-}
-
 #[cfg(not(any(loom, shuttle)))]
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
@@ -519,24 +495,4 @@ pub fn current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     let worker = CURRENT.with(|current| current.get());
     // SAFETY: `enter` sets the pointer to a worker that it borrows for as long as it is set.
     f(unsafe { worker.as_ref() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::weigh;
-
-    #[test]
-    fn the_first_measure_counts_whole_and_later_ones_an_eighth() {
-        assert_eq!(weigh(0, 80), 80);
-        assert_eq!(weigh(80, 160), 90);
-        assert_eq!(weigh(0, 0), 1);
-        assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
-    }
-
-    #[test]
-    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
-        assert!(weigh(100, 50_000_000) < 150);
-        let learnt = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
-        assert!(learnt > 500_000, "{learnt}");
-    }
 }
