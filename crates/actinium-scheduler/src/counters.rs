@@ -75,6 +75,8 @@ counters! {
     dead,
     /// Bytes of the messages handled, by their types' sizes.
     bytes,
+    /// Messages whose latency was measured.
+    sampled,
     /// Turns run.
     turns,
     /// Rounds of housekeeping.

@@ -179,10 +179,10 @@ impl Shared {
         sum.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
 
-    /// Records one latency on worker `index`.
+    /// Records a latency on worker `index`, for `count` messages.
     #[cold]
-    pub fn record_latency(&self, index: usize, ns: u64) {
-        lock(&self.latencies[index]).saturating_record(ns.max(1));
+    pub fn record_latency(&self, index: usize, ns: u64, count: u64) {
+        lock(&self.latencies[index]).saturating_record_n(ns.max(1), count);
     }
 
     /// The deadlines of those outside the workers.

@@ -64,6 +64,9 @@ pub struct Worker {
     round_ns: Cell<u64>,
     /// Sends left until one is sampled; see [`Worker::count_send`].
     sends_left: Cell<u32>,
+    /// How many sends lie between two samples, and when the last one was taken: nanoseconds.
+    sample_every: Cell<u32>,
+    sampled_ns: Cell<u64>,
     /// What `sends_left` was when the counters were last brought up to date.
     sends_flushed: Cell<u32>,
     /// Items handled, and from bit `BYTES_FROM_BIT` on their bytes, since the counters were brought up to date.
@@ -108,6 +111,8 @@ impl Worker {
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
             sends_left: Cell::new(sending::SAMPLED),
+            sample_every: Cell::new(sending::SAMPLED),
+            sampled_ns: Cell::new(0),
             sends_flushed: Cell::new(sending::SAMPLED),
             handled: Cell::new(0),
             began_ns: Cell::new(now_ns),
@@ -446,11 +451,14 @@ impl Worker {
         u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
     }
 
-    /// Records the latency of a message that was sent at `stamp_ns`.
+    /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this worker now sends from one sample
+    /// to the next, so that times of many messages weigh as much as they should.
     #[cold]
     pub fn record_latency(&self, stamp_ns: u64) {
         let now_ns = self.shared.clock.now_ns();
-        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns));
+        self.counters().sampled.add(1);
+        let stands_for = u64::from(self.sample_every.get() / sending::SAMPLED);
+        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
     }
 }
 
