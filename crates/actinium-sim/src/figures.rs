@@ -28,7 +28,9 @@ pub struct Figures {
     pub stolen_rank_max: u32,
     /// Runnables exposed to others.
     pub exposed: u64,
-    /// Homes that moved.
+    /// Runnables given for good to workers with less to do.
+    pub given: u64,
+    /// Homes that moved to a thief.
     pub rehomed: u64,
     /// Times that a worker went to sleep: each is a context switch.
     pub parked: u64,

@@ -24,6 +24,14 @@ pub const SPINS: u32 = 300;
 pub const SPINS_LEAST: u32 = 8;
 /// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
 pub const SHORT_NAP_NS: u64 = 20_000;
+/// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
+pub const BALANCE_LOOKS: usize = 8;
+
+/// A load weighted over some rounds: an eighth of the new value. The first after a time without any counts whole.
+#[inline]
+pub fn weigh_load(old_ns: u64, new_ns: u64) -> u64 {
+    if old_ns == 0 { new_ns } else { (old_ns.saturating_mul(7).saturating_add(new_ns)) / 8 }
+}
 
 /// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
 ///

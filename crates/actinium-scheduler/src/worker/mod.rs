@@ -5,6 +5,7 @@
 //!
 //! This file holds the loop and the turns; `sending`, `housekeeping`, `sharing` and `ending` hold the rest.
 
+mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
@@ -15,7 +16,7 @@ use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
 use crate::policy::StolenView;
 use crate::policy::pace::{CHECK_EVERY, LONG_NS, ROUND, TIMED_NS, TIMED_ROUNDS, weigh};
-use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, OwnerCell};
@@ -80,6 +81,7 @@ pub struct Worker {
     posted: Cell<bool>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
+    scales: balance::Scales,
     /// The present turn looks at the clock every so many items.
     check_every: Cell<u32>,
     /// For the kind of runnable that is running, cleared before each turn.
@@ -120,6 +122,7 @@ impl Worker {
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
             spins: Cell::new(sharing::SPINS),
+            scales: balance::Scales::new(now_ns),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
             running: Cell::new(None),
@@ -271,7 +274,15 @@ impl Worker {
     #[inline(always)]
     fn after(&self, runnable: Runnable, turn: Turn) {
         match turn {
-            Turn::Again => self.push(runnable),
+            Turn::Again => {
+                // SAFETY: this worker owns the runnable, and the closure calls no user code.
+                unsafe {
+                    runnable.header().private.with(|private| {
+                        private.flags = private.flags & !BY_NEIGHBOUR | AGAIN;
+                    })
+                }
+                self.push(runnable)
+            }
             // SAFETY: this worker owns the runnable, and the closure calls no user code.
             Turn::Idle => unsafe {
                 runnable.header().private.with(|private| private.flags &= !SCHEDULED)
@@ -325,7 +336,7 @@ impl Worker {
             return self.after_theft(runnable, turn, home);
         }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        unsafe { header.private.with(|private| private.steals = 0) };
+        unsafe { header.private.with(|private| (private.steals, private.away) = (0, 0)) };
         self.after(runnable, turn);
     }
 
@@ -357,14 +368,16 @@ impl Worker {
                 let again = u32::from(private.thief) == me;
                 private.steals = if again { private.steals.saturating_add(1) } else { 1 };
                 private.thief = me as u16;
+                private.away = private.away.saturating_add(1);
                 let view = StolenView {
                     steals_in_a_row: private.steals.into(),
+                    away_in_a_row: private.away.into(),
                     cost_ns: private.cost_ns,
                     home_turn_ns,
                 };
                 let rehomes = self.shared.settings.policy.rehome(&view);
                 if rehomes {
-                    (private.home, private.steals) = (me, 0);
+                    (private.home, private.steals, private.away) = (me, 0, 0);
                 }
                 // Nor does it while much of what was sent here would have to be settled.
                 let returns = !rehomes

@@ -208,6 +208,7 @@ impl Worker {
     /// Nothing to do: looks for work for a while, then sleeps until woken or until the next alarm.
     #[cold]
     pub(super) fn idle(&self) {
+        self.unload();
         self.shared.sleep.start_looking();
         if !self.spin() {
             // Grace periods that ended meanwhile may have sent.
@@ -221,6 +222,7 @@ impl Worker {
             }
         }
         self.shared.sleep.stop_looking();
+        self.scales.start(self.shared.clock.now_ns());
     }
 
     /// Looks for a while; true if there may be something. The less it was worth lately, the shorter.

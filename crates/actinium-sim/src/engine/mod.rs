@@ -7,6 +7,7 @@
 
 mod adrift;
 mod agenda;
+mod balance;
 mod owned;
 mod queues;
 mod sharing;
@@ -17,8 +18,7 @@ use crate::figures::Figures;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::workload::{Traffic, Workload};
-use actinium_scheduler::policy::Policy;
-use actinium_scheduler::policy::pace;
+use actinium_scheduler::policy::{Policy, Ready, pace};
 use agenda::Agenda;
 use queues::Queue;
 use std::collections::VecDeque;
@@ -96,6 +96,8 @@ enum Place {
     Idle,
     Private,
     Public,
+    /// On its way to a worker that has been given it.
+    Given,
     Running,
 }
 
@@ -105,9 +107,12 @@ struct Actor {
     home: usize,
     thief: usize,
     steals: u32,
+    away: u32,
     /// Measured nanoseconds per message; 0: not known.
     cost_ns: u32,
     place: Place,
+    /// Why it is, or was last, ready.
+    ready: Ready,
     /// Messages in its mailbox.
     mail: u32,
     /// Messages that it has handled in this round.
@@ -145,6 +150,17 @@ struct Worker {
     public: Queue,
     /// Messages from others: when they arrive, and for whom.
     inbox: VecDeque<(Ps, usize)>,
+    /// What others have given it.
+    gifts: VecDeque<(Ps, usize)>,
+    /// How long its queue takes to run once through, weighted: nanoseconds.
+    load_ns: u64,
+    /// What others see of that.
+    shown_load_ns: u64,
+    /// When it looked at others' loads last, or found something to do.
+    balanced_ps: Ps,
+    in_vain: u32,
+    /// Where in the list of its neighbours it looks next.
+    look_at: usize,
     round: u32,
     ticks: u64,
     round_ps: Ps,
@@ -227,6 +243,12 @@ impl<'a> Sim<'a> {
             queue: VecDeque::new(),
             public: Queue::default(),
             inbox: VecDeque::new(),
+            gifts: VecDeque::new(),
+            load_ns: 0,
+            shown_load_ns: 0,
+            balanced_ps: 0,
+            in_vain: 0,
+            look_at: 0,
             round: pace::ROUND,
             ticks: 0,
             round_ps: 0,
@@ -241,8 +263,10 @@ impl<'a> Sim<'a> {
             home: owner,
             thief: n,
             steals: 0,
+            away: 0,
             cost_ns: 0,
             place: Place::Idle,
+            ready: Ready::ByOthers,
             mail: 0,
             handled: 0,
             ready_ps: 0,
@@ -344,6 +368,9 @@ impl<'a> Sim<'a> {
             }
             // A sleeper has no step: whoever wakes it plans one.
             Mode::Asleep { .. } | Mode::Awake => {}
+        }
+        if !matches!(self.workers[worker].mode, Mode::Turn { .. }) {
+            self.workers[worker].balanced_ps = now_ps;
         }
         self.workers[worker].mode = Mode::Awake;
         loop {

@@ -2,13 +2,14 @@
 
 use super::queues::Which;
 use super::{Place, Ps, Sim, SimError, ns, ps};
-use actinium_scheduler::policy::StolenView;
 use actinium_scheduler::policy::pace::{self, weigh};
+use actinium_scheduler::policy::{Ready, StolenView};
 
 impl Sim<'_> {
     /// `Worker::schedule`: something that this worker owns has got a message.
-    pub(super) fn schedule(&mut self, worker: usize, actor: usize, at_ps: Ps) {
+    pub(super) fn schedule(&mut self, worker: usize, actor: usize, ready: Ready, at_ps: Ps) {
         if self.actors[actor].place == Place::Idle {
+            self.actors[actor].ready = ready;
             self.push(worker, actor, at_ps);
         }
     }
@@ -23,7 +24,7 @@ impl Sim<'_> {
         let owner = self.actors[target].owner;
         if owner == worker && self.actors[target].place != Place::Public {
             self.actors[target].mail += 1;
-            self.schedule(worker, target, at_ps);
+            self.schedule(worker, target, Ready::ByNeighbours, at_ps);
             return at_ps;
         }
         let at_ps = at_ps + ps(self.machine.costs.remote_send_ns);
@@ -54,7 +55,7 @@ impl Sim<'_> {
             return at_ps + if woken { ps(self.machine.costs.wake_ns) } else { 0 };
         }
         self.actors[actor].mail += 1;
-        self.schedule(worker, actor, at_ps);
+        self.schedule(worker, actor, Ready::ByOthers, at_ps);
         at_ps
     }
 
@@ -82,7 +83,7 @@ impl Sim<'_> {
             if home != worker {
                 return Ok(self.after_theft(worker, actor, home, at_ps));
             }
-            self.actors[actor].steals = 0;
+            (self.actors[actor].steals, self.actors[actor].away) = (0, 0);
         } else if home != worker {
             return Err(SimError::Broken(format!("actor {actor} away from home is not timed")));
         }
@@ -92,6 +93,7 @@ impl Sim<'_> {
 
     fn after(&mut self, worker: usize, actor: usize, at_ps: Ps) {
         if self.actors[actor].mail > 0 {
+            self.actors[actor].ready = Ready::Again;
             self.push(worker, actor, at_ps);
         } else {
             self.actors[actor].place = Place::Idle;
@@ -104,11 +106,16 @@ impl Sim<'_> {
         let state = &mut self.actors[actor];
         state.steals = if state.thief == worker { state.steals.saturating_add(1) } else { 1 };
         state.thief = worker;
-        let view =
-            StolenView { steals_in_a_row: state.steals, cost_ns: state.cost_ns, home_turn_ns };
+        state.away = (state.away + 1).min(u8::MAX.into());
+        let view = StolenView {
+            steals_in_a_row: state.steals,
+            away_in_a_row: state.away,
+            cost_ns: state.cost_ns,
+            home_turn_ns,
+        };
         let rehomes = self.policy.rehome(&view);
         if rehomes {
-            (state.home, state.steals) = (worker, 0);
+            (state.home, state.steals, state.away) = (worker, 0, 0);
             self.figures.rehomed += 1;
         }
         if rehomes || !self.policy.returns_home(&view) {

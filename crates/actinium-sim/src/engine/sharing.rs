@@ -23,9 +23,11 @@ impl Sim<'_> {
         if !self.keeps_idle {
             return at_ps;
         }
+        let at_ps = self.welcome(worker, at_ps);
         let at_ps = self.read_inbox(worker, at_ps);
         let at_ps = self.take_back(worker, at_ps);
-        self.offer(worker, 0, at_ps)
+        let at_ps = self.offer(worker, 0, at_ps);
+        self.balance(worker, at_ps)
     }
 
     fn take_back(&mut self, worker: usize, at_ps: Ps) -> Ps {
@@ -178,7 +180,7 @@ impl Sim<'_> {
 
     pub(super) fn may_find_work(&self, worker: usize) -> bool {
         let state = &self.workers[worker];
-        !state.inbox.is_empty()
+        self.next_arrival(worker).is_some()
             || !state.public.items.is_empty()
             || !self.global.items.is_empty()
             || self.machine.neighbours[worker].iter().any(|&(other, distance)| {
@@ -192,7 +194,8 @@ impl Sim<'_> {
         self.workers[worker].mode = Mode::Looking { noticed: false };
         self.idle += 1;
         self.looking.push(worker);
-        if let Some(&(arrives_ps, _)) = self.workers[worker].inbox.front() {
+        self.unload(worker);
+        if let Some(arrives_ps) = self.next_arrival(worker) {
             // Under way to this worker.
             self.workers[worker].mode = Mode::Looking { noticed: true };
             return self.plan(worker, arrives_ps.max(at_ps));
