@@ -15,6 +15,7 @@
 //! | [`workload`] | who sends what to whom |
 //! | [`engine`] | workers, turns, queues, stealing, sleeping |
 //! | [`figures`] | what came of a run |
+//! | [`grid`] | the published experiments, scaled to a machine |
 //!
 //! ```
 //! use actinium_scheduler::Policy;
@@ -38,6 +39,7 @@ pub mod cache;
 pub mod costs;
 pub mod engine;
 pub mod figures;
+pub mod grid;
 
 pub mod machine;
 mod random;

@@ -1,5 +1,7 @@
 //! Work stealing with a soft affinity: move only what is worth moving.
 
+use std::fmt;
+
 use super::{GiftView, LoadView, QueueView, Ready, StealView, StolenView};
 
 /// The parameters of `affine`: each with its unit and its reason.
@@ -54,6 +56,44 @@ impl Affine {
         crossing_factor: 2,
     };
 
+    /// Each parameter's name, which ends in its unit, and its value.
+    pub fn constants(&self) -> [(&'static str, u64); 10] {
+        [
+            ("wait_worth_moving_ns", self.wait_worth_moving_ns),
+            ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
+            ("work_worth_moving_ns", self.work_worth_moving_ns),
+            ("turn_too_long_ns", self.turn_too_long_ns),
+            ("distance_ns", self.distance_ns),
+            ("steals_to_rehome", self.steals_to_rehome.into()),
+            ("away_to_rehome", self.away_to_rehome.into()),
+            ("balance_every_ns", self.balance_every_ns),
+            ("balance_part", self.balance_part),
+            ("crossing_factor", self.crossing_factor),
+        ]
+    }
+
+    /// Sets the parameter of this name.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the value is not one of its.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), SetError> {
+        let narrow = || u32::try_from(value).map_err(|_| SetError::Value(value, u32::MAX.into()));
+        match name {
+            "wait_worth_moving_ns" => self.wait_worth_moving_ns = value,
+            "cost_worth_moving_ns" => self.cost_worth_moving_ns = narrow()?,
+            "work_worth_moving_ns" => self.work_worth_moving_ns = value,
+            "turn_too_long_ns" => self.turn_too_long_ns = value,
+            "distance_ns" => self.distance_ns = value,
+            "steals_to_rehome" => self.steals_to_rehome = narrow()?,
+            "away_to_rehome" => self.away_to_rehome = narrow()?,
+            "balance_every_ns" => self.balance_every_ns = value,
+            "balance_part" => self.balance_part = value,
+            "crossing_factor" => self.crossing_factor = value,
+            _ => return Err(SetError::Name(name.to_owned())),
+        }
+        Ok(())
+    }
+
     /// Half of the queue, when somebody is idle and the last in it would wait too long; all of it, when the present turn
     /// alone takes too long.
     pub(super) fn expose(&self, view: &QueueView) -> usize {
@@ -96,7 +136,7 @@ impl Affine {
     /// was to be given, a while later each time.
     pub(super) fn balance_after_ns(&self, load_ns: u64, in_vain: u32) -> Option<u64> {
         let pause_ns = self.balance_every_ns.max(load_ns);
-        (self.balance_every_ns > 0).then(|| pause_ns << in_vain.min(VAIN_MOST))
+        (self.balance_every_ns > 0).then(|| pause_ns.saturating_mul(1 << in_vain.min(VAIN_MOST)))
     }
 
     /// Half of what one has more than the other, so that both then have the same; nothing if the other would then have more.
@@ -130,6 +170,30 @@ impl Affine {
             || view.away_in_a_row >= self.away_to_rehome.saturating_mul(times)
     }
 }
+
+/// A parameter that can not be set so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetError {
+    /// There is none of this name.
+    Name(String),
+    /// This value is above the greatest.
+    Value(u64, u64),
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetError::Name(name) => {
+                let names = Affine::DEFAULT.constants().map(|(name, _)| name).join(", ");
+                write!(f, "affine has no constant '{name}': there are {names}")
+            }
+            SetError::Value(value, most) => write!(f, "'{value}' is not allowed: 0 to {most}"),
+        }
+    }
+}
+
+impl std::error::Error for SetError {}
 
 impl Default for Affine {
     fn default() -> Self {
@@ -198,6 +262,23 @@ mod tests {
         assert!(rehome(1, 4, 5_000), "whoever comes, its home has too much to do");
         assert!(!rehome(31, 31, 20), "what is cheap stays where it is warm");
         assert!(rehome(32, 32, 20));
+    }
+
+    #[test]
+    fn each_constant_can_be_set() {
+        for (at, (name, value)) in Affine::DEFAULT.constants().into_iter().enumerate() {
+            let mut affine = Affine::DEFAULT;
+            affine.set(name, value + 1).unwrap();
+            let changed = Affine::DEFAULT.constants().into_iter().zip(affine.constants());
+            let changed: Vec<usize> =
+                changed.enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect();
+            assert_eq!(changed, [at], "{name}");
+        }
+        let mut affine = Affine::DEFAULT;
+        assert!(
+            affine.set("x", 1).unwrap_err().to_string().starts_with("affine has no constant 'x'")
+        );
+        assert!(affine.set("steals_to_rehome", 1 << 32).is_err());
     }
 
     fn load(own_ns: u64, other_ns: u64) -> LoadView {

@@ -12,7 +12,7 @@
 mod affine;
 pub mod pace;
 
-pub use affine::Affine;
+pub use affine::{Affine, SetError};
 
 use std::fmt;
 use std::str::FromStr;
