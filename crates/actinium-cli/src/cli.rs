@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, probe, topology};
+use crate::commands::{completions, events, man, probe, sim, topology};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +30,9 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
+    /// Simulate the published executor experiments on machines that are not at hand.
+    #[command(long_about = sim::ABOUT)]
+    Sim(sim::Args),
     /// Print a shell's completions for this command.
     Completions(completions::Args),
     /// Print a manual page.
@@ -48,6 +51,6 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Cli::command().debug_assert();
-        assert_eq!(command_names(), ["topology", "events", "probe", "completions", "man"]);
+        assert_eq!(command_names(), ["topology", "events", "probe", "sim", "completions", "man"]);
     }
 }

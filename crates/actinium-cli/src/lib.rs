@@ -6,6 +6,7 @@
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
+//! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`usage`] | what was asked wrongly, in one line |
 //! | [`output`] | stdout, whose reader may have gone |
@@ -19,6 +20,7 @@ pub mod failure;
 pub mod output;
 pub mod probe;
 pub mod setting;
+pub mod sim;
 pub mod usage;
 
 use clap::{CommandFactory, FromArgMatches};

@@ -4,6 +4,7 @@ pub mod completions;
 pub mod events;
 pub mod man;
 pub mod probe;
+pub mod sim;
 pub mod topology;
 
 use crate::Failure;
@@ -20,6 +21,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
+        Command::Sim(args) => sim::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }
