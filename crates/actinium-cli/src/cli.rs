@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, memory, probe, topology, wire};
+use crate::commands::{completions, events, man, memory, probe, sim, topology, wire};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +30,9 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
+    /// Simulate the published executor experiments on machines that are not at hand.
+    #[command(long_about = sim::ABOUT)]
+    Sim(sim::Args),
     /// Measure segments of memory: what they cost at start-up, and what their placement is worth.
     #[command(long_about = memory::ABOUT)]
     Memory(memory::Args),
@@ -63,7 +66,7 @@ mod tests {
         Cli::command().debug_assert();
         assert_eq!(
             command_names(),
-            ["topology", "events", "probe", "memory", "wire", "completions", "man"]
+            ["topology", "events", "probe", "sim", "memory", "wire", "completions", "man"]
         );
     }
 }

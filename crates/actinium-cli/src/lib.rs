@@ -7,6 +7,7 @@
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //! | [`memory`] | segments of memory: start-up, STREAM |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
+//! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
 //! | [`usage`] | what was asked wrongly, in one line |
@@ -22,6 +23,7 @@ pub mod memory;
 pub mod output;
 pub mod probe;
 pub mod setting;
+pub mod sim;
 pub mod usage;
 pub mod wire;
 

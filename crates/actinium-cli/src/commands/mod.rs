@@ -5,6 +5,7 @@ pub mod events;
 pub mod man;
 pub mod memory;
 pub mod probe;
+pub mod sim;
 pub mod topology;
 pub mod wire;
 
@@ -24,6 +25,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
         Command::Wire(args) => wire::run(args, matches),
+        Command::Sim(args) => sim::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }

@@ -37,6 +37,7 @@ impl Worker {
         self.flush_all();
         self.tend_lanes();
         self.offer(0, sharing::EXPOSED_AT_ONCE);
+        self.balance(now_ns);
     }
 
     #[cold]

@@ -121,7 +121,8 @@ impl<'a> Comparison<'a> {
                 None if field.default || matches!(field.of, Type::Option(_)) => {}
                 None => self.found(
                     &place,
-                    "expected, not written, and without a default: add #[serde(default)]".to_owned(),
+                    "expected, not written, and without a default: add #[serde(default)]"
+                        .to_owned(),
                 ),
             }
         }
