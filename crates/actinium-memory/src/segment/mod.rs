@@ -4,6 +4,7 @@ mod builder;
 mod fault_in;
 mod stats;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -227,6 +228,17 @@ impl Segment {
     #[must_use]
     pub fn stats(&self) -> SegmentStats {
         stats::look(self)
+    }
+
+    /// How many bytes of a part are on which node, asked of the kernel now; pages that are not there are left out. None if it can
+    /// not be asked.
+    ///
+    /// # Panics
+    /// If the part lies outside.
+    #[must_use]
+    pub fn places(&self, part: Range<usize>) -> Option<BTreeMap<u32, u64>> {
+        self.check(part.start, part.len());
+        stats::places(self, part).ok().map(|(on, _)| on)
     }
 
     fn is_forked(&self) -> bool {

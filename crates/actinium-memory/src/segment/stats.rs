@@ -49,22 +49,33 @@ pub struct SegmentStats {
     pub fault_in: Option<FaultFigures>,
 }
 
-pub(super) fn look(segment: &Segment) -> SegmentStats {
-    let mapping = &segment.inner.mapping;
+/// How many bytes of a range are on which node, and how many are not there.
+pub(super) fn places(
+    segment: &Segment,
+    range: Range<usize>,
+) -> Result<(BTreeMap<u32, u64>, u64), i32> {
     let step = match segment.asked.used_pages {
         PageSize::Huge(bytes) => bytes,
         _ => sys::base_page_bytes(),
     };
-    let fault_in = segment.fault_figures().filter(|_| segment.asked.mode != Mode::Lazy);
     let (mut on, mut absent) = (BTreeMap::<u32, u64>::new(), 0_u64);
-    let asked = sys::query_nodes(mapping, 0..mapping.len(), step, |node| match node {
+    sys::query_nodes(&segment.inner.mapping, range, step, |node| match node {
         Some(node) => *on.entry(node).or_default() += step as u64,
         None => absent += step as u64,
-    });
-    if let Err(errno) = asked {
-        segment.inner.warnings.add(Warning::PlacesUnknown { errno });
-        on.clear();
-    }
+    })?;
+    Ok((on, absent))
+}
+
+pub(super) fn look(segment: &Segment) -> SegmentStats {
+    let mapping = &segment.inner.mapping;
+    let fault_in = segment.fault_figures().filter(|_| segment.asked.mode != Mode::Lazy);
+    let (on, absent) = match places(segment, 0..mapping.len()) {
+        Ok((on, absent)) => (on, Some(absent)),
+        Err(errno) => {
+            segment.inner.warnings.add(Warning::PlacesUnknown { errno });
+            (BTreeMap::new(), None)
+        }
+    };
     let rate = |bytes: u64| fault_in.as_ref().map(|all| bytes as f64 / all.elapsed_s / 1e9);
     let nodes = on
         .into_iter()
@@ -80,7 +91,7 @@ pub(super) fn look(segment: &Segment) -> SegmentStats {
         placement: segment.asked.placement.clone(),
         mode: segment.asked.mode,
         nodes,
-        absent_bytes: asked.is_ok().then_some(absent),
+        absent_bytes: absent,
         transparent_huge_bytes: pages.transparent_huge,
         pool_bytes: pages.pool,
         locked_bytes: pages.locked,
