@@ -30,7 +30,7 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
-    /// Encodings: measure, convert, explain.
+    /// Encodings and protocols: measure, convert, explain, draw, listen.
     #[command(long_about = wire::ABOUT)]
     Wire(wire::Args),
     /// Print a shell's completions for this command.

@@ -369,9 +369,8 @@ mod tests {
     #[test]
     fn only_long_parts_of_the_frame_are_shared() {
         let frame = Bytes::from(vec![7; 1_000]);
-        let (shared, short, other) = sharing(&frame, || {
-            (share(&frame[100..]), share(&frame[..10]), share(&vec![7; 500]))
-        });
+        let (shared, short, other) =
+            sharing(&frame, || (share(&frame[100..]), share(&frame[..10]), share(&vec![7; 500])));
         assert!(frame.as_ptr_range().contains(&shared.as_ptr()));
         assert!(!frame.as_ptr_range().contains(&short.as_ptr()));
         assert!(!frame.as_ptr_range().contains(&other.as_ptr()));

@@ -243,7 +243,8 @@ impl Unframer {
         let expected = match self.missing() {
             None => HEADER_BYTES,
             Some(_) if self.buffer[3] & CHECKSUM_FLAG == 0 => {
-                found + self.missing().unwrap_or(0) - CHECKSUM_BYTES.min(self.missing().unwrap_or(0))
+                found + self.missing().unwrap_or(0)
+                    - CHECKSUM_BYTES.min(self.missing().unwrap_or(0))
             }
             Some(missing) => found + missing,
         };
@@ -418,10 +419,7 @@ mod tests {
             said(&[MAGIC, 2, 1, 0, 7, 0, 0, 0, 1, 2]),
             "frame at offset 0: expected 15 bytes, found the end after 10"
         );
-        assert_eq!(
-            said(&[MAGIC, 2]),
-            "frame at offset 0: expected 8 bytes, found the end after 2"
-        );
+        assert_eq!(said(&[MAGIC, 2]), "frame at offset 0: expected 8 bytes, found the end after 2");
         let mut damaged = frame(b"payload", true);
         damaged[15] ^= 1;
         assert!(said(&damaged).starts_with("frame at offset 0: expected the checksum 0x"));

@@ -93,7 +93,10 @@ impl Display for Unsettled {
                 found.join(", ")
             ),
             Unsettled::Types { expected, found, breaks } => {
-                write!(f, "expected types like those of version {expected}, found version {found}")?;
+                write!(
+                    f,
+                    "expected types like those of version {expected}, found version {found}"
+                )?;
                 breaks.iter().try_for_each(|one| write!(f, "; {one}"))
             }
         }
@@ -134,10 +137,8 @@ pub fn settle(own: &Hello, peer: &Hello) -> Result<Settled, Unsettled> {
         let ranked = allowed.iter().filter_map(|&encoding| Some((sum(encoding)?, encoding)));
         ranked.min().map(|(_, encoding)| encoding)
     };
-    let none = || Unsettled::Encoding {
-        expected: own.encodings.clone(),
-        found: peer.encodings.clone(),
-    };
+    let none =
+        || Unsettled::Encoding { expected: own.encodings.clone(), found: peer.encodings.clone() };
     let mut encoding = best(&Encoding::ALL).ok_or_else(none)?;
     if !same && encoding == Encoding::Binary {
         // Whoever takes binary takes what stands in for it: it is compiled in, and costs nothing until it is used.

@@ -368,11 +368,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Limited<'_, A> {
     }
 
     #[inline]
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, A::Error> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
         let visitor = self.with(visitor);
         self.inner.tuple_variant(len, visitor)
     }

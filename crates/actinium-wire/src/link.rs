@@ -293,10 +293,7 @@ impl<S: Read + Write> Link<S> {
 }
 
 /// The next frame that comes; none at the end of the stream.
-fn next_frame(
-    unframer: &mut Unframer,
-    stream: &mut impl Read,
-) -> Result<Option<Frame>, LinkFault> {
+fn next_frame(unframer: &mut Unframer, stream: &mut impl Read) -> Result<Option<Frame>, LinkFault> {
     loop {
         if let Some(frame) = unframer.next().map_err(LinkFault::Frame)? {
             return Ok(Some(frame));

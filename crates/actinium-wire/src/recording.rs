@@ -48,7 +48,10 @@ impl Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecordingError::Hello(found) => {
-                write!(f, "offset 0: expected a recording, which begins with a hello; found {found}")
+                write!(
+                    f,
+                    "offset 0: expected a recording, which begins with a hello; found {found}"
+                )
             }
             RecordingError::Frame(error) => write!(f, "{error}"),
             RecordingError::Decode(error) => write!(f, "the hello: {error}"),
@@ -136,11 +139,7 @@ pub fn append_hello(encoding: Encoding, hello: &Hello, out: &mut Vec<u8>) -> Res
 ///
 /// # Errors
 /// If it is longer than a frame can be.
-pub fn append_message(
-    encoding: Encoding,
-    message: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), String> {
+pub fn append_message(encoding: Encoding, message: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let write = |out: &mut Vec<u8>| {
         out.extend_from_slice(message);
         Ok::<(), String>(())

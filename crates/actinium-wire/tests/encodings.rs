@@ -186,7 +186,10 @@ fn length_is_limited() {
         let bytes = encoded(encoding, &"twelve bytes");
         assert_eq!(
             refused::<String>(encoding, &bytes, &limits),
-            format!("{encoding} message, offset 0: expected at most 10 bytes, found {}", bytes.len())
+            format!(
+                "{encoding} message, offset 0: expected at most 10 bytes, found {}",
+                bytes.len()
+            )
         );
     }
 }
@@ -256,6 +259,10 @@ fn xml_of_others_is_read() {
     let order: Order =
         Encoding::Xml.decode_slice(text.as_bytes(), &Limits::default()).expect("it is read");
     assert_eq!(order, Order { id: 7, name: "A & B <C>!".to_owned() });
-    let error = refused::<u8>(Encoding::Xml, b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", &Limits::default());
+    let error = refused::<u8>(
+        Encoding::Xml,
+        b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
+        &Limits::default(),
+    );
     assert!(error.contains("expected no document type"), "{error}");
 }

@@ -83,7 +83,9 @@ fn both_sides_settle_on_the_best_that_both_have() {
 fn checksums_are_on_if_one_side_wants_them() {
     let wanted = Options { checksum: Some(true), ..Options::default() };
     let (near, far) = both::<Talk, Talk>(Options::default(), wanted);
-    assert!(near.expect("it opens").settled().checksum && far.expect("it opens").settled().checksum);
+    assert!(
+        near.expect("it opens").settled().checksum && far.expect("it opens").settled().checksum
+    );
 }
 
 #[test]
@@ -105,7 +107,11 @@ fn binary_gives_way_where_types_differ_and_says_so_once() {
     far.send(&Talk2 { mood: 9, ..heard }).expect("it is sent");
     assert_eq!(near.receive::<Talk>().expect("it comes").expect("it is there").line, "a");
     let (text, _) = both::<Talk, Talk2>(offering(&[Encoding::Text]), Options::default());
-    assert_eq!(text.expect("it opens").settled().encoding, Encoding::Text, "text needs no stand-in");
+    assert_eq!(
+        text.expect("it opens").settled().encoding,
+        Encoding::Text,
+        "text needs no stand-in"
+    );
 }
 
 #[test]
@@ -143,11 +149,20 @@ fn hearing(bytes: &[u8]) -> (Opened, TcpStream) {
 #[test]
 fn what_is_no_hello_is_refused() {
     for (bytes, problem) in [
-        (&b"GET / HTTP/1.1\r\n\r\n"[..], "frame at offset 0: expected it to begin with 0xac, found 0x47"),
+        (
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            "frame at offset 0: expected it to begin with 0xac, found 0x47",
+        ),
         (b"", "expected a hello, found the end of the stream"),
         (&[MAGIC, 2, 1, 0, 1, 0, 0, 0, 9], "expected a hello, found Message of 1 bytes"),
-        (&[MAGIC, 1, 2, 0, 1, 0, 0, 0, 9], "self-describing message, offset 0: invalid type: integer `9`, expected struct Hello"),
-        (&[MAGIC, 1, 2, 0, 255, 255, 255, 255], "frame at offset 0: expected at most 262144 bytes, found a length of 4294967295"),
+        (
+            &[MAGIC, 1, 2, 0, 1, 0, 0, 0, 9],
+            "self-describing message, offset 0: invalid type: integer `9`, expected struct Hello",
+        ),
+        (
+            &[MAGIC, 1, 2, 0, 255, 255, 255, 255],
+            "frame at offset 0: expected at most 262144 bytes, found a length of 4294967295",
+        ),
         (&[MAGIC, 1, 2], "frame at offset 0: expected 8 bytes, found the end after 3"),
     ] {
         let error = hearing(bytes).0.expect_err("it is refused");
@@ -192,12 +207,17 @@ fn own_messages_are_kept_within_the_limits() {
     let error = near.send(&Talk { line: String::new(), data: vec![0; 200].into() });
     let error = error.expect_err("it is too long");
     assert!(!error.is_fatal());
-    assert!(error.to_string().ends_with("expected a message of at most 100 bytes, found one of 203"));
+    assert!(
+        error.to_string().ends_with("expected a message of at most 100 bytes, found one of 203")
+    );
     near.send(&Talk { line: "short".to_owned(), data: Blob::default() }).expect("it is sent");
     assert_eq!(far.receive::<Talk>().expect("it comes").expect("it is there").line, "short");
     far.send(&Talk { line: String::new(), data: vec![0; 200].into() }).expect("it may send more");
     let error = near.receive::<Talk>().expect_err("it is too long");
-    assert!(error.is_fatal() && error.to_string().contains("expected at most 100 bytes"), "{error}");
+    assert!(
+        error.is_fatal() && error.to_string().contains("expected at most 100 bytes"),
+        "{error}"
+    );
 }
 
 /// Both sides of any two hellos come to the same.
@@ -242,7 +262,12 @@ fn a_hello_may_say_more() {
     };
     let kind = actinium_wire::frame::Kind::Hello;
     let appended = actinium_wire::frame::append(
-        &mut frame, kind, Encoding::SelfDescribing, true, 1 << 20, write,
+        &mut frame,
+        kind,
+        Encoding::SelfDescribing,
+        true,
+        1 << 20,
+        write,
     );
     assert_eq!(appended, Ok(Ok(())));
     let (opened, mut far) = hearing(&frame);

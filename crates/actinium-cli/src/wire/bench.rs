@@ -22,7 +22,12 @@ pub struct Args {
     encoding: Encodings,
 
     /// The messages: control (3 fields), order (nested, 20 items), telemetry (1,000 f64)
-    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "control,order,telemetry")]
+    #[arg(
+        long,
+        value_name = "NAME,..",
+        value_delimiter = ',',
+        default_value = "control,order,telemetry"
+    )]
     message: Vec<Which>,
 
     /// Milliseconds for each message in each encoding
@@ -148,8 +153,11 @@ fn all<M: Message + Clone + PartialEq + Sync>(
         for row in &mut rows {
             row.cpu_to_binary = Some(row.cost.both_ns() / binary.cost.both_ns());
             row.bytes_to_binary = Some(row.cost.bytes as f64 / binary.cost.bytes as f64);
-            row.link_cpu_to_binary =
-                row.link.as_ref().zip(binary.link.as_ref()).map(|(own, binary)| own.cpu_ns / binary.cpu_ns);
+            row.link_cpu_to_binary = row
+                .link
+                .as_ref()
+                .zip(binary.link.as_ref())
+                .map(|(own, binary)| own.cpu_ns / binary.cpu_ns);
         }
     }
     Ok(rows)

@@ -79,7 +79,9 @@ fn bytes(args: &Args) -> Result<Vec<u8>, Failure> {
     hex::bytes(digits).ok_or_else(|| {
         let wrong = digits.chars().find(|c| !c.is_ascii_hexdigit());
         Failure::Asked(match wrong {
-            Some(wrong) => format!("HEX: '{wrong}' is no hexadecimal digit: allowed are 0 to 9, a to f"),
+            Some(wrong) => {
+                format!("HEX: '{wrong}' is no hexadecimal digit: allowed are 0 to 9, a to f")
+            }
             None => format!("HEX: {} digits are no whole number of bytes", digits.len()),
         })
     })

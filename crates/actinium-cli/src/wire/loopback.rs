@@ -39,11 +39,8 @@ pub fn measure<M: Message + Clone + PartialEq + Sync>(
     let listener = TcpListener::bind("127.0.0.1:0").map_err(io)?;
     let near = TcpStream::connect(listener.local_addr().map_err(io)?).map_err(io)?;
     let (far, _) = listener.accept().map_err(io)?;
-    let options = Options {
-        encodings: vec![encoding],
-        checksum: Some(checksum),
-        ..Options::default()
-    };
+    let options =
+        Options { encodings: vec![encoding], checksum: Some(checksum), ..Options::default() };
     let energy = Energy::begin();
     let begun = Instant::now();
     let (sent, received) = thread::scope(|scope| {

@@ -106,14 +106,19 @@ impl Report {
 
     /// As bars.
     pub fn page(&self) -> Page {
-        let mut page = Page::new("What encodings cost").summary(TIMES).command("actinium wire bench");
+        let mut page =
+            Page::new("What encodings cost").summary(TIMES).command("actinium wire bench");
         let mut names: Vec<&str> = self.rows.iter().map(|row| row.message).collect();
         names.dedup();
         for name in names {
             let rows = || self.rows.iter().filter(move |row| row.message == name);
-            let bars = |title: &str, unit, value: fn(&Row) -> Option<f64>, ratio_of: fn(&Row) -> Option<f64>| {
+            let bars = |title: &str,
+                        unit,
+                        value: fn(&Row) -> Option<f64>,
+                        ratio_of: fn(&Row) -> Option<f64>| {
                 let bar = |row: &Row| {
-                    let detail = ratio_of(row).map(|over| format!("{} of binary", ratio(Some(over))));
+                    let detail =
+                        ratio_of(row).map(|over| format!("{} of binary", ratio(Some(over))));
                     value(row).map(|value| {
                         Bar::new(row.encoding.name(), value).detail(detail.unwrap_or_default())
                     })

@@ -9,8 +9,8 @@ mod xml;
 pub use binary::Binary;
 pub use self_describing::SelfDescribing;
 pub use text::Text;
-pub use xml::Xml;
 pub(crate) use xml::FIELDS;
+pub use xml::Xml;
 
 use crate::bulk::sharing;
 use crate::error::{DecodeError, EncodeError};

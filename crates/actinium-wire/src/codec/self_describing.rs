@@ -4,8 +4,8 @@ use super::{Codec, DecodeError, EncodeError, Encoding};
 use crate::limited::{Budget, Limited};
 use crate::limits::Limits;
 use rmp_serde::decode::Error;
-use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use serde::Serialize;
+use serde::de::{Deserialize, DeserializeSeed, IgnoredAny};
 use std::cell::Cell;
 use std::io::{self, Read};
 

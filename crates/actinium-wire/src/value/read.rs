@@ -98,9 +98,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         match self.of {
-            Type::Option(of) => {
-                Ok(Value::Some(Box::new(self.of(of).deserialize(deserializer)?)))
-            }
+            Type::Option(of) => Ok(Value::Some(Box::new(self.of(of).deserialize(deserializer)?))),
             _ => Err(D::Error::custom("no option")),
         }
     }
@@ -152,9 +150,7 @@ struct Body<'a> {
 impl Body<'_> {
     fn read<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         match self.shape {
-            Shape::Unit => {
-                deserializer.deserialize_unit_struct("", self)
-            }
+            Shape::Unit => deserializer.deserialize_unit_struct("", self),
             Shape::Newtype(_) => deserializer.deserialize_newtype_struct("", self),
             Shape::Tuple(types) => deserializer.deserialize_tuple(types.len(), self),
             Shape::Struct(fields) if self.seed.by_position => {

@@ -73,7 +73,9 @@ impl Serialize for ByPosition<'_> {
             }
             Value::Struct(fields) => {
                 let mut tuple = serializer.serialize_tuple(fields.len())?;
-                fields.iter().try_for_each(|(_, value)| tuple.serialize_element(&ByPosition(value)))?;
+                fields
+                    .iter()
+                    .try_for_each(|(_, value)| tuple.serialize_element(&ByPosition(value)))?;
                 tuple.end()
             }
             Value::Variant(index, _, data) => {

@@ -37,7 +37,11 @@ impl Codec for Xml {
         seed: S,
     ) -> Result<S::Value, DecodeError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            DecodeError::new(Encoding::Xml, error.valid_up_to(), "expected UTF-8, found other bytes")
+            DecodeError::new(
+                Encoding::Xml,
+                error.valid_up_to(),
+                "expected UTF-8, found other bytes",
+            )
         })?;
         let (mut document, root) = read::Document::open(text);
         let budget = Budget::new(limits, false);

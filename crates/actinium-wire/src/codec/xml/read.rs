@@ -496,4 +496,3 @@ impl<'de> VariantAccess<'de> for Value<'_, 'de> {
         self.deserialize_struct("", fields, visitor)
     }
 }
-
