@@ -37,6 +37,7 @@ pub enum Command {
     #[command(long_about = memory::ABOUT)]
     Memory(memory::Args),
     /// Encodings: measure, convert, explain.
+    /// Encodings and protocols: measure, convert, explain, draw, listen.
     #[command(long_about = wire::ABOUT)]
     Wire(wire::Args),
     /// Print a shell's completions for this command.

@@ -19,3 +19,11 @@ fn plain(ident: &syn::Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").unwrap_or(&name).to_owned()
 }
+
+/// Declares a protocol between two parties. See `actinium_wire::protocol`.
+#[proc_macro]
+pub fn protocol(input: TokenStream) -> TokenStream {
+    let protocol = actinium_wire_model::parse::protocol(input.into());
+    let code = protocol.map(|protocol| actinium_wire_model::code::expand(&protocol));
+    code.unwrap_or_else(|error| error.to_compile_error()).into()
+}

@@ -32,6 +32,7 @@
 //! | [`frame`] | where a message ends and the next begins |
 //! | [`hello`] | what two sides say first, and what they come to |
 //! | [`link`] | a stream on which messages are sent |
+//! | [`mod@protocol`] | which message may follow which |
 //! | [`recording`] | streams of messages in files |
 //! | [`schema`] | what a type looks like, as data: fingerprints, and what two versions understand of each other |
 //!
@@ -53,11 +54,12 @@ pub mod hex;
 mod limited;
 mod limits;
 pub mod link;
+pub mod protocol;
 pub mod recording;
 pub mod schema;
 mod value;
 
-pub use actinium_wire_macros::Message;
+pub use actinium_wire_macros::{Message, protocol};
 pub use bulk::{Blob, Number, Numbers, SHARED_MIN};
 pub use codec::{Binary, Codec, Encoding, SelfDescribing, Text, Xml};
 pub use error::{DecodeError, EncodeError};

@@ -1,12 +1,12 @@
 //! `actinium wire`.
 
 use crate::Failure;
-use crate::wire::{bench, convert, decode};
+use crate::wire::{bench, convert, decode, draw, tap};
 use clap::ArgMatches;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
-Encodings: measure what each costs, convert recorded streams, explain bytes.
+Encodings and protocols: measure what each encoding costs, convert recorded streams, explain bytes, draw protocols, listen to a link.
 
 The encodings are binary (compact, readable with the types only), self-describing (MessagePack), text (JSON, one message a line) and xml. \
 ACTINIUM_ENCODING says in which of them a process's links speak. docs/wire.md has the formats.";
@@ -27,6 +27,10 @@ enum Command {
     Convert(convert::Args),
     /// Explain bytes: frames, hellos, messages
     Decode(decode::Args),
+    /// Draw the protocols that a file of Rust declares
+    Draw(draw::Args),
+    /// Print the live messages of a link: a client connects to the tap, and the tap to the server
+    Tap(tap::Args),
 }
 
 /// Does what was asked.
@@ -39,5 +43,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Bench(args) => bench::run(args, matches),
         Command::Convert(args) => convert::run(args),
         Command::Decode(args) => decode::run(args),
+        Command::Draw(args) => draw::run(args),
+        Command::Tap(args) => tap::run(args),
     }
 }

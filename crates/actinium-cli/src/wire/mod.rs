@@ -10,15 +10,19 @@
 //! | [`report`] | the tables, the JSON, the page |
 //! | [`convert`] | `actinium wire convert` |
 //! | [`decode`] | `actinium wire decode` |
+//! | [`draw`] | `actinium wire draw` |
+//! | [`tap`] | `actinium wire tap` |
 
 pub mod bench;
 pub mod convert;
 pub mod decode;
+pub mod draw;
 pub mod energy;
 pub mod loopback;
 pub mod measure;
 pub mod messages;
 pub mod report;
+pub mod tap;
 
 use crate::Failure;
 use std::path::Path;

@@ -77,6 +77,10 @@ impl<'a> Comparison<'a> {
                 self.sometimes(|all| all.types(place, writer, reader));
             }
             (writer, Type::Option(reader)) => self.types(place, writer, reader),
+            (Type::Option(writer), reader) => self.sometimes(|all| {
+                all.found(place, format!("expected {reader}, and nothing may be written"));
+                all.types(place, writer, reader);
+            }),
             (Type::List(writer), Type::List(reader)) => {
                 self.sometimes(|all| all.types(place, writer, reader));
             }
@@ -90,7 +94,12 @@ impl<'a> Comparison<'a> {
             }
             (writer, reader) if widens(writer, reader) => {}
             (writer, reader) => {
-                self.found(place, format!("expected {reader}, and {writer} is written"));
+                let problem = format!("expected {reader}, and {writer} is written");
+                // Most numbers may fit all the same; one that does not is an error for itself.
+                match integer(writer).and(integer(reader)) {
+                    Some(_) => self.sometimes(|all| all.found(place, problem)),
+                    None => self.found(place, problem),
+                }
             }
         }
     }
@@ -153,20 +162,6 @@ fn newtype<'a>(schema: &'a Schema, name: &str) -> Option<&'a Type> {
 
 /// Whether every value of the one is one of the other, where names and not widths are written.
 fn widens(writer: &Type, reader: &Type) -> bool {
-    /// Sign and bits.
-    fn integer(of: &Type) -> Option<(bool, u8)> {
-        Some(match of {
-            Type::U8 => (false, 8),
-            Type::U16 => (false, 16),
-            Type::U32 => (false, 32),
-            Type::U64 => (false, 64),
-            Type::I8 => (true, 8),
-            Type::I16 => (true, 16),
-            Type::I32 => (true, 32),
-            Type::I64 => (true, 64),
-            _ => return None,
-        })
-    }
     match (integer(writer), integer(reader)) {
         (Some((from, bits)), Some((to, room))) => match (from, to) {
             (false, true) => bits < room,
@@ -175,4 +170,19 @@ fn widens(writer: &Type, reader: &Type) -> bool {
         },
         _ => writer == reader || (*writer == Type::F32 && *reader == Type::F64),
     }
+}
+
+/// Sign and bits.
+fn integer(of: &Type) -> Option<(bool, u8)> {
+    Some(match of {
+        Type::U8 => (false, 8),
+        Type::U16 => (false, 16),
+        Type::U32 => (false, 32),
+        Type::U64 => (false, 64),
+        Type::I8 => (true, 8),
+        Type::I16 => (true, 16),
+        Type::I32 => (true, 32),
+        Type::I64 => (true, 64),
+        _ => return None,
+    })
 }
