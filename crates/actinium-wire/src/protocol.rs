@@ -26,7 +26,7 @@
 //!     }
 //! }
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 //! let (near, far) = std::os::unix::net::UnixStream::pair()?;
 //! let serving = std::thread::spawn(move || {
 //!     let mut server = shop::Server::new(Link::open::<shop::Message>(far, "client", &Options::default())?);

@@ -117,7 +117,7 @@ fn binary_gives_way_where_types_differ_and_says_so_once() {
 #[test]
 fn who_can_not_speak_with_each_other_parts_and_says_why() {
     let said = |opened: Opened| {
-        let line = opened.err().expect("it parts").to_string();
+        let line = opened.expect_err("it parts").to_string();
         line.split_once(", offset 0: ").expect("link and offset").1.to_owned()
     };
     let (near, far) = both::<Talk, Other>(Options::default(), Options::default());

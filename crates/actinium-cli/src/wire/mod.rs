@@ -3,7 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`messages`] | the three messages that are measured |
-//! | [`bench`] | `actinium wire bench`: settings and order |
+//! | [`mod@bench`] | `actinium wire bench`: settings and order |
 //! | [`measure`] | what a message costs by itself |
 //! | [`loopback`] | what it costs on a link |
 //! | [`energy`] | joules, where the machine tells |

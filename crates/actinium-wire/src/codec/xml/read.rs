@@ -127,7 +127,7 @@ fn content(start: &BytesStart<'_>) -> Result<Content, Problem> {
     let mut nil = false;
     for attribute in start.attributes() {
         let attribute = attribute.map_err(Problem::custom)?;
-        nil |= &*attribute.key.as_ref() == "nil" && &*attribute.value == "true";
+        nil |= attribute.key.as_ref() == "nil" && attribute.value == "true";
     }
     Ok(Content { nil })
 }
