@@ -22,6 +22,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::{MemoryError, Segment};
 use checks::Checks;
@@ -96,6 +97,9 @@ struct Room {
     is_taken: AtomicBool,
     state: UnsafeCell<arena::State>,
 }
+
+/// All heaps there are: what finds leaks sees that these are meant to stay.
+static HEAPS: Mutex<Vec<&'static Heap>> = Mutex::new(Vec::new());
 
 /// Whose a page is: the arena's number above the class's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,14 +185,16 @@ impl Heap {
                 })
             })
             .collect();
-        Ok(Box::leak(Box::new(Heap {
+        let heap: &'static Heap = Box::leak(Box::new(Heap {
             memory,
             start,
             pages: (0..pages).map(|_| AtomicU32::new(0)).collect(),
             run_pages: (0..pages).map(|_| AtomicU32::new(0)).collect(),
             arenas: rooms?.into_boxed_slice(),
             checks: Checks::new(pages * PAGE_BYTES),
-        })))
+        }));
+        HEAPS.lock().unwrap_or_else(PoisonError::into_inner).push(heap);
+        Ok(heap)
     }
 
     /// How many arenas there are.
