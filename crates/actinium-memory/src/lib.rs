@@ -5,6 +5,8 @@
 //! the machine's, a node's) are checked before anything is touched, so that what does not fit is an error and not a killed process.
 //! Whatever could not be had as it was asked for is a [`Warning`]; what was got is in [`Segment::stats`], as the kernel says.
 //!
+//! A [`heap`] hands out blocks of a segment: an arena for each worker, [`heap::Payload`]s that travel without a copy.
+//!
 //! # One file per idea
 //!
 //! `segment` the range: `builder` makes it, `fault_in` fills it, `stats` asks the kernel about it; `placement` and `pages` what may be
@@ -13,6 +15,7 @@
 mod baseline;
 mod clock;
 mod error;
+pub mod heap;
 mod limits;
 mod meminfo;
 mod nodes;
@@ -20,6 +23,7 @@ mod pages;
 mod placement;
 mod plan;
 mod segment;
+mod sync;
 mod sys;
 #[cfg(test)]
 mod testing;
