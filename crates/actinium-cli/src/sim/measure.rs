@@ -93,6 +93,7 @@ pub fn transfer_ns() -> f64 {
             }
             std::hint::spin_loop();
         }
+        // Relaxed: as above.
         line.store(2 * round + own + 1, Ordering::Relaxed);
     };
     let mut least_ns = f64::INFINITY;
