@@ -25,7 +25,7 @@ pub struct SimArgs {
     grid: Grid,
 
     /// Messages that each worker handles in a measured round (about); a warm-up of as many comes before
-    #[arg(long, value_name = "N", default_value = "50000", value_parser = within::<100, MESSAGES_MAX>)]
+    #[arg(long, value_name = "N", default_value = "30000", value_parser = within::<100, MESSAGES_MAX>)]
     messages: u64,
 
     /// Most messages that an actor handles in one turn; in the published experiments it was 1
