@@ -94,12 +94,12 @@ impl Caches {
         let mut found_before: f64 = 0.0;
         let mut left = touched;
         let mut touch = Touch::default();
-        for level in 0..LEVELS {
-            let held = resident[level].max(found_before);
+        for (resident, missed) in resident.into_iter().zip(&mut touch.misses) {
+            let held = resident.max(found_before);
             let not_before = lines - found_before;
             let found = if not_before > 0.0 { (held - found_before) / not_before } else { 1.0 };
             left *= (1.0 - found).clamp(0.0, 1.0);
-            touch.misses[level] = left;
+            *missed = left;
             found_before = held;
         }
         let [miss1, miss2, miss3] = touch.misses;
@@ -124,9 +124,9 @@ impl Caches {
             + miss2 * l3_ns
             + miss3 * (far * transfer_ns.max(memory_ns) + (1.0 - far) * memory_ns);
         let kept = 1.0 - (touched / lines).min(1.0);
-        for level in 0..LEVELS {
-            self.take_from_others(level, own[level], actor, kept);
-            self.add(level, own[level], actor, touch.misses[level], lines);
+        for (level, (own, missed)) in own.into_iter().zip(touch.misses).enumerate() {
+            self.take_from_others(level, own, actor, kept);
+            self.add(level, own, actor, missed, lines);
         }
         touch
     }

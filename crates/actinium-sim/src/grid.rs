@@ -120,7 +120,7 @@ pub fn published_grid(pus: usize, messages: u32) -> Vec<Cell> {
 pub fn skewed_grid(pus: usize, messages: u32) -> Vec<Cell> {
     let workers = pus.max(1);
     let w = workers as u32;
-    let actors = 4_000.max(40 * w);
+    let actors = (320 * w).min(8_000);
     let skewed = |shape, state| {
         let n = each(messages / 4, workers, actors);
         Workload { warm_up: n, ..Workload::skewed(shape, actors, 16 * w, state, n) }

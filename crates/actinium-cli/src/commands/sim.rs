@@ -23,8 +23,8 @@ pub struct Args {
     sweep: bool,
 
     /// Measure this machine's costs, simulate it, run the same for real, and print the error (about half a minute); of the other
-    /// settings, only --batch, --seed and --set count
-    #[arg(long, conflicts_with_all = ["machine", "grid", "messages"])]
+    /// settings, only --messages, --batch, --seed and --set count
+    #[arg(long, conflicts_with_all = ["machine", "grid"])]
     calibrate: bool,
 
     /// Print JSON, with a schema_version, instead of tables

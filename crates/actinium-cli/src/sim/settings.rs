@@ -24,8 +24,8 @@ pub struct SimArgs {
     #[arg(long, value_name = "GRID", default_value = "all")]
     grid: Grid,
 
-    /// Messages that each worker handles in a measured round; a warm-up of as many comes before
-    #[arg(long, value_name = "N", default_value = "20000", value_parser = within::<100, MESSAGES_MAX>)]
+    /// Messages that each worker handles in a measured round (about); a warm-up of as many comes before
+    #[arg(long, value_name = "N", default_value = "30000", value_parser = within::<100, MESSAGES_MAX>)]
     messages: u64,
 
     /// Most messages that an actor handles in one turn; in the published experiments it was 1

@@ -33,6 +33,9 @@ pub struct Affine {
     /// What talks to others of the same worker costs so many times as much when they are apart; it is given away only when the worker has
     /// more than so many times the average load.
     pub crossing_factor: u64,
+    /// Of the runnables that threads outside the workers make, so many in a row start together: what is made together often belongs
+    /// together, and few are soon spread by their load, but thousands are not, for only what is ready is ever moved. At least 1.
+    pub start_together: u64,
 }
 
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
@@ -54,10 +57,11 @@ impl Affine {
         balance_every_ns: 50_000,
         balance_part: 16,
         crossing_factor: 2,
+        start_together: 256,
     };
 
     /// Each parameter's name, which ends in its unit, and its value.
-    pub fn constants(&self) -> [(&'static str, u64); 10] {
+    pub fn constants(&self) -> [(&'static str, u64); 11] {
         [
             ("wait_worth_moving_ns", self.wait_worth_moving_ns),
             ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
@@ -69,6 +73,7 @@ impl Affine {
             ("balance_every_ns", self.balance_every_ns),
             ("balance_part", self.balance_part),
             ("crossing_factor", self.crossing_factor),
+            ("start_together", self.start_together),
         ]
     }
 
@@ -89,12 +94,13 @@ impl Affine {
             "balance_every_ns" => self.balance_every_ns = value,
             "balance_part" => self.balance_part = value,
             "crossing_factor" => self.crossing_factor = value,
+            "start_together" => self.start_together = value,
             _ => return Err(SetError::Name(name.to_owned())),
         }
         Ok(())
     }
 
-    /// Half of the queue, when somebody is idle and the last in it would wait too long; all of it, when the present turn
+    /// Half of the queue, rounded up, when somebody is idle and the last in it would wait too long; all of it, when the present turn
     /// alone takes too long.
     pub(super) fn expose(&self, view: &QueueView) -> usize {
         if view.idle_workers == 0 || view.len == 0 {
@@ -103,7 +109,7 @@ impl Affine {
         if view.current_ns >= self.wait_worth_moving_ns {
             return view.len;
         }
-        if view.wait_ns() >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
+        if view.wait_ns() >= self.wait_worth_moving_ns { view.len.div_ceil(2) } else { 0 }
     }
 
     /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up, or
@@ -161,6 +167,11 @@ impl Affine {
                 view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
             }
         }
+    }
+
+    /// A block of them at one worker, the next at the next.
+    pub(super) fn place(&self, n: usize, workers: usize) -> usize {
+        (n as u64 / self.start_together.max(1) % workers as u64) as usize
     }
 
     pub(super) fn rehome(&self, view: &StolenView) -> bool {

@@ -261,11 +261,11 @@ impl Policy {
 
     /// Where the `n`-th runnable that a thread outside the workers makes is placed: a worker's index.
     ///
-    /// Affine starts at the first worker and lets load, not count, spread the work: two runnables that talk to each other stay
-    /// together until moving one is worth it. The others spread by count.
+    /// Affine starts at the first worker and lets load, not count, spread the work, as long as they are few: two runnables that talk to
+    /// each other stay together until moving one is worth it. The others spread by count.
     pub fn place(&self, n: usize, workers: usize) -> usize {
         match self {
-            Policy::Affine(_) => 0,
+            Policy::Affine(affine) => affine.place(n, workers),
             Policy::Pinned | Policy::Pool | Policy::Stealing => n % workers,
         }
     }
@@ -348,5 +348,7 @@ mod tests {
         assert_eq!(spread, [0, 1, 0, 1]);
         let together: Vec<usize> = (0..4).map(|n| Policy::affine().place(n, 2)).collect();
         assert_eq!(together, [0, 0, 0, 0]);
+        let many: Vec<usize> = [255, 256, 511, 512].map(|n| Policy::affine().place(n, 2)).to_vec();
+        assert_eq!(many, [0, 1, 1, 0], "thousands are spread in blocks");
     }
 }
