@@ -127,13 +127,16 @@ pub struct Private {
     pub thief: u16,
     /// How often that worker stole it in a row.
     pub steals: u16,
-    /// How many turns in a row it has run away from home, at whatever worker.
-    pub away: u8,
     /// Index of the worker that it prefers.
     pub home: u32,
+    /// How many turns in a row it has run away from home, at whatever worker.
+    pub away: u8,
     /// See the constants.
     pub flags: u8,
 }
+
+/// Each idle actor pays for it.
+const _: () = assert!(size_of::<Private>() == 16);
 
 /// Words in a header for the runnable's own sort.
 const OWN_WORDS: usize = 6;

@@ -107,7 +107,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            let view = GiftView { ready: ready(runnable), own_ns, average_ns };
+            let view = GiftView { ready: self.ready(runnable), own_ns, average_ns };
             if !policy.may_give(&view) {
                 kept.push(runnable);
                 continue;
@@ -133,17 +133,22 @@ impl Worker {
         }
         given
     }
-}
 
-/// Why a runnable of this worker's queue is ready.
-fn ready(runnable: Runnable) -> Ready {
-    // SAFETY: the caller's worker owns it, and the closure calls no user code.
-    let flags = unsafe { runnable.header().private.with(|private| private.flags) };
-    if flags & AGAIN != 0 {
-        Ready::Again
-    } else if flags & BY_NEIGHBOUR != 0 {
-        Ready::ByNeighbours
-    } else {
-        Ready::ByOthers
+    /// Why a runnable of this worker's queue is ready.
+    fn ready(&self, runnable: Runnable) -> Ready {
+        // SAFETY: this worker owns the runnable, which is alive, and the closure calls no user code.
+        let (flags, pending) = unsafe {
+            let header = runnable.header();
+            let flags = header.private.with(|private| private.flags);
+            (flags, (header.vtable.pending)(runnable.0))
+        };
+        // More than a turn's worth is a backlog: others feed it faster than it goes on by itself.
+        if flags & AGAIN != 0 && pending <= self.batch() as usize {
+            Ready::Again
+        } else if flags & (AGAIN | BY_NEIGHBOUR) != 0 {
+            Ready::ByNeighbours
+        } else {
+            Ready::ByOthers
+        }
     }
 }
