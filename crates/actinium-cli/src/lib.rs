@@ -21,6 +21,7 @@ pub mod events;
 pub mod failure;
 pub mod memory;
 pub mod output;
+pub mod parse;
 pub mod probe;
 pub mod setting;
 pub mod sim;

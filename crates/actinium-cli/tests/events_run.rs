@@ -376,6 +376,25 @@ fn begun(arguments: &[&str]) -> Child {
     panic!("it ended before it began: {:?}", child.wait_with_output());
 }
 
+/// Waits until its workers have used so much CPU time that a module must be at it: nothing else takes them that long.
+fn wait_until_busy(child: &mut Child) {
+    let tasks = format!("/proc/{}/task", child.id());
+    // User and system time, in ticks of 10 ms, after the name in parentheses (proc_pid_stat(5)).
+    let ticks = |task: std::fs::DirEntry| -> Option<u64> {
+        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+        let fields: Vec<&str> = stat.split_once("(actinium-")?.1.split(' ').collect();
+        Some(fields.get(12)?.parse::<u64>().ok()? + fields.get(13)?.parse::<u64>().ok()?)
+    };
+    loop {
+        assert!(child.try_wait().expect("it is ours").is_none(), "it ended before it was busy");
+        let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
+        if tasks.filter_map(ticks).sum::<u64>() >= 5 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
 fn interrupt(child: &Child) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
@@ -419,13 +438,16 @@ fn ctrl_c_finishes_the_events_in_flight_and_still_reports() {
 #[test]
 fn a_second_ctrl_c_stops_at_once() {
     let scratch = Scratch::new("ctrl-c-twice");
-    // An hour of waiting in each event.
-    let file = scratch
-        .file("hour.toml", &ONE.replace("time-ms = 4", "time-ms = 3600000\nwork = \"wait\""));
+    // A while of computing and an hour of waiting in each event.
+    let hour = ONE
+        .replace("time-ms = 4", "time-ms = 200")
+        .replace("kind = \"output\"", "kind = \"output\"\ntime-ms = 3600000\nwork = \"wait\"");
+    let file = scratch.file("hour.toml", &hour);
     let report = scratch.path("report.html");
     let mut child =
         begun(&["events", &file, "--events", "10", "--slots", "3", "--report", &report]);
     let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    wait_until_busy(&mut child);
     interrupt(&child);
     let mut line = String::new();
     stderr.read_line(&mut line).expect("it says so");

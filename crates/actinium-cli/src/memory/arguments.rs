@@ -1,5 +1,6 @@
 //! What can be typed: sizes, modes.
 
+use crate::parse::within;
 use actinium_memory::{Baseline, Size};
 use clap::ValueEnum;
 use serde::{Serialize, Serializer};
@@ -50,7 +51,7 @@ fn digits(text: &str) -> Option<&str> {
 /// # Errors
 /// If it is none, or too large.
 pub fn threads(text: &str) -> Result<usize, String> {
-    within(text, 4096)
+    within(text, 1, 4096)
 }
 
 /// A number of repetitions.
@@ -58,7 +59,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
 /// # Errors
 /// If it is none, or too large.
 pub fn repeat(text: &str) -> Result<usize, String> {
-    within(text, 1000)
+    within(text, 1, 1000)
 }
 
 /// STREAM's first round does not count, so there have to be two.
@@ -66,16 +67,9 @@ pub fn repeat(text: &str) -> Result<usize, String> {
 /// # Errors
 /// If it is none, too small or too large.
 pub fn times(text: &str) -> Result<usize, String> {
-    match within(text, 1000) {
+    match within(text, 1, 1000) {
         Ok(1) | Err(_) => Err(format!("'{text}' is not allowed: 2 to 1000")),
         Ok(times) => Ok(times),
-    }
-}
-
-fn within(text: &str, high: usize) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if (1..=high).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not allowed: 1 to {high}")),
     }
 }
 

@@ -18,20 +18,6 @@ const COUNTED: &str = "pings and replies: both are delivered messages";
 /// What a latency is, and of how many messages it is known.
 const LATENCY: &str = "true times from send to handling, of a sample of the sends, each weighted by how many it stands for";
 
-/// The settings alone, as JSON.
-#[derive(Debug, Serialize)]
-pub struct SettingsReport<'a> {
-    schema_version: u32,
-    settings: &'a Settings,
-}
-
-impl<'a> SettingsReport<'a> {
-    /// Of these settings.
-    pub fn new(settings: &'a Settings) -> Self {
-        SettingsReport { schema_version: SCHEMA_VERSION, settings }
-    }
-}
-
 /// All figures of a probe. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {

@@ -1,6 +1,7 @@
 //! What may be asked of a simulation.
 
 use crate::Failure;
+use crate::parse::from_to;
 use actinium::Policy;
 use actinium::topology::Topology;
 use actinium_sim::grid::{self, Cell, MACHINES};
@@ -25,15 +26,15 @@ pub struct SimArgs {
     grid: Grid,
 
     /// Messages that each worker handles in a measured round (about); a warm-up of as many comes before
-    #[arg(long, value_name = "N", default_value = "30000", value_parser = within::<100, MESSAGES_MAX>)]
+    #[arg(long, value_name = "N", default_value = "30000", value_parser = from_to::<100, MESSAGES_MAX>)]
     messages: u64,
 
     /// Most messages that an actor handles in one turn; in the published experiments it was 1
-    #[arg(long, value_name = "N", default_value = "1", value_parser = within::<1, BATCH_MAX>)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, BATCH_MAX>)]
     batch: u64,
 
     /// Decides everything that is random
-    #[arg(long, value_name = "N", default_value = "42", value_parser = within::<0, { u64::MAX }>)]
+    #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
     seed: u64,
 
     /// Sets a constant of the policy affine, for instance balance_every_ns=100000; may be given for several
@@ -145,11 +146,4 @@ fn set(affine: &mut actinium_scheduler::Affine, setting: &str) -> Result<(), Fai
     let value: u64 =
         value.parse().map_err(|_| asked(format!("{name}: '{value}' is no whole number")))?;
     affine.set(name, value).map_err(|error| asked(error.to_string()))
-}
-
-fn within<const LOW: u64, const HIGH: u64>(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (LOW..=HIGH).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not allowed: {LOW} to {HIGH}")),
-    }
 }

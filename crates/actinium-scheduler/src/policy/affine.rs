@@ -145,7 +145,8 @@ impl Affine {
         (self.balance_every_ns > 0).then(|| pause_ns.saturating_mul(1 << in_vain.min(VAIN_MOST)))
     }
 
-    /// Half of what one has more than the other, so that both then have the same; nothing if the other would then have more.
+    /// Half of what one has more than the other, so that both then have the same, and no more than brings the other to the average;
+    /// nothing if the other would then have more.
     pub(super) fn give(&self, view: &LoadView) -> usize {
         let more_ns = view.own_ns.saturating_sub(view.other_ns);
         let turn_ns = view.turn_ns.max(1);
@@ -153,7 +154,8 @@ impl Affine {
         if 2 * more_ns < 3 * turn_ns || more_ns < view.own_ns / self.balance_part.max(1) {
             return 0;
         }
-        (more_ns / (2 * turn_ns)).max(1) as usize
+        let room_ns = view.average_ns.saturating_sub(view.other_ns);
+        (more_ns / (2 * turn_ns)).min(room_ns / turn_ns).max(1) as usize
     }
 
     /// What goes on by itself takes its load along. What others elsewhere have woken may be done soon; it is moved when the load is clearly
@@ -293,7 +295,7 @@ mod tests {
     }
 
     fn load(own_ns: u64, other_ns: u64) -> LoadView {
-        LoadView { own_ns, turn_ns: 100, other_ns }
+        LoadView { own_ns, turn_ns: 100, other_ns, average_ns: u64::MAX }
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub struct LoadView {
     pub turn_ns: u64,
     /// The other's load.
     pub other_ns: u64,
+    /// The average load of the worker and of those that it has looked at.
+    pub average_ns: u64,
 }
 
 /// Why something is ready to run.

@@ -35,6 +35,9 @@ impl Scales {
 impl Worker {
     /// Once a round: how much there is to do; and now and then, whether others have less.
     pub(super) fn balance(&self, now_ns: u64) {
+        if self.shared.workers() == 1 {
+            return;
+        }
         let (scales, len) = (&self.scales, self.queue_len());
         let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
         let load_ns = pace::weigh_load(scales.load_ns.get(), queued_ns);
@@ -43,7 +46,7 @@ impl Worker {
         scales.load_ns.set(load_ns);
         self.show_load(load_ns.max(queued_ns));
         let pause = now_ns.saturating_sub(scales.since_ns.get());
-        if pause >= pause_ns && len >= 2 && self.shared.workers() > 1 {
+        if pause >= pause_ns && len >= 2 {
             scales.since_ns.set(now_ns);
             // To give, a load must last; to be given more, it must not be there even now.
             self.even_out(load_ns.min(queued_ns));
@@ -78,10 +81,8 @@ impl Worker {
         let mut gave = 0;
         for other in (0..looks).map(at) {
             let other_ns = load_of(other);
-            // No more than brings the other to the average.
-            let room = (average_ns.saturating_sub(other_ns).max(turn_ns) / turn_ns) as usize;
-            let view = LoadView { own_ns: left_ns, turn_ns, other_ns };
-            let n = self.shared.settings.policy.give(&view).min(room);
+            let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
+            let n = self.shared.settings.policy.give(&view);
             if n > 0 {
                 let given = self.give(other, n, left_ns, average_ns);
                 let given_ns = turn_ns * given as u64;

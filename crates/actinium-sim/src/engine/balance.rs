@@ -44,10 +44,8 @@ impl Sim<'_> {
         let mut gave = false;
         for other in looked_at {
             let other_ns = self.workers[other].shown_load_ns;
-            // No more than brings either to the average.
-            let room_ns = average_ns.saturating_sub(other_ns).max(turn_ns) / turn_ns.max(1);
-            let view = LoadView { own_ns, turn_ns, other_ns };
-            let n = self.policy.give(&view).min(room_ns as usize);
+            let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
+            let n = self.policy.give(&view);
             if n == 0 {
                 continue;
             }
