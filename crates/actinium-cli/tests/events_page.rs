@@ -43,6 +43,7 @@ fn outcome() -> Outcome {
         wait_start_ns: 9_000_000,
         wait_resource_ns,
         failures: 0,
+        at_home: None,
     };
     let sample = |at_ns, running| Sample {
         at_ns,

@@ -1,8 +1,9 @@
 //! How a waiting module says that it is done: from any thread, now or at a time.
 
-use crate::engine::{Anchor, Engine};
+use crate::engine::Engine;
 use crate::module::Cause;
 use crate::slot::Pass;
+use crate::strands::Anchor;
 use actinium_scheduler::{Worker, current};
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! The event processor's heart: strands that run the ready modules of one slot.
+//! The event processor's heart: how [strands](crate::strands) run the ready modules of a slot.
 //!
-//! A slot has a few *strands*, tasks of the scheduler, each at home on another worker, the first at the slot's home. A strand takes
+//! A slot has a few strands at a time, each at home on another worker, the first at the slot's home. A strand takes
 //! a ready module, runs it, does what follows from its end, and takes the next: so one successor runs inline on the same worker. The others
 //! stay in the slot's list, and when what runs next takes long, another strand is woken for them.
 //!
@@ -8,23 +8,25 @@
 //! over, a wait is over), an inactive strand is woken under the slot's lock; a strand becomes inactive under that lock, when it found nothing.
 //! So nothing that is ready is left lying.
 
+use crate::cells::{Cells, Column, Store, Table};
 use crate::feed::Feed;
 use crate::future::Futures;
 use crate::graph::{Graph, Traits};
 use crate::module::{Cause, Erased, Event, Ran};
 use crate::order::InOrder;
 use crate::processor::{OnError, Order, Settings};
-use crate::product::{AnyColumn, Column, Inputs, Product, Read};
+use crate::product::{Inputs, Product, Read};
 use crate::record::{Failure, Figures, Span, WorkerNotes};
 use crate::resource::{Resource, Waiting};
-use crate::slot::{Cells, HELD, Pass, QUEUED, RUNNING, Stage, State};
+use crate::slot::{HELD, Pass, QUEUED, RUNNING, Stage, State};
 use crate::split::Splits;
+use crate::strands::{Anchor, Strands, Wanted};
 use crate::timers::{Timers, Wait, arm};
-use actinium_scheduler::task::{Task, TaskRef};
+use crate::words::{NO_CELL, Words};
 use actinium_scheduler::{Shared, Turn, Worker, current};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What takes longer, in nanoseconds, has a turn of its own, so that the scheduler can give others theirs.
@@ -45,28 +47,10 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) struct Slot {
     state: Mutex<State>,
-    columns: Box<[Box<dyn AnyColumn>]>,
-    /// In which cell of its column each module's product is; the source's comes last. Written under the lock.
-    cells_of: Box<[AtomicU16]>,
-    strands: OnceLock<Box<[TaskRef]>>,
+    /// Made for its first event.
+    words: OnceLock<Words>,
+    table: Table,
     home: usize,
-}
-
-/// Of a module that has made nothing yet.
-const NO_CELL: u16 = u16::MAX;
-
-impl Slot {
-    #[inline]
-    fn cell_of(&self, module: u16) -> u16 {
-        // Relaxed: who asks was made ready after it was set, which the slot's lock orders.
-        self.cells_of[usize::from(module)].load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    fn set_cell(&self, module: u16, cell: u16) {
-        // Relaxed: as above.
-        self.cells_of[usize::from(module)].store(cell, Ordering::Relaxed);
-    }
 }
 
 pub(crate) struct Engine {
@@ -74,6 +58,8 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Box<[Slot]>,
+    pub(crate) strands: Strands,
+    columns: Box<[Column]>,
     /// One per module, or one per slot, from `first_instances` on.
     instances: Box<[Box<dyn Erased>]>,
     first_instances: Box<[u32]>,
@@ -89,22 +75,6 @@ pub(crate) struct Engine {
     pub(crate) failures: Mutex<Vec<Failure>>,
     pub(crate) finished: Mutex<bool>,
     pub(crate) changed: Condvar,
-}
-
-/// What one slot's strands and completions hold the engine by.
-pub(crate) type Anchor = Arc<Arc<Engine>>;
-
-/// A task of the scheduler that runs modules of one slot.
-pub(crate) struct Strand {
-    pub(crate) engine: Anchor,
-    pub(crate) slot: u32,
-    pub(crate) index: u32,
-}
-
-impl Task for Strand {
-    fn run(&self, worker: &Worker) -> (Turn, u32) {
-        self.engine.turn(&self.engine, self.slot, self.index, worker)
-    }
 }
 
 /// What a call's waits are counted from.
@@ -129,22 +99,31 @@ impl Engine {
                 instances.push(make(None));
             }
         }
+        let mut chunks = 0;
+        let column = |&(make, producers)| {
+            let column = Column::new(make, producers, chunks, slots, workers);
+            chunks += column.chunks();
+            column
+        };
+        let columns = graph.columns.iter().map(column).collect();
         Engine {
+            strands: Strands::new(workers, slots),
+            columns,
             instances: instances.into(),
             first_instances: first_instances.into(),
             slots: (0..slots)
                 .map(|slot| Slot {
-                    state: Mutex::new(State::of_slot(&graph)),
-                    columns: graph.columns.iter().map(|&(make, len)| make(len)).collect(),
-                    cells_of: (0..=graph.len()).map(|_| AtomicU16::new(NO_CELL)).collect(),
-                    strands: OnceLock::new(),
+                    state: Mutex::new(State::of_slot(chunks)),
+                    words: OnceLock::new(),
+                    table: Table::new(chunks),
                     home: slot % workers,
                 })
                 .collect(),
             resources: graph
                 .resources
                 .iter()
-                .map(|(name, most)| Resource::new(name.clone(), *most))
+                .enumerate()
+                .map(|(nth, (name, most))| Resource::new(name.clone(), *most, nth % workers))
                 .collect(),
             expected_ns: (0..graph.len()).map(|_| AtomicU32::new(0)).collect(),
             notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
@@ -162,32 +141,30 @@ impl Engine {
         }
     }
 
-    /// The slot's strands, made by the caller in the order of their workers from the slot's home on.
-    pub(crate) fn set_strands(&self, slot: usize, strands: Box<[TaskRef]>) {
-        let _ = self.slots[slot].strands.set(strands);
-    }
-
     // ---- products ------------------------------------------------------------------------------------------------
 
     #[inline]
     pub(crate) fn read<T: Product>(&self, slot: u32, producer: u16) -> Option<Read<'_, T>> {
-        let slot = &self.slots[slot as usize];
-        self.column(slot, producer)?.read(slot.cell_of(producer))
+        let (store, chunk, place) = self.find::<T>(slot, producer)?;
+        store.read(chunk, place)
     }
 
     /// Under the slot's lock, or by the module's own call.
     #[inline]
     pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) {
-        let slot = &self.slots[slot as usize];
-        if let Some(column) = self.column(slot, module) {
-            column.put(slot.cell_of(module), product);
+        if let Some((store, chunk, place)) = self.find::<T>(slot, module) {
+            store.put(chunk, place, product);
         }
     }
 
+    /// Where a module's product is.
     #[inline]
-    fn column<'a, T: Product>(&self, slot: &'a Slot, module: u16) -> Option<&'a Column<T>> {
-        let column: &dyn Any = &*slot.columns[usize::from(self.graph.column(module)?)];
-        column.downcast_ref()
+    fn find<T: Product>(&self, slot: u32, module: u16) -> Option<(&Store<T>, u32, usize)> {
+        let column = &self.columns[usize::from(self.graph.column(module)?)];
+        let slot = &self.slots[slot as usize];
+        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell(module)?);
+        let store: &dyn Any = &*column.store;
+        Some((store.downcast_ref()?, chunk, place))
     }
 
     /// A cell for what the module makes, unless it has one.
@@ -195,51 +172,74 @@ impl Engine {
     fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
         let Some(column) = self.graph.column(module) else { return };
         let slot = &self.slots[slot as usize];
-        if slot.cell_of(module) == NO_CELL {
-            let (cell, is_new) = state.cells.take(column);
-            if is_new {
-                slot.columns[usize::from(column)].make(cell);
-            }
-            slot.set_cell(module, cell);
+        if state.words.cell(module).is_none() {
+            let column = &self.columns[usize::from(column)];
+            let cell = state.cells.take(&slot.table, column, slot.home);
+            state.words.set_cell(module, cell);
         }
     }
 
     #[inline]
-    fn free(&self, slot: u32, cells: &mut Cells, module: u16) {
+    fn free(&self, slot: u32, words: &Words, cells: &mut Cells, module: u16) {
         let Some(column) = self.graph.column(module) else { return };
         let slot = &self.slots[slot as usize];
-        let cell = slot.cell_of(module);
-        if cell != NO_CELL {
-            slot.set_cell(module, NO_CELL);
-            slot.columns[usize::from(column)].clear(cell);
-            cells.give_back(column, cell);
+        if let Some(cell) = words.cell(module) {
+            words.set_cell(module, NO_CELL);
+            cells.give_back(&slot.table, &self.columns[usize::from(column)], slot.home, cell);
         }
     }
 
     // ---- strands -------------------------------------------------------------------------------------------------
 
-    /// Wakes an inactive strand of the slot, if there is one: the one at `worker` or, with `away`, one elsewhere.
+    /// Gives the slot another strand, if it may have one: at `worker` or, with `away`, elsewhere.
     fn activate(&self, slot: u32, state: &mut State, worker: Option<&Worker>, away: bool) {
-        let it = &self.slots[slot as usize];
-        let Some(strands) = it.strands.get() else { return };
-        let inactive = |&k: &usize| state.active & (1 << k) == 0;
-        let here = worker.map(|worker| {
-            (worker.index() + self.shared.workers() - it.home) % self.shared.workers()
-        });
-        let mut all = (0..strands.len()).filter(inactive);
-        let k = match here {
-            Some(here) if away => all.find(|&k| k != here),
-            Some(here) if here < strands.len() && state.active & (1 << here) == 0 => Some(here),
+        let here = worker.map(|worker| self.place(slot, worker.index()));
+        let mut all = (0..self.strands.per_slot).filter(|&place| !state.is_active(place));
+        let place = match here {
+            Some(here) if away => all.find(|&place| place != here),
+            Some(here) if here < self.strands.per_slot && !state.is_active(here) => Some(here),
             _ => all.next(),
         };
-        if let Some(k) = k {
-            state.active |= 1 << k;
-            strands[k].wake_from(worker);
+        if let Some(place) = place {
+            self.activate_at(slot, state, place, worker, false);
+        }
+    }
+
+    /// Gives the slot a strand at this place, which it has not.
+    fn activate_at(
+        &self,
+        slot: u32,
+        state: &mut State,
+        place: usize,
+        from: Option<&Worker>,
+        is_urgent: bool,
+    ) {
+        state.active |= 1 << place;
+        let at = (self.slots[slot as usize].home + place) % self.shared.workers();
+        let wanted = Wanted { number: state.number, slot, place: place as u16, is_urgent };
+        self.strands.work_for(wanted, at, from);
+    }
+
+    /// A worker's distance from the slot's home: the place of the slot's strand there.
+    fn place(&self, slot: u32, worker: usize) -> usize {
+        let workers = self.shared.workers();
+        (worker + workers - self.slots[slot as usize].home) % workers
+    }
+
+    /// A module of the slot that others wait for is to run at this worker soon.
+    fn activate_first(&self, slot: u32, state: &mut State, at: usize, from: Option<&Worker>) {
+        let place = self.place(slot, at);
+        if place >= self.strands.per_slot {
+            self.activate(slot, state, from, false);
+        } else if state.is_active(place) {
+            self.strands.urge(slot, at);
+        } else {
+            self.activate_at(slot, state, place, from, true);
         }
     }
 
     /// One turn of a strand: many short modules, or a long one.
-    fn turn(
+    pub(crate) fn turn(
         self: &Arc<Self>,
         anchor: &Anchor,
         slot: u32,
@@ -290,7 +290,11 @@ impl Engine {
                     slot,
                     module,
                     since_ns,
+                    number: state.number,
                 }) {
+                    continue;
+                }
+                if self.leaves_to_home(slot, &mut state, resource, module, worker) {
                     continue;
                 }
             }
@@ -334,6 +338,40 @@ impl Engine {
         }
     }
 
+    /// Whether only one event at a time may use the module, so that its state has a home.
+    pub(crate) fn has_home(&self, module: u16) -> bool {
+        let resource = self.graph.traits(module).resource;
+        resource.is_some_and(|resource| self.resources[usize::from(resource)].home().is_some())
+    }
+
+    /// The module has its resource, whose home is elsewhere. It goes there when that pays: it takes longer than a wake-up, home is asleep, and there is
+    /// something else to do here meanwhile. Should this strand be done with that first, it runs the module after all.
+    fn leaves_to_home(
+        &self,
+        slot: u32,
+        state: &mut State,
+        resource: u16,
+        module: u16,
+        worker: &Worker,
+    ) -> bool {
+        let Some(home) = self.resources[usize::from(resource)].home() else { return false };
+        let place = self.place(slot, home);
+        if home == worker.index()
+            || state.ready.is_empty()
+            || place >= self.strands.per_slot
+            || state.is_active(place)
+            || self.expected_ns(module) < LONG_NS
+            || !self.shared.sleep().is_asleep(home)
+        {
+            return false;
+        }
+        state.set(module, HELD);
+        // Last of all here.
+        state.ready.insert(0, module);
+        self.activate_at(slot, state, place, Some(worker), true);
+        true
+    }
+
     fn is_worth_spreading(&self, expected_ns: u32) -> bool {
         self.shared.workers() > 1
             && (expected_ns == 0
@@ -360,6 +398,11 @@ impl Engine {
         let counts = &notes.modules[m];
         let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
         let instance = &self.instances[nth as usize];
+        if let Some(resource) = self.graph.traits(event.module).resource
+            && self.resources[usize::from(resource)].runs_at(event.worker.index())
+        {
+            counts.at_home.add(1);
+        }
         let figures = self.settings.figures;
         let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
         let begin_ns = match *last_ns {
@@ -422,8 +465,8 @@ impl Engine {
     fn ended(&self, slot: u32, state: &mut State, module: u16, result: Result<bool, Cause>) {
         match result {
             Ok(pass) => {
-                state.finish(&self.graph, module, pass, &mut |cells, producer| {
-                    self.free(slot, cells, producer);
+                state.finish(&self.graph, module, pass, &mut |words, cells, producer| {
+                    self.free(slot, words, cells, producer);
                 });
             }
             Err(cause) => state.fail(module, cause.to_string()),
@@ -432,7 +475,8 @@ impl Engine {
 
     // ---- resources -----------------------------------------------------------------------------------------------
 
-    /// Gives a resource back; whoever is next in its queue runs here, where the module's state is warm, unless somebody takes it away.
+    /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm whether this is its home or not, before anything
+    /// else that waits here: all others in the queue wait for it.
     fn release(&self, resource: Option<u16>, worker: &Worker) {
         self.release_from(resource, Some(worker));
     }
@@ -453,7 +497,10 @@ impl Engine {
         if next.since_ns > 0 {
             state.handed.push((next.module, next.since_ns));
         }
-        self.activate(next.slot, &mut state, worker, false);
+        match worker.map(Worker::index).or(resource.home()) {
+            Some(at) => self.activate_first(next.slot, &mut state, at, worker),
+            None => self.activate(next.slot, &mut state, worker, false),
+        }
     }
 
     // ---- waiting modules -----------------------------------------------------------------------------------------
@@ -577,9 +624,8 @@ impl Engine {
             let home = worker.index() == self.slots[slot as usize].home;
             if home {
                 self.activate(slot, &mut state, Some(worker), false);
-            } else if let Some(strands) = self.slots[slot as usize].strands.get() {
-                state.active |= 1;
-                strands[0].wake_from(Some(worker));
+            } else {
+                self.activate_at(slot, &mut state, 0, Some(worker), false);
             }
         }
     }
@@ -588,6 +634,12 @@ impl Engine {
     pub(crate) fn prepare(&self, slot: u32) {
         let mut state = lock(&self.slots[slot as usize].state);
         state.pass += 1;
+        if state.words.is_empty() {
+            // The slot's first event.
+            let words = Words::like(&self.graph.template.words);
+            state.words = words.clone();
+            let _ = self.slots[slot as usize].words.set(words);
+        }
         self.take_cell(slot, &mut state, self.graph.source);
     }
 
@@ -615,12 +667,13 @@ impl Engine {
             return state;
         }
         // What nobody has read to the end; the source's product is kept for another attempt.
-        if state.cells.taken() > 1 {
+        let State { words, cells, .. } = &mut *state;
+        if cells.count() > 1 {
             for module in 0..self.graph.source {
-                self.free(slot, &mut state.cells, module);
+                self.free(slot, words, cells, module);
             }
         }
-        if let Some((module, cause)) = state.failure.take() {
+        if let Some((module, cause)) = state.failure.take().map(|failure| *failure) {
             if let OnError::Retry(times) = self.settings.on_error
                 && state.attempts <= times
             {
@@ -635,7 +688,8 @@ impl Engine {
         } else {
             self.feed.count_done();
         }
-        self.free(slot, &mut state.cells, self.graph.source);
+        let State { words, cells, .. } = &mut *state;
+        self.free(slot, words, cells, self.graph.source);
         state.stage = Stage::Free;
         let number = state.number;
         drop(state);

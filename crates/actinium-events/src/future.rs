@@ -8,8 +8,9 @@
 //! wake-up during a poll brings another.
 
 use crate::completion::Completion;
-use crate::engine::{Anchor, Engine, lock, panic_message};
+use crate::engine::{Engine, lock, panic_message};
 use crate::module::Cause;
+use crate::strands::Anchor;
 use actinium_scheduler::task::{Task, TaskRef};
 use actinium_scheduler::{Turn, Worker};
 use std::collections::VecDeque;

@@ -1,7 +1,8 @@
 //! The graph of modules: registered one by one, checked as a whole, then kept in flat arrays.
 
+use crate::cells::{AnyStore, make_store};
 use crate::module::*;
-use crate::product::{AnyColumn, Inputs, Product, Wanted, make_column};
+use crate::product::{Inputs, Product, Wanted};
 use crate::slot::State;
 use crate::stamp::Stamp;
 use std::any::TypeId;
@@ -31,8 +32,8 @@ enum Role {
     Output,
 }
 
-/// Makes a column of so many products, and how many there are per slot.
-type ColumnOf = (fn(usize) -> Box<dyn AnyColumn>, usize);
+/// Makes a store for chunks of so many cells, at most so many; and how many make such products.
+type ColumnOf = (fn(usize, usize) -> Box<dyn AnyStore>, usize);
 
 type Make = Box<dyn Fn(&mut Inputs) -> Box<dyn Erased> + Send + Sync>;
 
@@ -40,13 +41,13 @@ type Make = Box<dyn Fn(&mut Inputs) -> Box<dyn Erased> + Send + Sync>;
 struct Made {
     type_id: TypeId,
     type_name: &'static str,
-    column: fn(usize) -> Box<dyn AnyColumn>,
+    store: fn(usize, usize) -> Box<dyn AnyStore>,
 }
 
 impl Made {
     fn of<T: Product>() -> Self {
         let (type_id, type_name) = (TypeId::of::<T>(), std::any::type_name::<T>());
-        Made { type_id, type_name, column: make_column::<T> }
+        Made { type_id, type_name, store: make_store::<T> }
     }
 }
 
@@ -343,7 +344,7 @@ impl Builder {
                 let column =
                     types.iter().position(|&other| other == made.type_id).unwrap_or_else(|| {
                         types.push(made.type_id);
-                        columns.push((made.column, 0));
+                        columns.push((made.store, 0));
                         types.len() - 1
                     });
                 columns[column].1 += 1;

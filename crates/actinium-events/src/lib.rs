@@ -8,6 +8,8 @@
 #![deny(missing_docs)]
 
 #[cfg(not(any(loom, shuttle)))]
+mod cells;
+#[cfg(not(any(loom, shuttle)))]
 mod completion;
 #[cfg(not(any(loom, shuttle)))]
 mod engine;
@@ -38,7 +40,11 @@ mod split;
 #[cfg(not(any(loom, shuttle)))]
 mod stamp;
 #[cfg(not(any(loom, shuttle)))]
+mod strands;
+#[cfg(not(any(loom, shuttle)))]
 mod timers;
+#[cfg(not(any(loom, shuttle)))]
+mod words;
 
 #[cfg(not(any(loom, shuttle)))]
 pub mod data;

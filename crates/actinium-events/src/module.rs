@@ -1,10 +1,11 @@
 //! What a program writes: sources, producers, filters, analyzers, outputs; and the event that they see.
 
 use crate::completion::Completion;
-use crate::engine::{Anchor, Engine};
+use crate::engine::Engine;
 use crate::product::{Input, Product, Read};
 use crate::slot::Pass;
 use crate::stamp::Stamp;
+use crate::strands::Anchor;
 use actinium_scheduler::Worker;
 use std::marker::PhantomData;
 

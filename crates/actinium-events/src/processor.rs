@@ -1,12 +1,13 @@
 //! Running a graph: settings, workers, stopping, and what came of it.
 
-use crate::engine::{Engine, Strand, lock};
+use crate::engine::{Engine, lock};
 use crate::future::Polls;
 use crate::graph::Graph;
 use crate::record::{
     Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
 };
 use crate::split::Helper;
+use crate::strands::Strands;
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::task::Tasks;
 use actinium_scheduler::{Clock, Policy, Shared, Worker};
@@ -223,10 +224,6 @@ pub struct Processor {
     stop: Arc<Stop>,
 }
 
-/// Strands per slot: as many workers can work on one event at a time.
-const STRANDS_MAX: usize = 16;
-/// With more slots than this there is enough else to do.
-const SLOTS_MANY: usize = 1_024;
 const WORKERS_MAX: usize = 4_096;
 const SLOTS_MAX: usize = 16 << 20;
 
@@ -281,7 +278,7 @@ impl Processor {
             engine.feed.stop();
         }
         let tasks = Arc::new(Tasks::new(shared.clone()));
-        start_strands(&engine, &tasks, workers);
+        Strands::start(&engine, &tasks);
         start_helpers(&engine, &tasks, workers);
         // Before the first worker can run anything: nothing happens before the begin.
         let start_ns = engine.now_ns();
@@ -296,20 +293,6 @@ impl Processor {
         engine.splits.clear();
         engine.futures.clear();
         Ok(summary(&engine, &stop, samples, start_ns, elapsed_ns))
-    }
-}
-
-fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
-    let per_slot = workers.min(if engine.slots.len() > SLOTS_MANY { 2 } else { STRANDS_MAX });
-    let kind = Arc::new(Kind::new("strand"));
-    for slot in 0..engine.slots.len() {
-        // One per slot, so that waiting modules on different workers do not count their references to the engine in one place.
-        let anchor = Arc::new(engine.clone());
-        let strand = |index: usize| {
-            let strand = Strand { engine: anchor.clone(), slot: slot as u32, index: index as u32 };
-            tasks.start(&kind, (slot + index) % workers, Box::new(strand))
-        };
-        engine.set_strands(slot, (0..per_slot).map(strand).collect());
     }
 }
 
@@ -440,12 +423,14 @@ fn summary(
     for m in 0..engine.graph.len() {
         let mut figures =
             ModuleFigures { label: engine.graph.label(m as u16).to_owned(), ..Default::default() };
+        figures.at_home = engine.has_home(m as u16).then_some(0);
         for counts in engine.notes.iter().map(|notes| &notes.modules[m]) {
             figures.calls += counts.calls.get();
             figures.busy_ns += counts.busy_ns.get();
             figures.wait_start_ns += counts.wait_start_ns.get();
             figures.wait_resource_ns += counts.wait_resource_ns.get();
             figures.failures += counts.failures.get();
+            figures.at_home = figures.at_home.map(|calls| calls + counts.at_home.get());
         }
         modules.push(figures);
     }

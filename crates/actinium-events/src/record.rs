@@ -64,6 +64,8 @@ pub struct ModuleFigures {
     pub wait_resource_ns: u64,
     /// Calls that failed.
     pub failures: u64,
+    /// Calls at the worker where its state was at home; `None`: more than one event at a time may use it, so it has no home.
+    pub at_home: Option<u64>,
 }
 
 /// Figures of one path.
@@ -173,6 +175,7 @@ pub(crate) struct ModuleCounts {
     pub(crate) wait_start_ns: Count,
     pub(crate) wait_resource_ns: Count,
     pub(crate) failures: Count,
+    pub(crate) at_home: Count,
 }
 
 #[derive(Debug, Default)]

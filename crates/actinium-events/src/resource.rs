@@ -1,22 +1,35 @@
 //! What only so many may use at a time: a queue, never a lock. Whoever finds it taken leaves its module in the queue and does
-//! something else; whoever releases it hands it to the first in the queue.
+//! something else; whoever releases it hands it to the oldest event in the queue.
+//!
+//! What only one may use has a *home*, a worker in whose cache its state is. A run goes there when that pays, as in `affine`: when it takes longer
+//! than a wake-up and home has nothing else to do; it never waits for home. Who is handed it runs where it ran just before. What ran elsewhere a
+//! few times in a row is at home where it runs.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A module of an event that waits.
-#[derive(Clone, Copy, Debug)]
+/// After so many runs in a row away from home, home is where it ran last.
+const AWAY_TO_REHOME: u32 = 4;
+
+/// A module of an event that waits. The oldest event comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Waiting {
-    pub(crate) slot: u32,
+    pub(crate) number: u64,
     pub(crate) module: u16,
+    pub(crate) slot: u32,
     pub(crate) since_ns: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) name: String,
-    state: Mutex<(u32, VecDeque<Waiting>)>,
+    state: Mutex<(u32, BinaryHeap<Reverse<Waiting>>)>,
+    /// The worker where its state is; nobody's for what several may use.
+    home: AtomicUsize,
+    /// Runs in a row that were elsewhere.
+    away: AtomicU32,
     /// How many wait: for the sampler.
     pub(crate) waiting: AtomicUsize,
     /// Nanoseconds that modules waited for it.
@@ -24,10 +37,13 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    pub(crate) fn new(name: String, most: u32) -> Self {
+    /// `home`: at first.
+    pub(crate) fn new(name: String, most: u32, home: usize) -> Self {
         Resource {
             name,
-            state: Mutex::new((most, VecDeque::new())),
+            state: Mutex::new((most, BinaryHeap::new())),
+            home: AtomicUsize::new(if most == 1 { home } else { usize::MAX }),
+            away: AtomicU32::new(0),
             waiting: AtomicUsize::new(0),
             waited_ns: AtomicU64::new(0),
         }
@@ -40,7 +56,7 @@ impl Resource {
             state.0 -= 1;
             return true;
         }
-        state.1.push_back(waiting);
+        state.1.push(Reverse(waiting));
         // Relaxed: a statistic.
         self.waiting.store(state.1.len(), Ordering::Relaxed);
         false
@@ -49,12 +65,60 @@ impl Resource {
     /// Gives it back; whoever is returned has it now.
     pub(crate) fn release(&self) -> Option<Waiting> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = state.1.pop_front();
+        let next = state.1.pop().map(|Reverse(next)| next);
         if next.is_none() {
             state.0 += 1;
         }
         // Relaxed: a statistic.
         self.waiting.store(state.1.len(), Ordering::Relaxed);
         next
+    }
+
+    /// Where its state is, if that is somewhere.
+    pub(crate) fn home(&self) -> Option<usize> {
+        // Relaxed: a hint.
+        Some(self.home.load(Ordering::Relaxed)).filter(|&home| home != usize::MAX)
+    }
+
+    /// It runs at this worker; true: at home. Told by whoever has it.
+    pub(crate) fn runs_at(&self, worker: usize) -> bool {
+        let Some(home) = self.home() else { return false };
+        // Relaxed: only one has it at a time, and the queue's lock orders those who do.
+        let away = if home == worker { 0 } else { self.away.load(Ordering::Relaxed) + 1 };
+        if away >= AWAY_TO_REHOME {
+            self.home.store(worker, Ordering::Relaxed);
+        }
+        self.away.store(away % AWAY_TO_REHOME, Ordering::Relaxed);
+        home == worker
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(number: u64) -> Waiting {
+        Waiting { number, module: 0, slot: number as u32, since_ns: 0 }
+    }
+
+    #[test]
+    fn the_oldest_event_in_the_queue_comes_first() {
+        let resource = Resource::new("it".to_owned(), 1, 0);
+        assert!(resource.acquire(waiting(5)));
+        assert!([7, 3, 9].iter().all(|&number| !resource.acquire(waiting(number))));
+        let order: Vec<_> = std::iter::from_fn(|| resource.release()).map(|it| it.number).collect();
+        assert_eq!(order, [3, 7, 9]);
+        assert!(resource.acquire(waiting(1)), "it was given back");
+    }
+
+    #[test]
+    fn home_follows_what_runs_elsewhere_again_and_again() {
+        let resource = Resource::new("it".to_owned(), 1, 2);
+        assert!(resource.runs_at(2));
+        assert_eq!([1, 1, 1].map(|worker| resource.runs_at(worker)), [false; 3]);
+        assert!(resource.runs_at(2), "not often enough in a row");
+        assert_eq!([1, 1, 1, 1].map(|worker| resource.runs_at(worker)), [false; 4]);
+        assert!(resource.runs_at(1));
+        assert_eq!(Resource::new("many".to_owned(), 2, 0).home(), None);
     }
 }

@@ -1,75 +1,22 @@
 //! What is known about one event in flight: which modules were asked for, which are ready, which are done.
 //!
-//! Compact arrays, one entry per module, behind one short lock per slot; the lock is never held while a module runs. All that
+//! One [word](crate::words) per module, changed under one short lock per slot; the lock is never held while a module runs. All that
 //! happens when a module ends (products freed, consumers made ready, paths gone on, the next module chosen) happens
 //! under one hold of it.
 //!
 //! `open` counts the modules that are ready, wait for a resource, run, or wait: when it is 0, the stage is over.
 
+use crate::cells::Cells;
 use crate::graph::Graph;
 
-/// Nobody asked for it.
-pub(crate) const IDLE: u8 = 0;
-/// Its inputs are not all there.
-pub(crate) const REQUESTED: u8 = 1;
-/// In `ready`; it must still get its resource.
-pub(crate) const READY: u8 = 2;
-/// In `ready`, with its resource.
-pub(crate) const HELD: u8 = 3;
-/// In its resource's queue.
-pub(crate) const QUEUED: u8 = 4;
-/// It runs, or waits for its completion.
-pub(crate) const RUNNING: u8 = 5;
-/// It is done, and a path that comes to it goes on.
-pub(crate) const YES: u8 = 6;
-/// It is done, and a path that comes to it ends.
-pub(crate) const NO: u8 = 7;
-/// Nobody asked for it, and nobody will any more: all that could have is done, or on paths that have stopped.
-pub(crate) const SKIPPED: u8 = 8;
+pub(crate) use crate::words::{HELD, QUEUED, RUNNING};
+use crate::words::{IDLE, NO, REQUESTED, SKIPPED, Words, YES};
 
 /// Gives back what nobody needs any more of what a module made.
-pub(crate) type Free<'a> = &'a mut dyn FnMut(&mut Cells, u16);
+pub(crate) type Free<'a> = &'a mut dyn FnMut(&Words, &mut Cells, u16);
 
 /// Counts the passes over events in one slot: each event and each new attempt at one is another.
 pub(crate) type Pass = u32;
-
-/// Which cells of a slot's columns hold products.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Cells {
-    /// For each column: those that hold nothing, and how many there are.
-    columns: Box<[(Vec<u16>, u16)]>,
-    taken: usize,
-}
-
-impl Cells {
-    pub(crate) fn new(columns: usize) -> Self {
-        Cells { columns: vec![(Vec::new(), 0); columns].into(), taken: 0 }
-    }
-
-    /// The one that was used last, for it is in the cache; true: it is a new one, which must be made.
-    #[inline]
-    pub(crate) fn take(&mut self, column: u16) -> (u16, bool) {
-        self.taken += 1;
-        let (free, made) = &mut self.columns[usize::from(column)];
-        match free.pop() {
-            Some(cell) => (cell, false),
-            None => {
-                *made += 1;
-                (*made - 1, true)
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn give_back(&mut self, column: u16, cell: u16) {
-        self.taken -= 1;
-        self.columns[usize::from(column)].0.push(cell);
-    }
-
-    pub(crate) fn taken(&self) -> usize {
-        self.taken
-    }
-}
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,9 +45,9 @@ pub(crate) struct State {
     pub(crate) pass: Pass,
     pub(crate) attempts: u32,
     pub(crate) open: u32,
-    /// Which strands are queued or running.
+    /// At which places it has a strand: bits.
     pub(crate) active: u32,
-    pub(crate) failure: Option<(u16, String)>,
+    pub(crate) failure: Option<Box<(u16, String)>>,
     pub(crate) ready: Vec<u16>,
     pub(crate) cells: Cells,
     /// Modules that were handed their resource, and since when they waited for it; with times only.
@@ -109,11 +56,8 @@ pub(crate) struct State {
     pub(crate) waits_since: Vec<(u16, u64, u32)>,
     /// Room for `request`.
     wanted: Vec<u16>,
-    state: Box<[u8]>,
-    /// Inputs that are not there yet.
-    pending: Box<[u16]>,
-    /// Consumers that are not done yet.
-    left: Box<[u16]>,
+    /// The slot's; none before its first event.
+    pub(crate) words: Words,
     /// The step that each path is at.
     steps: Box<[u16]>,
     /// Paths that reached an end since it was last looked: for their figures.
@@ -121,18 +65,16 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of a free slot.
-    pub(crate) fn of_slot(graph: &Graph) -> Self {
-        State { cells: Cells::new(graph.columns.len()), ..State::default() }
+    /// The state of a free slot with so many chunks of products at most.
+    pub(crate) fn of_slot(chunks: usize) -> Self {
+        State { cells: Cells::new(chunks), ..State::default() }
     }
 
     /// The state in which every event begins.
     pub(crate) fn template(graph: &Graph) -> Self {
-        let n = graph.len();
+        let consumers = (0..graph.source).map(|m| graph.consumers.row(m).len());
         let mut state = State {
-            state: vec![IDLE; n].into(),
-            pending: vec![0; n].into(),
-            left: (0..n).map(|m| graph.consumers.row(m as u16).len() as u16).collect(),
+            words: Words::new(consumers),
             steps: vec![0; graph.paths.len()].into(),
             stage: Stage::Paths,
             ..State::default()
@@ -156,17 +98,14 @@ impl State {
 
     /// Begins an event, or begins it again: without allocating.
     pub(crate) fn begin(&mut self, template: &State) {
-        if self.state.len() != template.state.len() {
+        if self.steps.len() != template.steps.len() {
             // The slot's first event.
-            (self.state, self.pending) = (template.state.clone(), template.pending.clone());
-            (self.left, self.steps) = (template.left.clone(), template.steps.clone());
+            self.steps = template.steps.clone();
         }
         self.stage = Stage::Paths;
         self.open = template.open;
         self.failure = None;
-        self.state.copy_from_slice(&template.state);
-        self.pending.copy_from_slice(&template.pending);
-        self.left.copy_from_slice(&template.left);
+        self.words.begin(&template.words);
         self.steps.copy_from_slice(&template.steps);
         self.ready.clear();
         self.waits_since.clear();
@@ -180,8 +119,13 @@ impl State {
         self.pass == pass && self.of(module) == RUNNING && self.stage != Stage::Free
     }
 
+    /// Whether the slot has a strand at this place.
+    pub(crate) fn is_active(&self, place: usize) -> bool {
+        self.active & (1 << place) != 0
+    }
+
     pub(crate) fn of(&self, module: u16) -> u8 {
-        self.state[usize::from(module)]
+        self.words.state(module)
     }
 
     /// Since when a module that was handed its resource waited for it.
@@ -191,7 +135,7 @@ impl State {
     }
 
     pub(crate) fn set(&mut self, module: u16, state: u8) {
-        self.state[usize::from(module)] = state;
+        self.words.set_state(module, state);
     }
 
     /// Somebody needs this module.
@@ -213,9 +157,9 @@ impl State {
             } else {
                 self.want_inputs(graph, m, &mut wanted)
             };
-            self.pending[usize::from(m)] = pending;
-            if pending == 0 {
-                self.make_ready(m);
+            match pending {
+                0 => self.make_ready(m),
+                _ => self.words.request(m, pending),
             }
         }
         self.wanted = wanted;
@@ -245,7 +189,7 @@ impl State {
     }
 
     fn make_ready(&mut self, module: u16) {
-        self.set(module, READY);
+        self.words.make_ready(module);
         self.ready.push(module);
         self.open += 1;
     }
@@ -255,10 +199,8 @@ impl State {
         self.open -= 1;
         self.set(module, if pass { YES } else { NO });
         for &input in graph.inputs.row(module) {
-            let left = &mut self.left[usize::from(input)];
-            *left -= 1;
-            if *left == 0 {
-                free(&mut self.cells, input);
+            if self.words.is_last(input) {
+                free(&self.words, &mut self.cells, input);
             }
         }
         if self.failure.is_some() {
@@ -274,8 +216,7 @@ impl State {
                     None => self.make_ready(consumer),
                 }
             } else {
-                self.pending[usize::from(consumer)] -= 1;
-                if self.pending[usize::from(consumer)] == 0 {
+                if self.words.is_last_input(consumer) {
                     self.make_ready(consumer);
                 }
             }
@@ -301,7 +242,7 @@ impl State {
 
     /// As `fail`, when the module is counted as done already.
     pub(crate) fn give_up(&mut self, module: u16, cause: String) {
-        self.failure.get_or_insert((module, cause));
+        self.failure.get_or_insert_with(|| Box::new((module, cause)));
         let mut ready = std::mem::take(&mut self.ready);
         // Those that hold a resource go through their turn, which gives it back.
         ready.retain(|&m| {
@@ -348,12 +289,10 @@ impl State {
             }
             self.set(module, SKIPPED);
             for &input in graph.inputs.row(module) {
-                let left = &mut self.left[usize::from(input)];
-                *left -= 1;
-                if *left == 0 {
+                if self.words.is_last(input) {
                     match self.of(input) {
                         IDLE => skipped.push(input),
-                        _ => free(&mut self.cells, input),
+                        _ => free(&self.words, &mut self.cells, input),
                     }
                 }
             }

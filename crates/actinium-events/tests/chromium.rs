@@ -21,6 +21,7 @@ fn summary() -> RunSummary {
         wait_start_ns: n * 3_000_000 + 2_000_000,
         wait_resource_ns: if n.is_multiple_of(10) { n * 1_500_000 } else { 0 },
         failures: u64::from(n == 7),
+        at_home: None,
     };
     let sample = |n: u64| Sample {
         at_ns: (n + 1) * 10_000_000,

@@ -214,6 +214,7 @@ impl<'a> Report<'a> {
             Column::right("per call"),
             Column::right("wait for inputs"),
             Column::right("wait for resource"),
+            Column::right("at home"),
             Column::right("failures"),
         ]);
         let mut modules: Vec<&ModuleFigures> = self.modules.iter().collect();
@@ -230,6 +231,10 @@ impl<'a> Report<'a> {
                 per_call(module.busy_ns),
                 per_call(module.wait_start_ns.saturating_sub(module.wait_resource_ns)),
                 per_call(module.wait_resource_ns),
+                module.at_home.filter(|_| module.calls > 0).map_or_else(
+                    || Cell::from("-"),
+                    |calls| percent(calls as f64 / module.calls as f64).into(),
+                ),
                 module.failures.into(),
             ]);
         }
@@ -242,6 +247,7 @@ impl<'a> Report<'a> {
                 format!("and {} more", rest.len()).into(),
                 sum(|module| module.calls).into(),
                 nanoseconds(sum(|module| module.busy_ns) as f64).into(),
+                empty(),
                 empty(),
                 empty(),
                 empty(),

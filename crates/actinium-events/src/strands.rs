@@ -1,0 +1,168 @@
+//! Strands: the tasks of the scheduler that run modules.
+//!
+//! A worker has a pool of them, as many as slots may want at a time but never many, each at home there, and a queue of slots that
+//! have something ready. A strand that has its turn takes a slot from the queue, runs modules of it, and puts it back when there
+//! is more to do. Which strand that is does not matter: whoever puts a slot into the queue wakes the idle strand that was used last, for its
+//! memory is warm, and when a strand is stolen by another worker it takes what its own pool's queue has next.
+//!
+//! What comes next is a slot whose module has been handed a resource, for others wait for that; then the oldest event: when events take turns
+//! evenly, they all come to their end, and to what is serial there, at the same time. Only the first few of the queue are looked at.
+//!
+//! No slot is forgotten: a strand becomes idle, under the pool's lock, only when the queue is empty, and whoever puts a slot into it wakes an idle
+//! strand if there is one.
+
+use crate::engine::{Engine, lock};
+use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::task::{Task, TaskRef, Tasks};
+use actinium_scheduler::{Turn, Worker};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What slots and completions hold the engine by: one per strand, so that modules that wait on different workers do not count their
+/// references to the engine in one place.
+pub(crate) type Anchor = Arc<Arc<Engine>>;
+
+/// Strands of a worker: enough that others have something to steal, few enough that they stay in its cache.
+const PER_WORKER_MAX: usize = 256;
+/// As many workers can work on one event at a time.
+const PER_SLOT_MAX: usize = 16;
+/// With more slots than this there is enough else to do.
+const SLOTS_MANY: usize = 1_024;
+
+/// How many in the queue are looked at to find the oldest event.
+const LOOK: usize = 16;
+
+/// A slot that wants a strand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The event's number.
+    pub(crate) number: u64,
+    pub(crate) slot: u32,
+    /// The strand's distance from the slot's home.
+    pub(crate) place: u16,
+    /// Whether others wait for what it will run.
+    pub(crate) is_urgent: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    idle: Vec<u16>,
+    /// For each strand, whether it is among the idle ones.
+    is_idle: Box<[bool]>,
+    wanted: VecDeque<Wanted>,
+}
+
+impl Queue {
+    fn next(&mut self) -> Option<Wanted> {
+        let first = self.wanted.iter().take(LOOK).enumerate();
+        let (nth, _) = first.min_by_key(|(_, wanted)| (!wanted.is_urgent, wanted.number))?;
+        self.wanted.remove(nth)
+    }
+
+    fn take_idle(&mut self) -> Option<u16> {
+        let index = self.idle.pop()?;
+        self.is_idle[usize::from(index)] = false;
+        Some(index)
+    }
+
+    fn put_idle(&mut self, index: u16) {
+        self.is_idle[usize::from(index)] = true;
+        self.idle.push(index);
+    }
+}
+
+struct Pool {
+    queue: Mutex<Queue>,
+    tasks: OnceLock<Box<[TaskRef]>>,
+}
+
+/// All strands.
+pub(crate) struct Strands {
+    pools: Box<[Pool]>,
+    pub(crate) per_slot: usize,
+}
+
+impl Strands {
+    pub(crate) fn new(workers: usize, slots: usize) -> Self {
+        let per_slot = workers.min(if slots > SLOTS_MANY { 2 } else { PER_SLOT_MAX });
+        let per_worker = (slots.div_ceil(workers).saturating_mul(per_slot)).min(PER_WORKER_MAX);
+        let pool = |_| Pool {
+            queue: Mutex::new(Queue {
+                idle: (0..per_worker as u16).rev().collect(),
+                is_idle: vec![true; per_worker].into(),
+                wanted: VecDeque::with_capacity(per_worker),
+            }),
+            tasks: OnceLock::new(),
+        };
+        Strands { pools: (0..workers).map(pool).collect(), per_slot }
+    }
+
+    /// Makes the tasks, before anything runs.
+    pub(crate) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
+        let kind = Arc::new(Kind::new("strand"));
+        for (worker, pool) in engine.strands.pools.iter().enumerate() {
+            let strand = |index: usize| {
+                let engine = Arc::new(engine.clone());
+                let strand = Strand { engine, pool: worker as u16, index: index as u16 };
+                tasks.start(&kind, worker, Box::new(strand))
+            };
+            let _ = pool.tasks.set((0..lock(&pool.queue).idle.len()).map(strand).collect());
+        }
+    }
+
+    /// Sees to it that a strand of this worker runs what is ready of the slot.
+    pub(crate) fn work_for(&self, wanted: Wanted, at: usize, from: Option<&Worker>) {
+        let pool = &self.pools[at];
+        let mut queue = lock(&pool.queue);
+        match wanted.is_urgent {
+            true => queue.wanted.push_front(wanted),
+            false => queue.wanted.push_back(wanted),
+        }
+        let idle = queue.take_idle();
+        drop(queue);
+        if let (Some(index), Some(tasks)) = (idle, pool.tasks.get()) {
+            tasks[usize::from(index)].wake_from(from);
+        }
+    }
+
+    /// The slot is in this worker's queue, or a strand works for it: in the queue it comes first.
+    pub(crate) fn urge(&self, slot: u32, at: usize) {
+        let mut queue = lock(&self.pools[at].queue);
+        if let Some(nth) = queue.wanted.iter().take(LOOK).position(|wanted| wanted.slot == slot) {
+            queue.wanted[nth].is_urgent = true;
+        }
+    }
+}
+
+/// A task of the scheduler that runs modules of one slot after the other.
+struct Strand {
+    engine: Anchor,
+    pool: u16,
+    index: u16,
+}
+
+impl Task for Strand {
+    fn run(&self, worker: &Worker) -> (Turn, u32) {
+        let pool = &self.engine.strands.pools[usize::from(self.pool)];
+        let mut queue = lock(&pool.queue);
+        if queue.is_idle[usize::from(self.index)] {
+            // Nobody woke it: its first turn.
+            return (Turn::Idle, 0);
+        }
+        let Some(wanted) = queue.next() else {
+            queue.put_idle(self.index);
+            return (Turn::Idle, 0);
+        };
+        drop(queue);
+        let (turn, handled) =
+            self.engine.turn(&self.engine, wanted.slot, wanted.place.into(), worker);
+        let mut queue = lock(&pool.queue);
+        if turn == Turn::Again {
+            queue.wanted.push_back(Wanted { is_urgent: false, ..wanted });
+        } else if queue.wanted.is_empty() {
+            queue.put_idle(self.index);
+            return (Turn::Idle, handled);
+        }
+        (Turn::Again, handled)
+    }
+}
