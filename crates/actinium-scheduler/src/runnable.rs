@@ -53,8 +53,10 @@ pub const ALERTED: u8 = 2;
 pub const AGAIN: u8 = 4;
 /// `Private::flags`: it is scheduled because a turn at its own worker woke it.
 pub const BY_NEIGHBOUR: u8 = 8;
+/// `Private::flags`: set together with `ALERTED`; the runnable's own sort says when it is cleared.
+pub const CALLED: u8 = 16;
 /// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
-pub const FIRST_FREE: u8 = 16;
+pub const FIRST_FREE: u8 = 32;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

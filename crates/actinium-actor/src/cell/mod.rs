@@ -26,7 +26,7 @@ use crate::life::Life;
 use crate::mailbox::{Envelope, PushError, RawRing, SharedQueue};
 use crate::system::Inner;
 use actinium_scheduler::lanes::Parcels;
-use actinium_scheduler::runnable::{ALERTED, FIRST_FREE, Kind};
+use actinium_scheduler::runnable::{ALERTED, CALLED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
 use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker, current_unbound};
@@ -43,7 +43,7 @@ pub(crate) const HELD: u8 = FIRST_FREE;
 pub(crate) const UNUSUAL: u8 = FIRST_FREE << 1;
 /// A flag of the runnable: it ends when its mailbox is empty.
 pub(crate) const DRAINING: u8 = FIRST_FREE << 2;
-/// `flags`: there is something in `control`.
+/// `flags`: there is something in `control`. Whoever sets this or clears `MUTED` brings a turn that finds `CALLED`, and only such a turn looks.
 pub(crate) const CONTROL: u8 = 1;
 /// `flags`: a full mailbox muted it; it is not run until that has room.
 pub(crate) const MUTED: u8 = 2;
@@ -77,7 +77,7 @@ pub(crate) struct Fixed {
 
 /// What all actors have in common: the part that is used without knowing the actor's type.
 ///
-/// What the owner writes with each message stands first, then what is rarely used, then what others write.
+/// What the owner touches with each message stands first, then what is rarely used.
 #[repr(C)]
 pub(crate) struct Core {
     header: Header<Fixed>,
@@ -85,23 +85,24 @@ pub(crate) struct Core {
     own: OwnerCell<RawRing>,
     /// The ring's length, written by the owner: others may look at this without touching the ring.
     own_len: AtomicU32,
-    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
-    place: AtomicU64,
-    pub(crate) controls: Mutex<Controls>,
+    /// Each turn reads it: it stands with what each turn writes, so that a turn touches no line more.
     strong: AtomicU32,
     refs: AtomicU32,
     pub(crate) flags: AtomicU8,
     /// It has a name, by which it can be reached without an address.
     named: AtomicBool,
+    pub(crate) controls: Mutex<Controls>,
+    /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
+    place: AtomicU64,
 }
 
 /// An actor of a known type.
 #[repr(C)]
 pub(crate) struct ActorCell<A: Actor> {
     pub(crate) core: Core,
+    actor: OwnerCell<Option<A>>,
     shared: SharedQueue<A::Msg>,
     pub(crate) life: OwnerCell<Life<A>>,
-    actor: OwnerCell<Option<A>>,
 }
 
 /// How the loop over messages ended.
@@ -233,10 +234,12 @@ impl Core {
         }
     }
 
-    /// Mutes it: it is not run until [`Core::unmute`].
+    /// Mutes it: it is not run until [`Core::unmute`]. Only its own turn does.
     pub(crate) fn mute(&self) {
         // Relaxed: set by its own turn; the muting mailbox's lock orders it before the unmuting.
         self.flags.fetch_or(MUTED, Ordering::Relaxed);
+        // SAFETY: its own turn, and the closure calls no user code.
+        unsafe { self.header.with_private(|private| private.flags |= CALLED) }
     }
 
     pub(crate) fn unmute(&self, worker: Option<&Worker>) {
@@ -305,16 +308,21 @@ impl<A: Actor> ActorCell<A> {
     // ---- sending -------------------------------------------------------------------------------------------------
 
     /// Sends from the worker that owns the actor without an atomic read-modify-write; gives the message back, with the time to
-    /// stamp it with, if that is not possible here.
+    /// stamp it with, if that is not possible here. `me` is the actor's runnable, which its address knows without looking.
     #[inline(always)]
-    pub(crate) fn send_own(&self, msg: A::Msg, worker: &Worker) -> Result<(), (A::Msg, u64)> {
+    pub(crate) fn send_own(
+        &self,
+        me: Runnable,
+        msg: A::Msg,
+        worker: &Worker,
+    ) -> Result<(), (A::Msg, u64)> {
         if worker.count_send() {
             return self.send_sampled(msg, worker);
         }
         if !self.takes_own() {
             return Err((msg, 0));
         }
-        self.push_own(Envelope { stamp_ns: 0, msg }, worker);
+        self.push_own(me, Envelope { stamp_ns: 0, msg }, worker);
         Ok(())
     }
 
@@ -326,7 +334,7 @@ impl<A: Actor> ActorCell<A> {
         if !self.is_owned_by(worker) || !self.takes_own() {
             return Err((msg, stamp_ns));
         }
-        self.push_own(Envelope { stamp_ns, msg }, worker);
+        self.push_own(self.core.runnable(), Envelope { stamp_ns, msg }, worker);
         Ok(())
     }
 
@@ -355,11 +363,11 @@ impl<A: Actor> ActorCell<A> {
     }
 
     #[inline(always)]
-    fn push_own(&self, envelope: Envelope<A::Msg>, worker: &Worker) {
+    fn push_own(&self, me: Runnable, envelope: Envelope<A::Msg>, worker: &Worker) {
         // SAFETY: this worker owns the actor (the caller has tested it), and the closure calls no user code; the ring holds
         // envelopes of this actor's messages.
         unsafe { self.core.own.with(|own| own.of(&self.core.own_len).push(envelope)) };
-        worker.schedule(self.core.runnable());
+        worker.schedule(me);
     }
 
     /// Whether this worker owns the actor now.
@@ -476,10 +484,8 @@ impl<A: Actor> ActorCell<A> {
     /// One turn: a batch of messages.
     #[inline(always)]
     fn turn(&self, worker: &Worker) -> (Turn, u32) {
-        // Acquire: pairs with the releases in `control` and `unmute`.
-        let flags = self.core.flags.load(Ordering::Acquire);
-        if (flags & (CONTROL | MUTED) != 0 || self.flags() & UNUSUAL != 0)
-            && let Some(turn) = self.prelude(worker)
+        if self.flags() & (UNUSUAL | CALLED) != 0
+            && let Some(turn) = self.called(worker)
         {
             return (turn, 0);
         }
@@ -491,29 +497,42 @@ impl<A: Actor> ActorCell<A> {
                 catch_unwind(AssertUnwindSafe(|| self.batch(actor, worker, &mut handled)))
             })
         };
-        worker.count_handled(handled, std::mem::size_of::<A::Msg>());
-        let turn = match pause {
-            Ok(Pause::Empty) => self.at_rest(worker),
-            Ok(Pause::More) => Turn::Again,
-            Ok(Pause::Muted) => Turn::Idle,
-            Ok(Pause::Stop) => self.end(worker, StopReason::Requested),
-            Err(payload) => self.panicked(worker, payload),
+        let pause = match pause {
+            Ok(pause) => pause,
+            Err(payload) => return self.turn_panicked(worker, payload, handled),
         };
-        if self.core.backpressure.is_none() {
-            return (turn, handled);
+        worker.count_handled(handled, std::mem::size_of::<A::Msg>());
+        // Not if it is held: a bounded mailbox may have muted somebody.
+        let usual = matches!(pause, Pause::Empty) && self.flags() & (HELD | DRAINING) == 0;
+        if usual && self.is_modest() {
+            return (Turn::Idle, handled);
         }
-        self.let_senders_go_on(worker);
-        // Whoever was woken may have sent at once, on this thread.
-        let turn = if turn == Turn::Idle && self.len() > 0 { Turn::Again } else { turn };
-        (turn, handled)
+        (self.paused(pause, worker), handled)
+    }
+
+    /// Something may have been asked of it, or it is not in its normal life. `Some`: this was its turn.
+    #[cold]
+    #[inline(never)]
+    fn called(&self, worker: &Worker) -> Option<Turn> {
+        self.set_flags(0, CALLED);
+        // Acquire: pairs with the releases in `control` and `unmute`.
+        let flags = self.core.flags.load(Ordering::Acquire);
+        if flags & (CONTROL | MUTED) == 0 && self.flags() & UNUSUAL == 0 {
+            return None;
+        }
+        let turn = self.prelude(worker);
+        // Relaxed: what others set or clear from now on calls it again.
+        if self.core.flags.load(Ordering::Relaxed) & (CONTROL | MUTED) != 0 {
+            self.set_flags(CALLED, 0);
+        }
+        turn
     }
 
     /// The messages of a turn.
     #[inline(always)]
     fn batch(&self, actor: &mut A, worker: &Worker, handled: &mut u32) -> Pause {
         let mut ctx = Context::new(self, worker);
-        let mut left = worker.batch();
-        let mut check_in = worker.check_every();
+        let mut until = worker.check_every();
         loop {
             let Some(place) = self.take_own() else {
                 // A token that is up may have been left with a busy worker where the actor was before.
@@ -538,34 +557,63 @@ impl<A: Actor> ActorCell<A> {
                     _ => Pause::Muted,
                 };
             }
-            (left, check_in) = (left - 1, check_in - 1);
-            if left == 0 {
-                return Pause::More;
-            }
-            if check_in == 0 {
-                if worker.is_over_time() {
+            if *handled == until {
+                if *handled == worker.batch() || worker.is_over_time() {
                     return Pause::More;
                 }
-                check_in = worker.check_every();
+                until = (until + worker.check_every()).min(worker.batch());
             }
         }
     }
 
-    /// The mailbox is empty.
+    /// The mailbox is empty: whether it is small, and somebody has an address of the actor; as mostly.
     #[inline(always)]
-    fn at_rest(&self, worker: &Worker) -> Turn {
+    fn is_modest(&self) -> bool {
         // SAFETY: the owner's turn, and the closure calls no user code; the ring holds envelopes of this actor's messages.
         let large = unsafe {
             self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).is_large())
         };
         // Acquire: pairs with the release of the last address: what its holder sent before is in the mailbox by then.
-        if large || self.flags() & DRAINING != 0 || self.core.strong.load(Ordering::Acquire) == 0 {
-            return self.rest(worker);
-        }
-        Turn::Idle
+        !large && self.core.strong.load(Ordering::Acquire) != 0
     }
 
     #[cold]
+    #[inline(never)]
+    fn turn_panicked(
+        &self,
+        worker: &Worker,
+        payload: Box<dyn std::any::Any + Send>,
+        handled: u32,
+    ) -> (Turn, u32) {
+        worker.count_handled(handled, std::mem::size_of::<A::Msg>());
+        (self.end_turn(self.panicked(worker, payload), worker), handled)
+    }
+
+    /// What follows from how the loop over messages ended.
+    #[cold]
+    #[inline(never)]
+    fn paused(&self, pause: Pause, worker: &Worker) -> Turn {
+        let turn = match pause {
+            Pause::Empty if self.flags() & DRAINING == 0 && self.is_modest() => Turn::Idle,
+            Pause::Empty => self.rest(worker),
+            Pause::More => Turn::Again,
+            Pause::Muted => Turn::Idle,
+            Pause::Stop => self.end(worker, StopReason::Requested),
+        };
+        self.end_turn(turn, worker)
+    }
+
+    /// The end of a turn of what may have a bounded mailbox.
+    fn end_turn(&self, turn: Turn, worker: &Worker) -> Turn {
+        if self.core.backpressure.is_none() {
+            return turn;
+        }
+        self.let_senders_go_on(worker);
+        // Whoever was woken may have sent at once, on this thread.
+        if turn == Turn::Idle && self.len() > 0 { Turn::Again } else { turn }
+    }
+
+    /// The mailbox is empty, and that is not all.
     fn rest(&self, worker: &Worker) -> Turn {
         // SAFETY: the owner's turn, and the closure calls no user code (the ring is empty).
         unsafe { self.core.own.with(|own| own.of::<Envelope<A::Msg>>(&self.core.own_len).free()) };

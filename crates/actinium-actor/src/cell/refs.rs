@@ -77,10 +77,12 @@ impl<A: Actor> CellRef<A> {
         // SAFETY: not kept beyond this function.
         let worker = unsafe { current_unbound() };
         match worker {
-            Some(worker) if self.is_owned_by(worker) => match self.send_own(msg, worker) {
-                Ok(()) => Ok(()),
-                Err((msg, stamp_ns)) => self.send_here(msg, stamp_ns, worker),
-            },
+            Some(worker) if self.is_owned_by(worker) => {
+                match self.send_own(Runnable(self.0.cast()), msg, worker) {
+                    Ok(()) => Ok(()),
+                    Err((msg, stamp_ns)) => self.send_here(msg, stamp_ns, worker),
+                }
+            }
             Some(worker) if worker.running().is_some() && worker.reaches(self.core.runnable()) => {
                 self.send_across(msg, worker)
             }
@@ -120,7 +122,7 @@ impl<A: Actor> Clone for CellRef<A> {
 
 impl<A: Actor> Drop for CellRef<A> {
     fn drop(&mut self) {
-        // Release: pairs with the acquire in `at_rest`: what this holder sent is in the mailbox by then.
+        // Release: pairs with the acquire in `is_modest`: what this holder sent is in the mailbox by then.
         if self.core.strong.fetch_sub(1, Ordering::Release) == 1 {
             let core = &self.core;
             // Acquire: pairs with the releases of all other addresses, which `refs` counts as one: what their holders did comes

@@ -8,8 +8,9 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// Capacity when the first item comes.
-const FIRST: u32 = 4;
+/// Room in bytes when the first item comes, unless one item needs more: most mailboxes hold one or two messages at a time, and a cache
+/// line's worth is then all that they touch.
+const FIRST: usize = 64;
 /// A ring that has grown beyond this is given back when it is empty.
 const KEPT: u32 = 1024;
 
@@ -106,7 +107,8 @@ impl<T> Ring<'_, T> {
     fn grow(&mut self) {
         let raw = &mut *self.raw;
         let capacity = if raw.capacity == 0 {
-            FIRST
+            // The power of two of items that fit.
+            1 << (FIRST / size_of::<T>().max(1)).max(1).ilog2()
         } else {
             raw.capacity.checked_mul(2).expect("2^31 messages in a mailbox")
         };

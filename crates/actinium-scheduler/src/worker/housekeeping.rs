@@ -1,7 +1,7 @@
 //! Once a round: time, timers, new and returning runnables, tokens.
 
 use super::{Alarm, ROUND, Worker, sharing, weigh};
-use crate::runnable::{ALERTED, DEAD, IN_TRANSIT, Runnable, SCHEDULED};
+use crate::runnable::{ALERTED, CALLED, DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::wheel::{TimerKey, Wheel};
 
@@ -9,6 +9,9 @@ impl Worker {
     /// Once a round: time, timers, what others sent, what others could take.
     #[inline(never)]
     pub(super) fn tick(&self) {
+        // No turn is under way.
+        self.running.set(None);
+        self.woken_by.set(0);
         let turns = ROUND - self.round.replace(ROUND) - self.cut.replace(0);
         let now_ns = self.shared.clock.now_ns();
         self.began_ns.set(now_ns);
@@ -118,7 +121,7 @@ impl Worker {
             // SAFETY: this worker owns the runnable now, and the closure calls no user code.
             let flags = unsafe {
                 header.private.with(|private| {
-                    private.flags |= ALERTED;
+                    private.flags |= ALERTED | CALLED;
                     private.flags
                 })
             };
@@ -186,7 +189,7 @@ impl Worker {
     /// Something that this worker owns has messages in its shared queue.
     pub fn alert(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
-        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
+        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED | CALLED) };
         self.schedule(runnable);
     }
 }

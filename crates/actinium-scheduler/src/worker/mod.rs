@@ -9,6 +9,7 @@ mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
+mod queue;
 mod sending;
 mod sharing;
 
@@ -21,14 +22,10 @@ use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, OwnerCell};
 use crate::wheel::Wheel;
+use queue::RunQueue;
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-/// See `Worker::handled`. In a round, at most `ROUND` turns add less than `MANY_BYTES` each, and fewer items than 2^26.
-const BYTES_FROM_BIT: u32 = 32;
-const MANY_BYTES: u64 = 1 << 24;
-const _: () = assert!(ROUND as u64 * MANY_BYTES < 1 << (64 - BYTES_FROM_BIT));
 /// What a timer does when it is due.
 pub type Alarm = Box<dyn FnOnce(&Worker) + Send>;
 
@@ -47,9 +44,11 @@ pub struct Worker {
     first_id: u32,
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
+    /// Its index, as the home of runnables; none's under policies that keep no idle runnables, whose turns are other ones.
+    plain_home: u32,
     batch: u32,
     /// Runnables to run, all owned by this worker.
-    queue: OwnerCell<VecDeque<Runnable>>,
+    queue: OwnerCell<RunQueue>,
     /// To whom the running turn has sent to another worker last, and how often in a row; null: to nobody.
     run: Cell<(*const Header, u32)>,
     gathered: OwnerCell<Option<Box<dyn Gathered>>>,
@@ -72,8 +71,9 @@ pub struct Worker {
     sampled_ns: Cell<u64>,
     /// What `sends_left` was when the counters were last brought up to date.
     sends_flushed: Cell<u32>,
-    /// Items handled, and from bit `BYTES_FROM_BIT` on their bytes, since the counters were brought up to date.
+    /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<u64>,
+    handled_bytes: Cell<u64>,
     /// When the present turn, or if that is not known the present round, began.
     began_ns: Cell<u64>,
     /// Measured nanoseconds per turn, exponentially weighted.
@@ -84,8 +84,10 @@ pub struct Worker {
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     scales: balance::Scales,
-    /// The present turn looks at the clock every so many items.
+    /// The present turn looks at the clock every so many items; no more than a batch.
     check_every: Cell<u32>,
+    /// `BY_NEIGHBOUR` while turns are run, else nothing: what wakes a runnable between turns has come from elsewhere.
+    woken_by: Cell<u8>,
     /// For the kind of runnable that is running, cleared before each turn.
     note: Cell<u32>,
     running: Cell<Option<Runnable>>,
@@ -103,9 +105,10 @@ impl Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
+            plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
             batch: shared.settings.batch,
             index,
-            queue: OwnerCell::new(VecDeque::with_capacity(256)),
+            queue: OwnerCell::new(RunQueue::new(256)),
             run: Cell::new((std::ptr::null(), 0)),
             gathered: OwnerCell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
@@ -120,13 +123,15 @@ impl Worker {
             sampled_ns: Cell::new(0),
             sends_flushed: Cell::new(sending::SAMPLED),
             handled: Cell::new(0),
+            handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
             spins: Cell::new(sharing::SPINS),
             scales: balance::Scales::new(now_ns),
-            check_every: Cell::new(CHECK_EVERY),
+            check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
+            woken_by: Cell::new(0),
             note: Cell::new(0),
             running: Cell::new(None),
             shared,
@@ -180,10 +185,11 @@ impl Worker {
     pub fn run(&self) {
         loop {
             // Own queue first, for it is warm; then, once a round, what came from elsewhere, so that neither starves.
+            self.woken_by.set(BY_NEIGHBOUR);
             while let Some(runnable) = self.pop() {
-                self.turn(runnable);
-                if self.round.get() == 0 {
+                if self.turn(runnable) {
                     self.tick();
+                    self.woken_by.set(BY_NEIGHBOUR);
                 }
             }
             self.tick();
@@ -215,6 +221,7 @@ impl Worker {
         let picked = unsafe { self.queue.with(|queue| queue.remove(index)) };
         let Some(runnable) = picked else { return false };
         before(runnable);
+        self.woken_by.set(BY_NEIGHBOUR);
         self.turn(runnable);
         self.tick();
         true
@@ -237,31 +244,48 @@ impl Worker {
         unsafe { self.queue.with(|queue| queue.len()) }
     }
 
-    /// One turn of a runnable that this worker owns.
+    /// One turn of a runnable that this worker owns; true if the round is over.
     #[inline(always)]
-    fn turn(&self, runnable: Runnable) {
+    fn turn(&self, runnable: Runnable) -> bool {
         self.note.set(0);
-        self.round.set(self.round.get() - 1);
+        let left = self.round.get() - 1;
+        self.round.set(left);
         self.running.set(Some(runnable));
         let header = runnable.header();
         // SAFETY: this worker owns the runnable (it was in its queue), and the closure calls no user code.
-        let home = unsafe { header.private.with(|private| private.home) };
-        let cost_ns = self.cost_ns(runnable);
+        let (home, cost_ns) =
+            unsafe { header.private.with(|private| (private.home, private.cost_ns)) };
+        // The usual turn: at home, known to be short, and not the last of a round, which may be a sample.
+        let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+        if home == self.plain_home && is_short && left != 0 {
+            self.turn_plainly(runnable);
+            return false;
+        }
+        self.turn_otherwise(runnable, home);
+        self.round.get() == 0
+    }
+
+    #[inline(always)]
+    fn turn_plainly(&self, runnable: Runnable) {
+        // SAFETY: this worker owns the runnable, which is alive.
+        let (turn, _) = unsafe { (runnable.header().vtable.run)(runnable.0, self) };
+        self.end_run();
+        self.after(runnable, turn);
+    }
+
+    /// A turn that may have to be timed, or of a runnable without an owner.
+    #[inline(never)]
+    fn turn_otherwise(&self, runnable: Runnable, home: u32) {
         if !self.keeps_idle {
-            self.turn_unowned(runnable);
-        } else if cost_ns == 0
-            || cost_ns >= TIMED_NS
-            || self.is_timed_now()
-            || home as usize != self.index
+            return self.turn_unowned(runnable);
+        }
+        let cost_ns = self.cost_ns(runnable);
+        if cost_ns == 0 || cost_ns >= TIMED_NS || self.is_timed_now() || home as usize != self.index
         {
             self.turn_timed(runnable, cost_ns);
         } else {
-            // SAFETY: this worker owns the runnable, which is alive.
-            let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
-            self.end_run();
-            self.after(runnable, turn);
+            self.turn_plainly(runnable);
         }
-        self.running.set(None);
     }
 
     /// Nanoseconds per item of a runnable that this worker owns, its kind's as long as its own are not known; 0: not known either.
@@ -277,6 +301,10 @@ impl Worker {
     #[inline(always)]
     fn after(&self, runnable: Runnable, turn: Turn) {
         match turn {
+            // SAFETY: this worker owns the runnable, and the closure calls no user code.
+            Turn::Idle => unsafe {
+                runnable.header().private.with(|private| private.flags &= !SCHEDULED)
+            },
             Turn::Again => {
                 // SAFETY: this worker owns the runnable, and the closure calls no user code.
                 unsafe {
@@ -286,10 +314,6 @@ impl Worker {
                 }
                 self.push(runnable)
             }
-            // SAFETY: this worker owns the runnable, and the closure calls no user code.
-            Turn::Idle => unsafe {
-                runnable.header().private.with(|private| private.flags &= !SCHEDULED)
-            },
             Turn::Dead => self.bury(runnable),
         }
     }
@@ -317,11 +341,13 @@ impl Worker {
         }
         let start_ns = self.shared.clock.now_ns();
         self.began_ns.set(start_ns);
-        self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
+        if cost_ns == 0 || cost_ns >= TIMED_NS {
+            self.check_every.set(1);
+        }
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
         self.end_run();
-        self.check_every.set(CHECK_EVERY);
+        self.check_every.set(CHECK_EVERY.min(self.batch));
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         if took_ns >= LONG_NS {
             // Others may have waited: look after them before the next turn.
@@ -439,7 +465,7 @@ impl Worker {
         }
     }
 
-    /// The running turn calls [`Worker::is_over_time`] every so many items.
+    /// The running turn calls [`Worker::is_over_time`] every so many items: no more than a batch.
     #[inline]
     pub fn check_every(&self) -> u32 {
         self.check_every.get()
@@ -451,13 +477,8 @@ impl Worker {
         if UNCOUNTED {
             return;
         }
-        let bytes = u64::from(items) * bytes_each as u64;
-        if bytes >= MANY_BYTES {
-            self.counters().bytes.add(bytes);
-            return self.handled.set(self.handled.get() + u64::from(items));
-        }
-        // Both in one word: this is done in each turn.
-        self.handled.set(self.handled.get() + (bytes << BYTES_FROM_BIT) + u64::from(items));
+        self.handled.set(self.handled.get() + u64::from(items));
+        self.handled_bytes.set(self.handled_bytes.get() + u64::from(items) * bytes_each as u64);
     }
 
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.

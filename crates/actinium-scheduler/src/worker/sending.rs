@@ -1,6 +1,6 @@
 //! What a turn does to others: waking, sending, gathering.
 
-use super::{BYTES_FROM_BIT, Gathered, LONG_NS, Worker, sharing};
+use super::{Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED};
 
@@ -22,9 +22,8 @@ impl Worker {
             runnable.header().private.with(|private| {
                 let flags = private.flags;
                 if flags & SCHEDULED == 0 {
-                    // Between turns, what wakes it has come from elsewhere.
-                    let by = if self.running.get().is_some() { BY_NEIGHBOUR } else { 0 };
-                    private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | SCHEDULED | by;
+                    private.flags =
+                        flags & !(AGAIN | BY_NEIGHBOUR) | SCHEDULED | self.woken_by.get();
                 }
                 flags & SCHEDULED == 0
             })
@@ -69,9 +68,8 @@ impl Worker {
     }
 
     pub(super) fn flush_counts(&self) {
-        let counted = self.handled.take();
-        self.counters().handled.add(counted & ((1 << BYTES_FROM_BIT) - 1));
-        self.counters().bytes.add(counted >> BYTES_FROM_BIT);
+        self.counters().handled.add(self.handled.take());
+        self.counters().bytes.add(self.handled_bytes.take());
         let left = self.sends_left.get();
         self.counters().sent.add(u64::from(self.sends_flushed.get() - left));
         // The countdown to the next sample goes on: a short round must not put it off.

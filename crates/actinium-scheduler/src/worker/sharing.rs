@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::policy::pace::{self, KEPT_AT_ONCE, SHORT_NAP_NS, STOLEN_AT_ONCE};
 use crate::policy::{QueueView, StealView};
-use crate::runnable::{ALERTED, IN_TRANSIT, Runnable};
+use crate::runnable::{ALERTED, CALLED, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Worker {
             runnable.header().take_over(self.id, epoch);
         }
         // SAFETY: the lock has handed it over, and the closure calls no user code.
-        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED) };
+        unsafe { runnable.header().private.with(|private| private.flags |= ALERTED | CALLED) };
         self.push(runnable);
     }
 

@@ -1,0 +1,132 @@
+//! A worker's run queue: a growing ring, of which both ends are one load, one mask and one store away.
+//!
+//! `VecDeque` keeps a head and a length, both of which each end writes, and does not know that its capacity is a power of two: that is
+//! ten instructions more in each turn.
+
+use crate::runnable::Runnable;
+use std::mem::MaybeUninit;
+
+/// Runnables that wait for their turns.
+#[derive(Debug)]
+pub(super) struct RunQueue {
+    /// A power of two of places; those from `head` up to `tail`, both counted round and round, hold something.
+    places: Box<[MaybeUninit<Runnable>]>,
+    /// One less than there are places.
+    mask: usize,
+    head: usize,
+    tail: usize,
+}
+
+impl RunQueue {
+    /// An empty queue with room for so many, a power of two.
+    pub(super) fn new(capacity: usize) -> Self {
+        assert!(capacity.is_power_of_two(), "a run queue of {capacity}");
+        RunQueue { places: Box::new_uninit_slice(capacity), mask: capacity - 1, head: 0, tail: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    #[inline(always)]
+    fn place(&mut self, at: usize) -> &mut MaybeUninit<Runnable> {
+        // SAFETY: the mask is below the length.
+        unsafe { self.places.get_unchecked_mut(at & self.mask) }
+    }
+
+    #[inline(always)]
+    pub(super) fn push_back(&mut self, runnable: Runnable) {
+        if self.len() > self.mask {
+            self.grow();
+        }
+        self.place(self.tail).write(runnable);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    #[inline(always)]
+    pub(super) fn pop_front(&mut self) -> Option<Runnable> {
+        if self.head == self.tail {
+            return None;
+        }
+        // SAFETY: between head and tail.
+        let runnable = unsafe { self.place(self.head).assume_init_read() };
+        self.head = self.head.wrapping_add(1);
+        Some(runnable)
+    }
+
+    pub(super) fn pop_back(&mut self) -> Option<Runnable> {
+        if self.head == self.tail {
+            return None;
+        }
+        self.tail = self.tail.wrapping_sub(1);
+        // SAFETY: it was between head and tail.
+        Some(unsafe { self.place(self.tail).assume_init_read() })
+    }
+
+    /// Takes out what stands at `index`; those behind it move up.
+    pub(super) fn remove(&mut self, index: usize) -> Option<Runnable> {
+        let mut rest = Vec::new();
+        while self.len() > index + 1 {
+            rest.extend(self.pop_back());
+        }
+        let removed = if self.len() > index { self.pop_back() } else { None };
+        rest.into_iter().rev().for_each(|runnable| self.push_back(runnable));
+        removed
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.head = self.tail;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mut larger = RunQueue::new(self.places.len() * 2);
+        while let Some(runnable) = self.pop_front() {
+            larger.push_back(runnable);
+        }
+        *self = larger;
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::ptr::NonNull;
+
+    /// Never looked into: a queue only moves them.
+    fn runnable(n: usize) -> Runnable {
+        Runnable(NonNull::without_provenance(std::num::NonZero::new(8 * (n + 1)).expect("not 0")))
+    }
+
+    #[test]
+    fn it_behaves_like_a_deque_while_it_wraps_and_grows() {
+        let (mut queue, mut model) = (RunQueue::new(2), VecDeque::new());
+        let mut state = 1u64;
+        for n in 0..2000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            match state >> 60 {
+                0..8 => {
+                    queue.push_back(runnable(n));
+                    model.push_back(runnable(n));
+                }
+                8..12 => assert_eq!(queue.pop_front(), model.pop_front()),
+                12..14 => assert_eq!(queue.pop_back(), model.pop_back()),
+                _ => {
+                    let index = state as usize % (model.len() + 1);
+                    assert_eq!(queue.remove(index), model.remove(index));
+                }
+            }
+            assert_eq!(queue.len(), model.len());
+        }
+        while let Some(first) = model.pop_front() {
+            assert_eq!(queue.pop_front(), Some(first));
+        }
+        assert_eq!(queue.pop_front(), None);
+        queue.push_back(runnable(0));
+        queue.clear();
+        assert_eq!((queue.len(), queue.pop_back()), (0, None));
+    }
+}
