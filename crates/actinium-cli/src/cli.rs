@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, probe, topology};
+use crate::commands::{completions, events, locality, man, probe, topology};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -27,6 +27,9 @@ pub enum Command {
     /// Run a workload of event processing: read it, plan it, run it, report on it.
     #[command(long_about = events::ABOUT)]
     Events(Box<events::Args>),
+    /// Compare scheduling policies on actors with states of their own, by the size of the state.
+    #[command(long_about = locality::ABOUT)]
+    Locality(Box<locality::Args>),
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
@@ -48,6 +51,9 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Cli::command().debug_assert();
-        assert_eq!(command_names(), ["topology", "events", "probe", "completions", "man"]);
+        assert_eq!(
+            command_names(),
+            ["topology", "events", "locality", "probe", "completions", "man"]
+        );
     }
 }

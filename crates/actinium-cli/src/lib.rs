@@ -5,6 +5,7 @@
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
+//! | [`locality`] | the executor experiment: settings, states, actors, the runs, the report |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`usage`] | what was asked wrongly, in one line |
@@ -16,6 +17,7 @@ pub mod cli;
 pub mod commands;
 pub mod events;
 pub mod failure;
+pub mod locality;
 pub mod output;
 pub mod probe;
 pub mod setting;

@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod events;
+pub mod locality;
 pub mod man;
 pub mod probe;
 pub mod topology;
@@ -19,6 +20,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
+        Command::Locality(args) => locality::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
