@@ -2,9 +2,10 @@
 
 mod common;
 
-use actinium_actor::{Actor, Address, Context, Policy, Reply, SpawnOptions, System};
+use actinium_actor::{Actor, Address, Affine, Context, Policy, Reply, SpawnOptions, System};
 use common::{does, system};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 
 fn everywhere(story: impl Fn(&System)) {
     for policy in Policy::ALL {
@@ -192,4 +193,81 @@ fn what_was_sent_before_an_answer_is_there_when_the_answer_is() {
             assert_eq!(counter.ask(Count::Get).wait(), Ok(20 * n), "{system:?}");
         }
     });
+}
+
+/// Sends itself the next message for as long as nobody says stop; says so itself once it runs on another worker than the first.
+fn loner(stop: Arc<AtomicBool>) -> common::Does<()> {
+    does(move |(), ctx: &mut Context<'_, common::Does<()>>| {
+        if ctx.worker() != 0 {
+            stop.store(true, SeqCst);
+        }
+        if !stop.load(SeqCst) {
+            ctx.address().send(()).unwrap();
+        }
+    })
+}
+
+#[test]
+fn busy_workers_share_what_talks_to_nobody_and_keep_what_talks() {
+    // All start at the first worker, and none costs enough that a thief would be called for it.
+    let patient = Affine { wait_worth_moving_ns: u64::MAX, ..Affine::DEFAULT };
+    let system = system(Policy::Affine(patient), 2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let loners: Vec<_> = (0..8).map(|_| system.spawn(loner(stop.clone()))).collect();
+    loners.iter().for_each(|loner| loner.send(()).unwrap());
+    // Ends only when one of them was given to the other worker.
+    system.wait_idle();
+    let total = system.stats().total();
+    assert!(total.handed > 0 && total.stolen == 0, "{total:?}");
+    assert!(system.audit().is_balanced());
+}
+
+/// Hands on what it gets.
+struct Chatter {
+    other: Option<Address<Chatter>>,
+    left: u32,
+    done: Option<mpsc::Sender<()>>,
+}
+
+enum Chat {
+    Meet(Address<Chatter>),
+    Pass,
+}
+
+impl Actor for Chatter {
+    type Msg = Chat;
+
+    fn handle(&mut self, msg: Chat, _ctx: &mut Context<'_, Self>) {
+        match (msg, &self.other) {
+            (Chat::Meet(other), _) => self.other = Some(other),
+            (Chat::Pass, Some(other)) if self.left > 0 => {
+                self.left -= 1;
+                other.send(Chat::Pass).unwrap();
+            }
+            (Chat::Pass, _) => {
+                // They knew each other, and would keep each other alive.
+                self.other = None;
+                drop(self.done.take());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_talks_to_others_is_not_given_away() {
+    let patient = Affine { wait_worth_moving_ns: u64::MAX, balance_every_ns: 0, ..Affine::DEFAULT };
+    let system = system(Policy::Affine(patient), 2);
+    // Two that hand each other every message.
+    let (done, end) = mpsc::channel();
+    let first = system.spawn(Chatter { other: None, left: 20_000, done: Some(done) });
+    let second = system.spawn(Chatter { other: Some(first.clone()), left: u32::MAX, done: None });
+    first.send(Chat::Meet(second)).unwrap();
+    for _ in 0..4 {
+        first.send(Chat::Pass).unwrap();
+    }
+    // The sender goes when the last message has been passed on.
+    assert!(end.recv().is_err());
+    system.wait_idle();
+    let total = system.stats().total();
+    assert_eq!((total.handed, total.stolen), (0, 0), "{total:?}");
 }

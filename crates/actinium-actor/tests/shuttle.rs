@@ -25,7 +25,15 @@ fn check(story: impl Fn(Policy) + Send + Sync + 'static) {
         ..Affine::DEFAULT
     };
     let homely = Affine { steals_to_rehome: 1_000_000, ..thievish };
-    let more = [Policy::Affine(thievish), Policy::Affine(homely)];
+    // Gives away whatever it can, whomever it talks to.
+    let restless = Affine {
+        balance_every_ns: 0,
+        imbalance_worth_moving: u64::MAX,
+        looks_to_hand_over: 1,
+        talk_that_holds: u8::MAX,
+        ..Affine::DEFAULT
+    };
+    let more = [thievish, homely, restless].map(Policy::Affine);
     for policy in Policy::ALL.into_iter().chain(more) {
         let mut config = Config::new();
         config.stack_size = 0x40000;

@@ -239,6 +239,6 @@ fn what_is_asked_wrongly_is_refused() {
     );
     refused(
         &["--report", "/no/such/folder/x.html", "--messages", "24"],
-        "--report: /no/such/folder/x.html: No such file or directory (os error 2)",
+        "--report: cannot write /no/such/folder/x.html: its folder does not exist",
     );
 }

@@ -83,6 +83,8 @@ counters! {
     stolen,
     /// Runnables whose home moved here.
     rehomed,
+    /// Runnables given to a worker that had less to do.
+    handed,
     /// Runnables put up for others to take.
     exposed,
     /// Messages sent through a shared queue, which costs two atomic read-modify-writes, or two for many in a row; all others cost none.

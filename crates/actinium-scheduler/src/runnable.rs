@@ -32,6 +32,7 @@
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
 use crate::lanes::{NO_LANE, Parcels};
+use crate::policy::TALK_UNKNOWN;
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
@@ -87,12 +88,14 @@ pub struct Kind {
     name: &'static str,
     /// Measured nanoseconds per handled item, exponentially weighted over all of the kind; 0: not known yet.
     cost_ns: AtomicU32,
+    /// Messages that each exchanges with others for each 16 that it handles, likewise weighted; `TALK_UNKNOWN`: not known yet.
+    talk: AtomicU8,
 }
 
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind { name, cost_ns: AtomicU32::new(0) }
+        Kind { name, cost_ns: AtomicU32::new(0), talk: AtomicU8::new(TALK_UNKNOWN) }
     }
 
     /// Its name.
@@ -105,6 +108,17 @@ impl Kind {
     pub fn cost_ns(&self) -> u32 {
         // Relaxed: an estimate.
         self.cost_ns.load(Ordering::Relaxed)
+    }
+
+    /// Messages that each exchanges with others for each 16 that it handles; `TALK_UNKNOWN`: not known yet.
+    pub(crate) fn talk(&self) -> u8 {
+        // Relaxed: an estimate.
+        self.talk.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_talk(&self, talk: u8) {
+        // Relaxed: an estimate; a lost update does no harm.
+        self.talk.store(talk, Ordering::Relaxed);
     }
 
     pub(crate) fn set_cost_ns(&self, cost_ns: u32) {
@@ -127,6 +141,8 @@ pub struct Private {
     pub home: u32,
     /// See the constants.
     pub flags: u8,
+    /// Messages that it exchanges with others for each 16 that it handles; `TALK_UNKNOWN`: not known yet (its kind's may be).
+    pub talk: u8,
 }
 
 /// Words in a header for the runnable's own sort.
@@ -203,6 +219,7 @@ impl<S> Header<S> {
                 steals: 0,
                 home,
                 flags: SCHEDULED | flags,
+                talk: TALK_UNKNOWN,
             }),
         }
     }

@@ -66,8 +66,34 @@ pub struct Shared {
     latencies: Box<[Mutex<Latencies>]>,
     /// The measured time per turn of each worker, for thieves.
     pub(crate) turn_ns: Box<[AtomicUsize]>,
+    /// How long what stands last in each worker's queue waits, as far as others care.
+    pub(crate) loads: Loads,
     placed: AtomicUsize,
     pub(crate) deadlines: Deadlines,
+}
+
+/// Each worker's load in nanoseconds, on a cache line of its own; idle ones have none.
+#[derive(Debug)]
+pub(crate) struct Loads(Box<[Load]>);
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Load(AtomicUsize);
+
+impl Loads {
+    fn new(workers: usize) -> Self {
+        Loads((0..workers).map(|_| Load(AtomicUsize::new(0))).collect())
+    }
+
+    pub(crate) fn get(&self, index: usize) -> u64 {
+        // Relaxed: a hint.
+        self.0[index].0.load(Ordering::Relaxed) as u64
+    }
+
+    pub(crate) fn set(&self, index: usize, load_ns: u64) {
+        // Relaxed: a hint.
+        self.0[index].0.store(load_ns as usize, Ordering::Relaxed);
+    }
 }
 
 /// Next free worker id. The standard library's atomic, not the model checkers': ids mean nothing to them.
@@ -108,6 +134,7 @@ impl Shared {
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            loads: Loads::new(n),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
             settings,

@@ -21,6 +21,17 @@ pub struct Affine {
     pub distance_ns: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
     pub steals_to_rehome: u32,
+    /// A busy worker compares its queue with those of others so often, in nanoseconds: often against the time for which work stays the
+    /// same, rarely against a move, which costs some microseconds.
+    pub balance_every_ns: u64,
+    /// A difference of one part in so many of a worker's queue is worth a move: less is noise, for turns do not all take equally long.
+    pub imbalance_worth_moving: u64,
+    /// A busy worker takes over what another has too much of after so many looks in a row: a host that did not run one of them for a while makes
+    /// differences that pass.
+    pub looks_to_hand_over: u32,
+    /// What exchanges at most so many messages with others, for each 16 that it handles, is not held where it is by them: it may run
+    /// anywhere, however cheap it is.
+    pub talk_that_holds: u8,
 }
 
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
@@ -35,6 +46,10 @@ impl Affine {
         turn_too_long_ns: 10_000_000,
         distance_ns: 500,
         steals_to_rehome: 2,
+        balance_every_ns: 1_000_000,
+        imbalance_worth_moving: 8,
+        looks_to_hand_over: 3,
+        talk_that_holds: 1,
     };
 
     /// Half of the queue, when somebody is idle and the last in it would wait too long; all of it, when the present turn

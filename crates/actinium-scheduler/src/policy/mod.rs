@@ -6,11 +6,14 @@
 //! 1. something woke: which worker's queue? [`Policy::wake_to`]
 //! 2. this worker is idle: whom may it take from, and is the move worth it? [`Policy::expose`] (the giving side), [`Policy::worth_stealing`] (the taking side)
 //! 3. something was stolen: does its home move? [`Policy::rehome`]
+//!    And between busy workers: how many that talk to nobody go to the one that has less to do? [`Policy::surplus`], [`Policy::hands_over`]
 //! 4. too much or too little work for those awake? [`Policy::wake_more`]
 
 mod affine;
+mod balance;
 
 pub use affine::Affine;
+pub use balance::{LoadView, TALK_UNKNOWN};
 
 use std::fmt;
 use std::str::FromStr;
@@ -184,6 +187,38 @@ impl Policy {
         match self {
             Policy::Affine(affine) => affine.returns_home(view),
             Policy::Pinned | Policy::Pool | Policy::Stealing => true,
+        }
+    }
+
+    /// How often a busy worker looks whether another has less to do, in nanoseconds; `None`: never.
+    pub fn balance_every_ns(&self) -> Option<u64> {
+        match self {
+            Policy::Affine(affine) => Some(affine.balance_every_ns),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
+        }
+    }
+
+    /// Question 3, for what is not stolen: how many of its runnables had a busy worker better give to the one that has least to do?
+    pub fn surplus(&self, view: &LoadView) -> usize {
+        match self {
+            Policy::Affine(affine) => affine.surplus(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => 0,
+        }
+    }
+
+    /// Whether it gives them now, having found that surplus so often in a row.
+    pub fn hands_over(&self, view: &LoadView) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.hands_over(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
+    /// Whether a runnable that exchanges so many messages with others, for each 16 that it handles, may be given away like that.
+    pub fn moves_freely(&self, talk: u8) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.moves_freely(talk),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
         }
     }
 

@@ -36,6 +36,7 @@ impl Worker {
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
         self.tend_lanes();
+        self.balance(now_ns);
         self.offer(0, sharing::EXPOSED_AT_ONCE);
     }
 

@@ -5,6 +5,7 @@
 //!
 //! This file holds the loop and the turns; `sending`, `housekeeping`, `sharing` and `ending` hold the rest.
 
+mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
@@ -85,6 +86,9 @@ pub struct Worker {
     /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
     sampled_turn: Cell<(u64, u32)>,
     posted: Cell<bool>,
+    /// When it compares its queue with others' next; and how often in a row it had a surplus.
+    balance_at_ns: Cell<u64>,
+    looks: Cell<u32>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     /// The present turn looks at the clock every so many items.
@@ -124,6 +128,8 @@ impl Worker {
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
+            balance_at_ns: Cell::new(if workers > 1 { now_ns } else { u64::MAX }),
+            looks: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
@@ -309,6 +315,7 @@ impl Worker {
         let start_ns = self.shared.clock.now_ns();
         self.began_ns.set(start_ns);
         self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
+        let before = self.look_before(runnable);
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
         self.end_run();
@@ -326,6 +333,7 @@ impl Worker {
         if turn == Turn::Dead {
             return self.bury(runnable);
         }
+        self.learn_talk(runnable, before, handled);
         if home != self.index {
             return self.after_theft(runnable, turn, home);
         }
@@ -452,8 +460,14 @@ impl Worker {
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.
     #[cold]
     pub fn is_over_time(&self) -> bool {
-        let ran_ns = self.shared.clock.now_ns().saturating_sub(self.began_ns.get());
-        u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
+        let now_ns = self.shared.clock.now_ns();
+        let ran_ns = now_ns.saturating_sub(self.began_ns.get());
+        let is_over = u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos();
+        if is_over {
+            // The turn ends, and the next one has not used up anything yet.
+            self.began_ns.set(now_ns);
+        }
+        is_over
     }
 
     /// Records the latency of a message that was sent at `stamp_ns`.

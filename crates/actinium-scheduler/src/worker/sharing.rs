@@ -93,7 +93,9 @@ impl Worker {
             let cost_ns = self.cost_ns(runnable);
             // SAFETY: this worker owns the runnable, which is alive.
             let pending = || unsafe { (runnable.header().vtable.pending)(runnable.0) };
-            if !self.shared.settings.policy.worth_exposing(cost_ns, current_ns, pending) {
+            let policy = &self.shared.settings.policy;
+            if !policy.worth_exposing(cost_ns, current_ns, pending) && !self.moves_freely(runnable)
+            {
                 kept.push(runnable);
                 if kept.len() == KEPT_AT_ONCE {
                     break;
@@ -217,6 +219,7 @@ impl Worker {
     #[cold]
     pub(super) fn idle(&self) {
         self.shared.sleep.start_looking();
+        self.shared.loads.set(self.index, 0);
         if !self.spin() {
             // Grace periods that ended meanwhile may have sent.
             self.tend_lanes();
