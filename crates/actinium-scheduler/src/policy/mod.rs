@@ -7,13 +7,15 @@
 //! 2. this worker is idle: whom may it take from, and is the move worth it? [`Policy::expose`] (the giving side), [`Policy::worth_stealing`] (the taking side)
 //! 3. something was stolen: does its home move? [`Policy::rehome`]
 //!    And between busy workers: how many that talk to nobody go to the one that has less to do? [`Policy::surplus`], [`Policy::hands_over`]
-//! 4. too much or too little work for those awake? [`Policy::wake_more`]
+//! 4. too much or too little work for those awake? [`Policy::wake_more`], [`Policy::scale`]
 
 mod affine;
 mod balance;
+mod scale;
 
 pub use affine::Affine;
 pub use balance::{LoadView, TALK_UNKNOWN};
+pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
 
 use std::fmt;
 use std::str::FromStr;
@@ -228,6 +230,15 @@ impl Policy {
         match self {
             Policy::Pinned => 0,
             Policy::Pool | Policy::Stealing | Policy::Affine(_) => public_len.min(idle_workers),
+        }
+    }
+
+    /// Question 4, where workers are elastic: how many shall work, and why, if not as many as now.
+    pub fn scale(&self, rules: &Elastic, view: &ScaleView) -> Option<(usize, ScaleReason)> {
+        match self {
+            // What has a fixed worker needs that worker; and under the other two nobody knows what things cost.
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
+            Policy::Affine(_) => rules.scale(view),
         }
     }
 

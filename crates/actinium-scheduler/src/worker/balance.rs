@@ -86,9 +86,10 @@ impl Worker {
         self.balance_at_ns.set(now_ns + every_ns);
         let (len, turn_ns) = (self.queue_len(), self.turn_ns.get());
         shared.loads.set(self.index, turn_ns.saturating_mul(len as u64));
-        let loads = shared.neighbours[self.index]
-            .iter()
-            .map(|&(other, _)| (shared.loads.get(other), other));
+        let working = shared.working();
+        let others = shared.neighbours[self.index].iter().map(|&(other, _)| other);
+        let others = others.filter(|&other| other < working);
+        let loads = others.map(|other| (shared.loads.get(other), other));
         // Of equals the first, which is the nearest.
         let Some((other_wait_ns, other)) = loads.min_by_key(|&(load, _)| load) else { return };
         let looks = self.looks.get() + 1;
@@ -97,21 +98,22 @@ impl Worker {
         self.looks.set(if surplus == 0 { 0 } else { looks });
         // Nor does anything move while much of what was sent here would have to be settled.
         if surplus > 0 && shared.settings.policy.hands_over(&view) && self.settles_soon() {
-            let handed = self.hand_over(other, surplus.min(sharing::EXPOSED_AT_ONCE));
+            let most = surplus.min(sharing::EXPOSED_AT_ONCE);
+            let handed = self.give(other, most, |runnable| self.moves_freely(runnable));
             // Until the other looks itself.
             shared.loads.set(other, other_wait_ns.saturating_add(turn_ns.saturating_mul(handed)));
         }
     }
 
-    /// Gives the youngest `n` in its queue that talk to nobody to another worker, for good.
-    fn hand_over(&self, other: usize, n: usize) -> u64 {
+    /// Gives the youngest in its queue that may go to another worker, for good: at most `n`. Returns how many.
+    pub(super) fn give(&self, other: usize, n: usize, may_go: impl Fn(Runnable) -> bool) -> u64 {
         let mut held = Vec::new();
         let mut free = Vec::new();
         while free.len() < n && held.len() < HELD_AT_ONCE {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if self.moves_freely(runnable) { free.push(runnable) } else { held.push(runnable) }
+            if may_go(runnable) { free.push(runnable) } else { held.push(runnable) }
         }
         held.into_iter().rev().for_each(|runnable| self.push(runnable));
         if free.is_empty() {

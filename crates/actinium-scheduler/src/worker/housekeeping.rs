@@ -37,6 +37,7 @@ impl Worker {
         self.flush_all();
         self.tend_lanes();
         self.balance(now_ns);
+        self.rescale(now_ns);
         self.offer(0, sharing::EXPOSED_AT_ONCE);
     }
 

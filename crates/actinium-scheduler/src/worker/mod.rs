@@ -9,6 +9,7 @@ mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
+mod scaling;
 mod sending;
 mod sharing;
 
@@ -89,6 +90,10 @@ pub struct Worker {
     /// When it compares its queue with others' next; and how often in a row it had a surplus.
     balance_at_ns: Cell<u64>,
     looks: Cell<u32>,
+    /// Whether the number of working workers changes; when it looks at that next, and at whether something waits too long.
+    is_elastic: bool,
+    scale_at_ns: Cell<u64>,
+    grow_at_ns: Cell<u64>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     /// The present turn looks at the clock every so many items.
@@ -106,6 +111,9 @@ impl Worker {
         shared.sleep.register(index);
         let now_ns = shared.clock.now_ns();
         let workers = shared.workers();
+        if let Some(scaling) = &shared.scaling {
+            scaling.end_idle(index, now_ns);
+        }
         Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
@@ -130,6 +138,9 @@ impl Worker {
             posted: Cell::new(false),
             balance_at_ns: Cell::new(if workers > 1 { now_ns } else { u64::MAX }),
             looks: Cell::new(0),
+            is_elastic: shared.scaling.is_some(),
+            scale_at_ns: Cell::new(0),
+            grow_at_ns: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
