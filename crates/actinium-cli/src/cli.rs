@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, locality, man, probe, topology};
+use crate::commands::{completions, elastic, events, locality, man, probe, topology};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +30,9 @@ pub enum Command {
     /// Compare scheduling policies on actors with states of their own, by the size of the state.
     #[command(long_about = locality::ABOUT)]
     Locality(Box<locality::Args>),
+    /// Measure what elastic workers cost, and how fast they come.
+    #[command(long_about = elastic::ABOUT)]
+    Elastic(Box<elastic::Args>),
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
@@ -53,7 +56,7 @@ mod tests {
         Cli::command().debug_assert();
         assert_eq!(
             command_names(),
-            ["topology", "events", "locality", "probe", "completions", "man"]
+            ["topology", "events", "locality", "elastic", "probe", "completions", "man"]
         );
     }
 }

@@ -5,6 +5,7 @@
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
+//! | [`elastic`] | elastic workers: Pi, bursts, rest and hops, the report |
 //! | [`locality`] | the executor experiment: settings, states, actors, the runs, the report |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
@@ -15,6 +16,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod elastic;
 pub mod events;
 pub mod failure;
 pub mod locality;

@@ -1,6 +1,7 @@
 //! The subcommands: each takes what was typed, and passes it on.
 
 pub mod completions;
+pub mod elastic;
 pub mod events;
 pub mod locality;
 pub mod man;
@@ -21,6 +22,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
         Command::Locality(args) => locality::run(args, matches),
+        Command::Elastic(args) => elastic::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
