@@ -215,7 +215,11 @@ impl Report {
             let busy = view.busy_percent.map_or(String::new(), |busy| {
                 format!(", {} of one worker's time busy", percent(busy as f64 / 100.0))
             });
-            let wait = nanoseconds(view.wait_ns as f64);
+            // Behind a turn of which nobody knows how long it takes.
+            let wait = match view.wait_ns {
+                u64::MAX => "nobody knows how long".to_owned(),
+                wait_ns => nanoseconds(wait_ns as f64),
+            };
             let _ = writeln!(
                 text,
                 "{:>9}  {from} to {to} workers: {}: {} could move, the last waits {wait}{busy}",
