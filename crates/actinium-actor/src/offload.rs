@@ -25,11 +25,17 @@ impl Offloads {
         self.changed.notify_all();
     }
 
-    /// Waits until none runs; false if none did.
-    pub(crate) fn wait(&self) -> bool {
+    /// Those who wait look again whether they still want to.
+    pub(crate) fn look_again(&self) {
+        let _running = lock(&self.running);
+        self.changed.notify_all();
+    }
+
+    /// Waits until none runs, or the wait is cut short; false if none did.
+    pub(crate) fn wait(&self, is_cut_short: impl Fn() -> bool) -> bool {
         let mut running = lock(&self.running);
-        let waited = *running > 0;
-        while *running > 0 {
+        let waited = *running > 0 && !is_cut_short();
+        while *running > 0 && !is_cut_short() {
             running = self.changed.wait(running).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
         waited

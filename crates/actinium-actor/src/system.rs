@@ -321,7 +321,7 @@ impl Inner {
 pub enum Shutdown {
     /// They are handled first, and so are those that this causes. Timers end, and messages from outside are refused from now on.
     Drain,
-    /// They are dropped, and counted.
+    /// They are dropped, and counted. Cuts a drain short that another thread waits for.
     Drop,
 }
 
@@ -346,6 +346,8 @@ pub struct System {
     inner: Arc<Inner>,
     threads: Mutex<Vec<thread::JoinHandle<()>>>,
     report: Mutex<Option<ShutdownReport>>,
+    /// See `dead_before_exit`.
+    dead_before: Mutex<Option<u64>>,
 }
 
 /// Access to a system from anywhere; it does not keep the system running.
@@ -366,6 +368,7 @@ impl System {
             inner: Arc::new(inner),
             threads: Mutex::new(Vec::new()),
             report: Mutex::new(None),
+            dead_before: Mutex::new(None),
         };
         for index in 0..system.inner.shared.workers() {
             let inner = system.inner.clone();
@@ -475,6 +478,12 @@ impl System {
             self.inner.request_stop();
             return self.inner.report(0);
         }
+        if how == Shutdown::Drop {
+            // Before the lock: whoever drains holds it, and hears of this.
+            self.dead_before_exit();
+            shared.control().request_exit(shared);
+            self.inner.offloads.look_again();
+        }
         let mut report = lock(&self.report);
         if let Some(report) = &*report {
             return report.clone();
@@ -483,11 +492,11 @@ impl System {
             shared.control().request_drain(shared);
             shared.control().wait_idle(shared);
             // What was offloaded sends its result, which may offload more.
-            while self.inner.offloads.wait() {
+            while self.inner.offloads.wait(|| shared.control().exit_requested()) {
                 shared.control().wait_idle(shared);
             }
         }
-        let dead_before = self.inner.ledger(0).dead;
+        let dead_before = self.dead_before_exit();
         shared.control().request_exit(shared);
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             // A worker never panics: it aborts the process (see `work`).
@@ -497,6 +506,11 @@ impl System {
         shared.deadlines().fire(u64::MAX);
         self.inner.request_stop();
         report.insert(self.inner.report(dropped)).clone()
+    }
+
+    /// The dead letters when the first one asked the workers to end: those that come after are what the shutdown dropped.
+    fn dead_before_exit(&self) -> u64 {
+        *lock(&self.dead_before).get_or_insert_with(|| self.inner.ledger(0).dead)
     }
 }
 

@@ -83,7 +83,7 @@ fn what_has_its_home_at_a_worker_that_does_not_work_moves() {
     actor.send(()).expect("it lives");
     system.wait_idle();
     assert_eq!(seen.load(SeqCst), 0, "the only one that works");
-    assert_eq!(system.stats().total().handed, 1);
+    assert_eq!(system.stats().total().given, 1);
 }
 
 #[test]

@@ -213,60 +213,10 @@ fn busy_workers_share_what_talks_to_nobody() {
     let loners: Vec<_> = (0..8).map(|_| system.spawn(loner(stop.clone()))).collect();
     loners.iter().for_each(|loner| loner.send(()).unwrap());
     // Ends only when one of them was given to the other worker.
-    while system.stats().total().handed == 0 {
+    while system.stats().total().given == 0 {
         std::thread::yield_now();
     }
     stop.store(true, SeqCst);
     system.wait_idle();
     assert!(system.audit().is_balanced());
-}
-
-/// Hands on what it gets.
-struct Chatter {
-    other: Option<Address<Chatter>>,
-    left: u32,
-    done: Option<mpsc::Sender<()>>,
-}
-
-enum Chat {
-    Meet(Address<Chatter>),
-    Pass,
-}
-
-impl Actor for Chatter {
-    type Msg = Chat;
-
-    fn handle(&mut self, msg: Chat, _ctx: &mut Context<'_, Self>) {
-        match (msg, &self.other) {
-            (Chat::Meet(other), _) => self.other = Some(other),
-            (Chat::Pass, Some(other)) if self.left > 0 => {
-                self.left -= 1;
-                other.send(Chat::Pass).unwrap();
-            }
-            (Chat::Pass, _) => {
-                // They knew each other, and would keep each other alive.
-                self.other = None;
-                drop(self.done.take());
-            }
-        }
-    }
-}
-
-#[test]
-fn what_talks_to_others_is_not_given_away() {
-    let patient = Affine { wait_worth_moving_ns: u64::MAX, balance_every_ns: 0, ..Affine::DEFAULT };
-    let system = system(Policy::Affine(patient), 2);
-    // Two that hand each other every message.
-    let (done, end) = mpsc::channel();
-    let first = system.spawn(Chatter { other: None, left: 20_000, done: Some(done) });
-    let second = system.spawn(Chatter { other: Some(first.clone()), left: u32::MAX, done: None });
-    first.send(Chat::Meet(second)).unwrap();
-    for _ in 0..4 {
-        first.send(Chat::Pass).unwrap();
-    }
-    // The sender goes when the last message has been passed on.
-    assert!(end.recv().is_err());
-    system.wait_idle();
-    let total = system.stats().total();
-    assert_eq!(total.handed, 0, "{total:?}");
 }

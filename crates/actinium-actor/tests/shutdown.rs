@@ -239,3 +239,45 @@ fn a_system_that_is_dropped_takes_its_actors_along() {
         assert!(actors.iter().all(Address::is_closed));
     });
 }
+
+#[test]
+fn a_drain_that_would_never_end_is_cut_short_by_a_drop() {
+    everywhere(|system| {
+        system.spawn(restless()).send(0).unwrap();
+        thread::scope(|scope| {
+            let draining = scope.spawn(|| system.shutdown(Shutdown::Drain));
+            // The drain has begun when what is sent from outside is refused.
+            let late = system.spawn(does(|(): (), _| ()));
+            while late.send(()).is_ok() {
+                thread::yield_now();
+            }
+            let report = system.shutdown(Shutdown::Drop);
+            // The restless one's, and perhaps some of those that came late.
+            assert!(report.dropped >= 1, "{system:?}");
+            assert_eq!(draining.join().unwrap(), report);
+        });
+        assert!(system.audit().is_balanced());
+    });
+}
+
+#[test]
+fn a_drain_that_waits_for_what_is_offloaded_is_cut_short_by_a_drop() {
+    let system = system(Policy::affine(), 1);
+    let (open, gate) = mpsc::channel::<()>();
+    let mut gate = Some(gate);
+    let actor = system.spawn(does(move |(): (), ctx| {
+        let gate = gate.take().unwrap();
+        ctx.offload(move || _ = gate.recv(), |()| ());
+    }));
+    actor.send(()).unwrap();
+    system.wait_idle();
+    thread::scope(|scope| {
+        let draining = scope.spawn(|| system.shutdown(Shutdown::Drain));
+        while actor.send(()).is_ok() {
+            thread::yield_now();
+        }
+        system.shutdown(Shutdown::Drop);
+        draining.join().unwrap();
+    });
+    drop(open);
+}

@@ -28,10 +28,9 @@ fn check(story: impl Fn(Policy) + Send + Sync + 'static) {
     let homely = Affine { steals_to_rehome: 1_000_000, ..thievish };
     // Gives away whatever it can, whomever it talks to.
     let restless = Affine {
-        balance_every_ns: 0,
-        imbalance_worth_moving: u64::MAX,
-        looks_to_hand_over: 1,
-        talk_that_holds: u8::MAX,
+        balance_every_ns: 1,
+        balance_part: u64::MAX,
+        crossing_factor: 0,
         ..Affine::DEFAULT
     };
     let more = [thievish, homely, restless].map(Policy::Affine);

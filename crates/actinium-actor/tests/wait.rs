@@ -263,3 +263,37 @@ fn a_piped_future_waits_for_room() {
         assert_eq!(count.load(Ordering::SeqCst), 1000);
     });
 }
+
+#[test]
+fn who_is_woken_may_send_at_once_to_the_mailbox_that_has_room() {
+    /// Sends when it is woken, on the thread that wakes it.
+    struct Sends(Address<Does<Option<mpsc::Receiver<()>>>>);
+    impl Wake for Sends {
+        fn wake(self: Arc<Self>) {
+            self.0.try_send(None).expect("there is room now");
+        }
+    }
+    everywhere(|system| {
+        let sink = system
+            .spawn_with(narrow(1), || {
+                does(|gate: Option<mpsc::Receiver<()>>, _| {
+                    gate.iter().for_each(|gate| _ = gate.recv())
+                })
+            })
+            .unwrap();
+        for round in 1..=20 {
+            let (open, gate) = mpsc::channel();
+            sink.try_send(Some(gate)).unwrap();
+            // Its one place is free when the worker has begun with the first.
+            while sink.try_send(None).is_err() {
+                thread::yield_now();
+            }
+            let mut waiting = sink.send_async(None);
+            let waker = Waker::from(Arc::new(Sends(sink.clone())));
+            assert!(poll(&mut waiting, &waker).is_pending());
+            open.send(()).unwrap();
+            system.wait_idle();
+            assert_eq!(system.stats().total().handled, 3 * round, "{system:?}");
+        }
+    });
+}

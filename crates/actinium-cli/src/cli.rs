@@ -1,6 +1,8 @@
 //! What can be typed.
 
-use crate::commands::{completions, elastic, events, locality, man, probe, topology};
+use crate::commands::{
+    completions, elastic, events, locality, man, memory, probe, sim, topology, wire,
+};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -27,15 +29,25 @@ pub enum Command {
     /// Run a workload of event processing: read it, plan it, run it, report on it.
     #[command(long_about = events::ABOUT)]
     Events(Box<events::Args>),
+    /// Measure throughput and delivery latency of messages between many actors.
+    #[command(long_about = probe::ABOUT)]
+    Probe(probe::Args),
     /// Compare scheduling policies on actors with states of their own, by the size of the state.
     #[command(long_about = locality::ABOUT)]
     Locality(Box<locality::Args>),
     /// Measure what elastic workers cost, and how fast they come.
     #[command(long_about = elastic::ABOUT)]
     Elastic(Box<elastic::Args>),
-    /// Measure throughput and delivery latency of messages between many actors.
-    #[command(long_about = probe::ABOUT)]
-    Probe(probe::Args),
+    /// Simulate the published executor experiments on machines that are not at hand.
+    #[command(long_about = sim::ABOUT)]
+    Sim(sim::Args),
+    /// Measure segments of memory: what they cost at start-up, and what their placement is worth.
+    #[command(long_about = memory::ABOUT)]
+    Memory(memory::Args),
+    /// Encodings: measure, convert, explain.
+    /// Encodings and protocols: measure, convert, explain, draw, listen.
+    #[command(long_about = wire::ABOUT)]
+    Wire(wire::Args),
     /// Print a shell's completions for this command.
     Completions(completions::Args),
     /// Print a manual page.
@@ -47,6 +59,13 @@ pub fn command_names() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
+/// The names of the subcommands of a subcommand; none if it has none, or there is no such.
+pub fn subcommand_names(of: &str) -> Vec<String> {
+    let root = Cli::command();
+    let below = root.find_subcommand(of).into_iter().flat_map(|command| command.get_subcommands());
+    below.map(|command| command.get_name().to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,7 +75,18 @@ mod tests {
         Cli::command().debug_assert();
         assert_eq!(
             command_names(),
-            ["topology", "events", "locality", "elastic", "probe", "completions", "man"]
+            [
+                "topology",
+                "events",
+                "probe",
+                "locality",
+                "elastic",
+                "sim",
+                "memory",
+                "wire",
+                "completions",
+                "man"
+            ]
         );
     }
 }

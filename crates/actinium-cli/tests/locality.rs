@@ -55,7 +55,16 @@ fn the_table_is_policy_by_state_with_ratios_and_means() {
     }
     assert!(lines[2].contains("64") && lines[3].contains("4,096"), "{stdout}");
     assert!(lines[4].contains("geometric mean"), "{stdout}");
-    for word in ["first done", "longest wait", "re-homed", "switches", "misses per message"] {
+    let words = [
+        "first done",
+        "longest wait",
+        "re-homed",
+        "given",
+        "moves",
+        "switches",
+        "misses per message",
+    ];
+    for word in words {
         assert!(stdout.contains(word), "{word} in {stdout}");
     }
 }
@@ -86,6 +95,8 @@ fn json_has_a_schema_version_and_its_ratios_are_those_of_its_runs() {
         assert!(share > 0.0 && share <= 1.0, "{share}");
         assert!(number(policy, "longest_wait_ns") > 0.0);
         assert!(policy["context_switches"].is_number());
+        let changes = number(policy, "rehomed") + number(policy, "given");
+        assert_eq!(number(policy, "home_changes_per_turn"), changes, "one worker: none");
     }
     // Either there are cache misses, or it is said why there are none.
     let misses = policies.iter().all(|policy| policy["cache_misses"].is_number());

@@ -32,7 +32,6 @@
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
 use crate::lanes::{NO_LANE, Parcels};
-use crate::policy::TALK_UNKNOWN;
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use crate::worker::Worker;
@@ -50,8 +49,12 @@ pub const SCHEDULED: u8 = 1;
 /// `Private::flags`: something may be in its shared queue. Set by whatever lowers the token or takes the runnable over, cleared by
 /// its turn when it has found the shared queue empty.
 pub const ALERTED: u8 = 2;
+/// `Private::flags`: it is scheduled because its last turn left it more to do.
+pub const AGAIN: u8 = 4;
+/// `Private::flags`: it is scheduled because a turn at its own worker woke it.
+pub const BY_NEIGHBOUR: u8 = 8;
 /// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
-pub const FIRST_FREE: u8 = 4;
+pub const FIRST_FREE: u8 = 16;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +91,12 @@ pub struct Kind {
     name: &'static str,
     /// Measured nanoseconds per handled item, exponentially weighted over all of the kind; 0: not known yet.
     cost_ns: AtomicU32,
-    /// Messages that each exchanges with others for each 16 that it handles, likewise weighted; `TALK_UNKNOWN`: not known yet.
-    talk: AtomicU8,
 }
 
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind { name, cost_ns: AtomicU32::new(0), talk: AtomicU8::new(TALK_UNKNOWN) }
+        Kind { name, cost_ns: AtomicU32::new(0) }
     }
 
     /// Its name.
@@ -108,17 +109,6 @@ impl Kind {
     pub fn cost_ns(&self) -> u32 {
         // Relaxed: an estimate.
         self.cost_ns.load(Ordering::Relaxed)
-    }
-
-    /// Messages that each exchanges with others for each 16 that it handles; `TALK_UNKNOWN`: not known yet.
-    pub(crate) fn talk(&self) -> u8 {
-        // Relaxed: an estimate.
-        self.talk.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_talk(&self, talk: u8) {
-        // Relaxed: an estimate; a lost update does no harm.
-        self.talk.store(talk, Ordering::Relaxed);
     }
 
     pub(crate) fn set_cost_ns(&self, cost_ns: u32) {
@@ -139,11 +129,14 @@ pub struct Private {
     pub steals: u16,
     /// Index of the worker that it prefers.
     pub home: u32,
+    /// How many turns in a row it has run away from home, at whatever worker.
+    pub away: u8,
     /// See the constants.
     pub flags: u8,
-    /// Messages that it exchanges with others for each 16 that it handles; `TALK_UNKNOWN`: not known yet (its kind's may be).
-    pub talk: u8,
 }
+
+/// Each idle actor pays for it.
+const _: () = assert!(size_of::<Private>() == 16);
 
 /// Words in a header for the runnable's own sort.
 const OWN_WORDS: usize = 6;
@@ -217,9 +210,9 @@ impl<S> Header<S> {
                 cost_ns: 0,
                 thief: u16::MAX,
                 steals: 0,
+                away: 0,
                 home,
                 flags: SCHEDULED | flags,
-                talk: TALK_UNKNOWN,
             }),
         }
     }

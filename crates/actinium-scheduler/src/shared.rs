@@ -69,36 +69,12 @@ pub struct Shared {
     latencies: Box<[Mutex<Latencies>]>,
     /// The measured time per turn of each worker, for thieves.
     pub(crate) turn_ns: Box<[AtomicUsize]>,
-    /// How long what stands last in each worker's queue waits, as far as others care.
-    pub(crate) loads: Loads,
+    /// How long each worker's queue takes to run once through, for those who have more to do: nanoseconds.
+    pub(crate) load_ns: Box<[AtomicUsize]>,
     /// How many workers work, where that changes.
     pub(crate) scaling: Option<Scaling>,
     placed: AtomicUsize,
     pub(crate) deadlines: Deadlines,
-}
-
-/// Each worker's load in nanoseconds, on a cache line of its own; idle ones have none.
-#[derive(Debug)]
-pub(crate) struct Loads(Box<[Load]>);
-
-#[derive(Debug)]
-#[repr(align(128))]
-struct Load(AtomicUsize);
-
-impl Loads {
-    fn new(workers: usize) -> Self {
-        Loads((0..workers).map(|_| Load(AtomicUsize::new(0))).collect())
-    }
-
-    pub(crate) fn get(&self, index: usize) -> u64 {
-        // Relaxed: a hint.
-        self.0[index].0.load(Ordering::Relaxed) as u64
-    }
-
-    pub(crate) fn set(&self, index: usize, load_ns: u64) {
-        // Relaxed: a hint.
-        self.0[index].0.store(load_ns as usize, Ordering::Relaxed);
-    }
 }
 
 /// Next free worker id. The standard library's atomic, not the model checkers': ids mean nothing to them.
@@ -139,7 +115,7 @@ impl Shared {
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
-            loads: Loads::new(n),
+            load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
@@ -230,10 +206,10 @@ impl Shared {
         sum.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
 
-    /// Records one latency on worker `index`.
+    /// Records a latency on worker `index`, for `count` messages.
     #[cold]
-    pub fn record_latency(&self, index: usize, ns: u64) {
-        lock(&self.latencies[index]).saturating_record(ns.max(1));
+    pub fn record_latency(&self, index: usize, ns: u64, count: u64) {
+        lock(&self.latencies[index]).saturating_record_n(ns.max(1), count);
     }
 
     /// The deadlines of those outside the workers.

@@ -499,9 +499,12 @@ impl<A: Actor> ActorCell<A> {
             Ok(Pause::Stop) => self.end(worker, StopReason::Requested),
             Err(payload) => self.panicked(worker, payload),
         };
-        if self.core.backpressure.is_some() {
-            self.let_senders_go_on(worker);
+        if self.core.backpressure.is_none() {
+            return (turn, handled);
         }
+        self.let_senders_go_on(worker);
+        // Whoever was woken may have sent at once, on this thread.
+        let turn = if turn == Turn::Idle && self.len() > 0 { Turn::Again } else { turn };
         (turn, handled)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::elastic::settings::ElasticArgs;
 use crate::elastic::{Settings, burst, hop, pi, report};
+use crate::setting::SettingsReport;
 use crate::{Failure, output};
 use actinium_observe::Progress;
 use clap::ArgMatches;
@@ -42,7 +43,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.elastic, matches)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&report::SettingsReport::new(&settings)),
+            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
             false => output::print(settings.table().to_string()),
         };
     }

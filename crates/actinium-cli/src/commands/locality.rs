@@ -2,6 +2,7 @@
 
 use crate::locality::settings::LocalityArgs;
 use crate::locality::{Settings, grid, page, report};
+use crate::setting::SettingsReport;
 use crate::{Failure, output};
 use actinium_observe::report::writable;
 use clap::ArgMatches;
@@ -55,7 +56,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.locality, matches)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&report::SettingsReport::new(&settings)),
+            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
             false => output::print(settings.table().to_string()),
         };
     }

@@ -15,20 +15,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// An error of Pi of more than this, times the number of terms, is none of the series but of the program.
 const ERROR_MAX: f64 = 2.0;
 
-/// The settings alone, as JSON.
-#[derive(Debug, Serialize)]
-pub struct SettingsReport<'a> {
-    schema_version: u32,
-    settings: &'a Settings,
-}
-
-impl<'a> SettingsReport<'a> {
-    /// Of these settings.
-    pub fn new(settings: &'a Settings) -> Self {
-        SettingsReport { schema_version: SCHEMA_VERSION, settings }
-    }
-}
-
 /// All figures. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {

@@ -1,10 +1,10 @@
 //! What is measured, and what may be asked of it.
 
 use crate::Failure;
-use crate::locality::settings::{count_workers, within, workers};
-use crate::setting::{Setting, Source};
+use crate::parse::{count_workers, from_to, workers};
+use crate::setting::{self, Setting, Source};
 use actinium::Workers;
-use actinium_observe::{Column, Table};
+use actinium_observe::Table;
 use clap::ArgMatches;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -26,35 +26,35 @@ pub struct ElasticArgs {
     workers: Workers,
 
     /// Terms of the series that sums up to Pi
-    #[arg(long, value_name = "N", default_value = "200000000", value_parser = within::<1, COUNT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "200000000", value_parser = from_to::<1, COUNT_MAX>)]
     terms: u64,
 
     /// Actors that share the terms
-    #[arg(long, value_name = "N", default_value = "100", value_parser = within::<1, 1_048_576>)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = from_to::<1, 1_048_576>)]
     actors: u64,
 
     /// Messages by which each actor gets its share: the next is sent when the previous one is done
-    #[arg(long, value_name = "N", default_value = "10", value_parser = within::<1, 1_048_576>)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = from_to::<1, 1_048_576>)]
     slices: u64,
 
     /// Bursts of work, each on a system that has come to rest; 0: no burst and no idle test
-    #[arg(long, value_name = "N", default_value = "20", value_parser = within::<0, REPEAT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = from_to::<0, REPEAT_MAX>)]
     bursts: u64,
 
     /// Milliseconds for which the system is left alone to see what CPU time it uses
-    #[arg(long, value_name = "MS", default_value = "1000", value_parser = within::<1, IDLE_MAX>)]
+    #[arg(long, value_name = "MS", default_value = "1000", value_parser = from_to::<1, IDLE_MAX>)]
     idle: u64,
 
     /// Numbers of actors that do nothing while two others exchange messages, separated by commas
-    #[arg(long, value_name = "N,...", default_value = "0,8000,1000000", value_delimiter = ',', value_parser = within::<0, ACTORS_MAX>)]
+    #[arg(long, value_name = "N,...", default_value = "0,8000,1000000", value_delimiter = ',', value_parser = from_to::<0, ACTORS_MAX>)]
     bystanders: Vec<u64>,
 
     /// Messages that those two exchange; 0: no such test
-    #[arg(long, value_name = "N", default_value = "2000000", value_parser = within::<0, COUNT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "2000000", value_parser = from_to::<0, COUNT_MAX>)]
     hops: u64,
 
     /// Runs of each measurement, taking turns; figures are medians
-    #[arg(long, value_name = "N", default_value = "5", value_parser = within::<1, REPEAT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = from_to::<1, REPEAT_MAX>)]
     repeat: u64,
 }
 
@@ -130,12 +130,7 @@ impl Settings {
 
     /// For people.
     pub fn table(&self) -> Table {
-        let columns = [Column::left("setting"), Column::right("value"), Column::left("source")];
-        let mut table = Table::new(columns);
-        for (name, value, source) in self.rows() {
-            table.row([name.into(), value.into(), source.to_string().into()]);
-        }
-        table
+        setting::table(self.rows())
     }
 }
 

@@ -152,6 +152,7 @@ mod tests {
             handled: 0,
             turns: 0,
             rehomed: 0,
+            given: 0,
             stolen: 0,
             switches: None,
             misses: None,

@@ -14,20 +14,6 @@ use std::fmt::Write;
 /// Rises when a field of the JSON goes or changes its meaning; not when one comes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The settings alone, as JSON.
-#[derive(Debug, Serialize)]
-pub struct SettingsReport<'a> {
-    schema_version: u32,
-    settings: &'a Settings,
-}
-
-impl<'a> SettingsReport<'a> {
-    /// Of these settings.
-    pub fn new(settings: &'a Settings) -> Self {
-        SettingsReport { schema_version: SCHEMA_VERSION, settings }
-    }
-}
-
 /// All figures of the experiment. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -64,6 +50,8 @@ struct Figures {
     longest_wait_ns: f64,
     turns: f64,
     rehomed: f64,
+    given: f64,
+    home_changes_per_turn: f64,
     stolen: f64,
     context_switches: Option<f64>,
     cache_misses: Option<f64>,
@@ -88,6 +76,11 @@ pub(super) fn first_done(run: &Run) -> f64 {
     run.first_done.as_secs_f64() / run.elapsed.as_secs_f64()
 }
 
+/// How often a home moved, for each turn: near 0 once work is where it belongs.
+fn home_changes(run: &Run) -> f64 {
+    (run.rehomed + run.given) as f64 / run.turns.max(1) as f64
+}
+
 fn figures(measured: &Measured, row: &Row) -> Figures {
     Figures {
         policy: measured.policy.name(),
@@ -99,6 +92,8 @@ fn figures(measured: &Measured, row: &Row) -> Figures {
         longest_wait_ns: measured.median(|run| run.longest_wait.as_nanos() as f64),
         turns: measured.median(|run| run.turns as f64),
         rehomed: measured.median(|run| run.rehomed as f64),
+        given: measured.median(|run| run.given as f64),
+        home_changes_per_turn: measured.median(home_changes),
         stolen: measured.median(|run| run.stolen as f64),
         context_switches: measured.median_known(|run| run.switches),
         cache_misses: measured.median_known(|run| run.misses),
@@ -211,6 +206,8 @@ impl Report {
             Column::right("turns"),
             Column::right("stolen"),
             Column::right("re-homed"),
+            Column::right("given"),
+            Column::right("moves"),
             Column::right("switches"),
             Column::right("misses per message"),
         ]);
@@ -229,6 +226,8 @@ impl Report {
                     whole(figures.turns),
                     whole(figures.stolen),
                     whole(figures.rehomed),
+                    whole(figures.given),
+                    percent(figures.home_changes_per_turn).into(),
                     figures.context_switches.map_or_else(|| "-".into(), whole),
                     each.map_or_else(|| "-".to_owned(), |each| decimal(each, 2)).into(),
                 ]);
@@ -256,6 +255,10 @@ impl Report {
         );
         line("first done    when the first actor had done all its messages, as share of the run: how fair the policy was".to_owned());
         line("longest wait  the longest time in which an actor that was ready all along handled 16 messages".to_owned());
+        line(
+            "moves         how often an actor's home moved (re-homed or given away), per turn"
+                .to_owned(),
+        );
         if !settings.bound {
             line(format!(
                 "workers       {} are more than there are PUs: they run unbound and share them",

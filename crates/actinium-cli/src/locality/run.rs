@@ -47,8 +47,10 @@ pub struct Run {
     pub handled: u64,
     /// Turns run.
     pub turns: u64,
-    /// Actors whose home moved.
+    /// Actors whose home moved to a worker that had taken them.
     pub rehomed: u64,
+    /// Actors whose home moved to a worker that they were given to.
+    pub given: u64,
     /// Actors taken from other workers.
     pub stolen: u64,
     /// The workers' context switches.
@@ -83,6 +85,7 @@ pub fn run<S: State>(setup: &Setup, states: Vec<S>) -> Result<(Run, Vec<S>), Fai
         handled: arena.handled.load(Ordering::Relaxed),
         turns: after.turns.wrapping_sub(before.turns),
         rehomed: after.rehomed.wrapping_sub(before.rehomed),
+        given: after.given.wrapping_sub(before.given),
         stolen: after.stolen.wrapping_sub(before.stolen),
         switches: since(counts::switches(), switches),
         misses: since(misses.as_mut().and_then(Misses::count), missed),

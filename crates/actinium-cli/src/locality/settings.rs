@@ -1,10 +1,11 @@
 //! What the experiment measures, and what may be asked of it.
 
 use crate::Failure;
-use crate::setting::{Setting, Source};
+use crate::parse::{count_workers, from_to, policy, workers};
+use crate::setting::{self, Setting, Source};
 use actinium::{Policy, Workers};
+use actinium_observe::Table;
 use actinium_observe::number::{bytes, count};
-use actinium_observe::{Column, Table};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -45,28 +46,28 @@ pub struct LocalityArgs {
     variant: Variant,
 
     /// Numbers of actors, separated by commas
-    #[arg(long, value_name = "N,...", default_value = "24", value_delimiter = ',', value_parser = within::<1, ACTORS_MAX>)]
+    #[arg(long, value_name = "N,...", default_value = "24", value_delimiter = ',', value_parser = from_to::<1, ACTORS_MAX>)]
     actors: Vec<u64>,
 
     /// Places that a message reads and writes, separated by commas
-    #[arg(long, value_name = "N,...", default_value = "20", value_delimiter = ',', value_parser = within::<1, ACCESSES_MAX>)]
+    #[arg(long, value_name = "N,...", default_value = "20", value_delimiter = ',', value_parser = from_to::<1, ACCESSES_MAX>)]
     accesses: Vec<u64>,
 
     /// Sizes of an actor's array in bytes, rounded up to words, separated by commas
     #[arg(long, value_name = "BYTES,...", default_value = "64,256,2000,4000,32000,320000,3200000",
-        value_delimiter = ',', value_parser = within::<8, STATE_MAX>)]
+        value_delimiter = ',', value_parser = from_to::<8, STATE_MAX>)]
     state: Vec<u64>,
 
     /// Sizes of an actor's hash map in entries, separated by commas (with --variant map)
-    #[arg(long, value_name = "N,...", default_value = "64,256,2000,4000,32000,320000", value_delimiter = ',', value_parser = within::<1, ENTRIES_MAX>)]
+    #[arg(long, value_name = "N,...", default_value = "64,256,2000,4000,32000,320000", value_delimiter = ',', value_parser = from_to::<1, ENTRIES_MAX>)]
     entries: Vec<u64>,
 
     /// Messages of a run, of all actors together
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = within::<1, MESSAGES_MAX>)]
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = from_to::<1, MESSAGES_MAX>)]
     messages: u64,
 
     /// Messages before each run, of all actors together, which are not measured [default: --messages]
-    #[arg(long, value_name = "N", value_parser = within::<0, MESSAGES_MAX>)]
+    #[arg(long, value_name = "N", value_parser = from_to::<0, MESSAGES_MAX>)]
     warm_up: Option<u64>,
 
     /// Most messages that an actor handles in one turn: the same for all policies [env: ACTINIUM_BATCH]
@@ -74,15 +75,15 @@ pub struct LocalityArgs {
     batch: u64,
 
     /// Runs of each policy in each cell, taking turns; figures are medians
-    #[arg(long, value_name = "N", default_value = "5", value_parser = within::<1, REPEAT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = from_to::<1, REPEAT_MAX>)]
     repeat: u64,
 
     /// Decides which places are touched
-    #[arg(long, value_name = "N", default_value = "42", value_parser = within::<0, { u64::MAX }>)]
+    #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
     seed: u64,
 
     /// Cells whose states take more bytes than this are left out
-    #[arg(long, value_name = "BYTES", default_value = "4294967296", value_parser = within::<1, MEMORY_MAX>)]
+    #[arg(long, value_name = "BYTES", default_value = "4294967296", value_parser = from_to::<1, MEMORY_MAX>)]
     memory: u64,
 
     /// Arrays lie where the allocator puts them, and small ones share cache lines (else each has its own, 128 bytes apart)
@@ -296,12 +297,7 @@ impl Settings {
 
     /// For people.
     pub fn table(&self) -> Table {
-        let columns = [Column::left("setting"), Column::right("value"), Column::left("source")];
-        let mut table = Table::new(columns);
-        for (name, value, source) in self.rows() {
-            table.row([name.into(), value.into(), source.to_string().into()]);
-        }
-        table
+        setting::table(self.rows())
     }
 }
 
@@ -330,18 +326,6 @@ fn distinct<T: PartialEq + Display>(values: &[T], flag: &str) -> Result<(), Fail
     }
 }
 
-/// How many workers there will be.
-pub(crate) fn count_workers(workers: Workers) -> Result<usize, Failure> {
-    match workers {
-        Workers::Count(count) => Ok(count),
-        Workers::All => {
-            let topology = actinium::topology::Topology::detect()
-                .map_err(|error| Failure::Failed(error.to_string()))?;
-            Ok(topology.usable_workers().workers)
-        }
-    }
-}
-
 /// Whether there is a PU for each of so many workers. (The runtime would look at it for each run, and remark on it each time.)
 pub(crate) fn can_bind(workers: usize) -> Result<bool, Failure> {
     let topology = actinium::topology::Topology::detect()
@@ -349,21 +333,6 @@ pub(crate) fn can_bind(workers: usize) -> Result<bool, Failure> {
     Ok(topology.choose_pus(workers).is_some())
 }
 
-pub(crate) fn workers(text: &str) -> Result<Workers, String> {
-    text.parse()
-}
-
-fn policy(text: &str) -> Result<Policy, String> {
-    text.parse::<Policy>().map_err(|error| error.to_string())
-}
-
 fn batch(text: &str) -> Result<u64, String> {
-    within::<1, BATCH_MAX>(text)
-}
-
-pub(crate) fn within<const LOW: u64, const HIGH: u64>(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (LOW..=HIGH).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not allowed: {LOW} to {HIGH}")),
-    }
+    from_to::<1, BATCH_MAX>(text)
 }

@@ -1,163 +1,159 @@
-//! Handing runnables that talk to nobody to a worker that has less to do: see `policy::balance`.
+//! Giving away, for good, what others have less of.
 
-use super::{Worker, sharing};
-use crate::policy::{LoadView, TALK_UNKNOWN};
-use crate::runnable::{IN_TRANSIT, Runnable};
+use super::Worker;
+use crate::policy::pace::{self, BALANCE_LOOKS, KEPT_AT_ONCE};
+use crate::policy::{GiftView, LoadView, Ready};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
+use std::cell::Cell;
 
-/// Most runnables looked at in vain.
-const HELD_AT_ONCE: usize = 16;
+/// What a worker knows of its own load.
+#[derive(Debug)]
+pub(super) struct Scales {
+    /// How long its queue takes to run once through, weighted over some rounds: nanoseconds.
+    load_ns: Cell<u64>,
+    /// When it looked at others' loads last, or found something to do.
+    since_ns: Cell<u64>,
+    /// How often in a row it has looked and given nothing.
+    in_vain: Cell<u32>,
+    /// Where in the list of its neighbours it looks next.
+    next: Cell<usize>,
+}
 
-/// What was to be seen of a runnable and of its worker before a turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
-    pending: usize,
-    sent: u64,
+impl Scales {
+    pub(super) fn new(now_ns: u64) -> Self {
+        let (load_ns, in_vain) = (Cell::new(0), Cell::new(0));
+        Scales { load_ns, since_ns: Cell::new(now_ns), in_vain, next: Cell::new(0) }
+    }
+
+    /// It has found something to do.
+    pub(super) fn start(&self, now_ns: u64) {
+        self.since_ns.set(now_ns);
+    }
 }
 
 impl Worker {
-    /// Before a timed turn: see [`Worker::learn_talk`].
-    #[inline]
-    pub(super) fn look_before(&self, runnable: Runnable) -> Before {
-        // SAFETY: this worker owns the runnable, which is alive.
-        let pending = unsafe { (runnable.header().vtable.pending)(runnable.0) };
-        Before { pending, sent: self.sent() }
-    }
-
-    /// Notes how much a runnable talks to others, after a timed turn that did not end it: what it sent less what it sent to itself, and what it
-    /// handled less that, per item. What waits for it afterwards, and did not before, it has sent to itself: others on this worker have not run
-    /// meanwhile, and what comes from other workers arrives between turns. (From outside a message may come at any time; then it passes
-    /// for less talkative than it is until the next measure.)
-    pub(super) fn learn_talk(&self, runnable: Runnable, before: Before, handled: u32) {
-        if handled == 0 {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&self, now_ns: u64) {
+        if self.shared.workers() == 1 {
             return;
         }
-        let header = runnable.header();
-        let handled = u64::from(handled);
-        let sent = self.sent().wrapping_sub(before.sent);
-        // SAFETY: as above.
-        let pending = unsafe { (header.vtable.pending)(runnable.0) };
-        let to_itself = (pending as u64 + handled).saturating_sub(before.pending as u64);
-        let to_itself = to_itself.min(sent).min(handled);
-        let talk = (sent - to_itself + handled - to_itself) * 16 / handled;
-        let talk = talk.min(u64::from(TALK_UNKNOWN) - 1) as u8;
-        // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        unsafe {
-            header.private.with(|private| {
-                private.talk = drift(private.talk, talk);
-                header.kind.set_talk(drift(header.kind.talk(), private.talk));
-            })
+        let (scales, len) = (&self.scales, self.queue_len());
+        let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
+        let load_ns = pace::weigh_load(scales.load_ns.get(), queued_ns);
+        let policy = &self.shared.settings.policy;
+        let Some(pause_ns) = policy.balance_after_ns(load_ns, scales.in_vain.get()) else { return };
+        scales.load_ns.set(load_ns);
+        self.show_load(load_ns.max(queued_ns));
+        let pause = now_ns.saturating_sub(scales.since_ns.get());
+        // One that does not work gives away all that it has: see `scaling`.
+        if pause >= pause_ns && len >= 2 && self.is_working() {
+            scales.since_ns.set(now_ns);
+            // To give, a load must last; to be given more, it must not be there even now.
+            self.even_out(load_ns.min(queued_ns));
         }
     }
 
-    /// Messages sent on this worker so far.
-    fn sent(&self) -> u64 {
-        let unflushed = self.sends_flushed.get().wrapping_sub(self.sends_left.get());
-        self.counters().sent.get().wrapping_add(u64::from(unflushed))
-    }
-
-    /// Its kind's as long as its own is not known.
-    fn talk(&self, runnable: Runnable) -> u8 {
-        let header = runnable.header();
-        // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        let own = unsafe { header.private.with(|private| private.talk) };
-        if own == TALK_UNKNOWN { header.kind.talk() } else { own }
-    }
-
-    /// Whether it may run anywhere, for it talks to nobody.
-    pub(super) fn moves_freely(&self, runnable: Runnable) -> bool {
-        self.shared.settings.policy.moves_freely(self.talk(runnable))
-    }
-
-    /// Once a round: now and then it looks whether another worker has less to do.
-    #[inline]
-    pub(super) fn balance(&self, now_ns: u64) {
-        if now_ns >= self.balance_at_ns.get() {
-            self.compare_loads(now_ns);
+    /// It has nothing to do.
+    pub(super) fn unload(&self) {
+        if self.scales.load_ns.replace(0) != 0 {
+            self.show_load(0);
         }
+        self.scales.in_vain.set(0);
+    }
+
+    fn show_load(&self, load_ns: u64) {
+        // Relaxed: a hint.
+        self.shared.load_ns[self.index].store(load_ns as usize, Ordering::Relaxed);
     }
 
     #[cold]
-    fn compare_loads(&self, now_ns: u64) {
-        let shared = &*self.shared;
-        let Some(every_ns) = shared.settings.policy.balance_every_ns() else {
-            return self.balance_at_ns.set(u64::MAX);
-        };
-        self.balance_at_ns.set(now_ns + every_ns);
-        let (len, turn_ns) = (self.queue_len(), self.turn_ns.get());
-        shared.loads.set(self.index, turn_ns.saturating_mul(len as u64));
-        let working = shared.working();
-        let others = shared.neighbours[self.index].iter().map(|&(other, _)| other);
-        let others = others.filter(|&other| other < working);
-        let loads = others.map(|other| (shared.loads.get(other), other));
-        // Of equals the first, which is the nearest.
-        let Some((other_wait_ns, other)) = loads.min_by_key(|&(load, _)| load) else { return };
-        let looks = self.looks.get() + 1;
-        let view = LoadView { len, turn_ns, other_wait_ns, looks };
-        let surplus = shared.settings.policy.surplus(&view);
-        self.looks.set(if surplus == 0 { 0 } else { looks });
-        // Nor does anything move while much of what was sent here would have to be settled.
-        if surplus > 0 && shared.settings.policy.hands_over(&view) && self.settles_soon() {
-            let most = surplus.min(sharing::EXPOSED_AT_ONCE);
-            let handed = self.give(other, most, |runnable| self.moves_freely(runnable));
-            // Until the other looks itself.
-            shared.loads.set(other, other_wait_ns.saturating_add(turn_ns.saturating_mul(handed)));
+    fn even_out(&self, own_ns: u64) {
+        let (scales, neighbours) = (&self.scales, &self.shared.neighbours[self.index]);
+        let looks = neighbours.len().min(BALANCE_LOOKS);
+        let start = scales.next.replace((scales.next.get() + looks) % neighbours.len());
+        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
+        // Relaxed: a hint.
+        let load_of = |other: usize| self.shared.load_ns[other].load(Ordering::Relaxed) as u64;
+        let working = self.shared.working();
+        let others = (0..looks).map(at).filter(|&other| other < working);
+        let sum_ns = own_ns + others.clone().map(load_of).sum::<u64>();
+        let average_ns = sum_ns.div_ceil(others.clone().count() as u64 + 1);
+        let turn_ns = self.turn_ns.get().max(1);
+        let mut left_ns = own_ns;
+        let mut gave = 0;
+        let policy = &self.shared.settings.policy;
+        for other in others {
+            let other_ns = load_of(other);
+            let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
+            let n = policy.give(&view);
+            if n > 0 {
+                let may_give =
+                    |ready| policy.may_give(&GiftView { ready, own_ns: left_ns, average_ns });
+                let given = self.give(other, n, may_give);
+                let given_ns = turn_ns * given as u64;
+                left_ns = left_ns.saturating_sub(given_ns);
+                // Others shall not give it as much again before it has seen what it got. Relaxed: a hint, and its owner soon corrects it.
+                self.shared.load_ns[other].fetch_add(given_ns as usize, Ordering::Relaxed);
+                gave += given;
+            }
         }
+        scales.in_vain.set(if gave > 0 { 0 } else { scales.in_vain.get().saturating_add(1) });
+        scales.load_ns.set(scales.load_ns.get().min(left_ns));
     }
 
-    /// Gives the youngest in its queue that may go to another worker, for good: at most `n`. Returns how many.
-    pub(super) fn give(&self, other: usize, n: usize, may_go: impl Fn(Runnable) -> bool) -> u64 {
-        let mut held = Vec::new();
-        let mut free = Vec::new();
-        while free.len() < n && held.len() < HELD_AT_ONCE {
+    /// Gives so many ready runnables, the youngest first, to another worker, where they are at home from now on; returns how many.
+    pub(super) fn give(&self, to: usize, n: usize, may_give: impl Fn(Ready) -> bool) -> usize {
+        let away = self.shared.id_of(to) | IN_TRANSIT;
+        let (mut kept, mut given) = (Vec::new(), 0);
+        self.settle();
+        self.flush_all();
+        let mut queue = self.shared.homecomings[to].lock();
+        while given < n && kept.len() < KEPT_AT_ONCE {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if may_go(runnable) { free.push(runnable) } else { held.push(runnable) }
-        }
-        held.into_iter().rev().for_each(|runnable| self.push(runnable));
-        if free.is_empty() {
-            return 0;
-        }
-        self.settle();
-        self.flush_all();
-        let away = self.shared.id_of(other) | IN_TRANSIT;
-        let mut queue = self.shared.homecomings[other].lock();
-        for &runnable in free.iter().rev() {
-            let header = runnable.header();
-            // SAFETY: this worker owns the runnable, and the closure calls no user code.
+            if !may_give(self.ready(runnable)) {
+                kept.push(runnable);
+                continue;
+            }
+            // SAFETY: this worker owns the runnable until the lock is released, and the closure calls no user code.
             unsafe {
-                header.private.with(|private| (private.home, private.steals) = (other as u32, 0))
-            };
+                runnable.header().private.with(|private| {
+                    (private.home, private.steals, private.away) = (to as u32, 0, 0);
+                })
+            }
             // Relaxed: the queue's lock publishes it.
-            header.owner.store(away, Ordering::Relaxed);
+            runnable.header().owner.store(away, Ordering::Relaxed);
             queue.push_back(runnable);
+            given += 1;
         }
         drop(queue);
-        self.wake(other);
-        self.counters().handed.add(free.len() as u64);
-        free.len() as u64
+        for runnable in kept.into_iter().rev() {
+            self.push(runnable);
+        }
+        if given > 0 {
+            self.counters().given.add(given as u64);
+            self.wake(to);
+        }
+        given
     }
-}
 
-/// An eighth of the way from the old value to the new one, and at least a step; the first value counts whole.
-fn drift(old: u8, new: u8) -> u8 {
-    if old == TALK_UNKNOWN {
-        return new;
-    }
-    let step = old.abs_diff(new).div_ceil(8);
-    if new > old { old + step } else { old - step }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn talk_drifts_to_what_is_measured_and_gets_there() {
-        assert_eq!(drift(TALK_UNKNOWN, 32), 32);
-        assert_eq!((drift(0, 32), drift(32, 0), drift(7, 7)), (4, 28, 7));
-        assert_eq!((0..40).fold(32, |talk, _| drift(talk, 0)), 0);
-        assert_eq!((0..90).fold(0, |talk, _| drift(talk, 254)), 254);
+    /// Why a runnable of this worker's queue is ready.
+    pub(super) fn ready(&self, runnable: Runnable) -> Ready {
+        // SAFETY: this worker owns the runnable, which is alive, and the closure calls no user code.
+        let (flags, pending) = unsafe {
+            let header = runnable.header();
+            let flags = header.private.with(|private| private.flags);
+            (flags, (header.vtable.pending)(runnable.0))
+        };
+        // More than a turn's worth is a backlog: others feed it faster than it goes on by itself.
+        if flags & AGAIN != 0 && pending <= self.batch() as usize {
+            Ready::Again
+        } else if flags & (AGAIN | BY_NEIGHBOUR) != 0 {
+            Ready::ByNeighbours
+        } else {
+            Ready::ByOthers
+        }
     }
 }

@@ -36,9 +36,9 @@ impl Worker {
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
         self.tend_lanes();
-        self.balance(now_ns);
         self.rescale(now_ns);
         self.offer(0, sharing::EXPOSED_AT_ONCE);
+        self.balance(now_ns);
     }
 
     #[cold]
@@ -67,13 +67,16 @@ impl Worker {
         if !due {
             return;
         }
-        let mut fired = Vec::new();
+        // SAFETY: as above.
+        let mut fired = unsafe { self.fired.with(std::mem::take) };
         // SAFETY: as above.
         unsafe { self.timers.with(|timers| timers.advance(now_ns, &mut fired)) };
         self.counters().timers.add(fired.len() as u64);
-        for (_, alarm) in fired {
+        for (_, alarm) in fired.drain(..) {
             alarm(self);
         }
+        // SAFETY: as above; what it replaces is empty.
+        unsafe { self.fired.with(|room| *room = fired) };
     }
 
     /// Sets an alarm at `deadline_ns` of the scheduler's clock on this worker.

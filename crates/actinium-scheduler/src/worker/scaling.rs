@@ -1,8 +1,9 @@
 //! Elastic workers, as a worker sees them: calling more, finding that fewer would do, and handing on what is left here then.
 
 use super::Worker;
-use crate::policy::{QueueView, ScaleEvent, ScaleView};
+use crate::policy::{QueueView, Ready, ScaleEvent, ScaleView};
 use crate::runnable::Runnable;
+use crate::sync::atomic::Ordering;
 
 /// Most runnables of a queue that are looked at to see how many others could run.
 const LOOKED_AT: usize = 64;
@@ -65,7 +66,7 @@ impl Worker {
         }
     }
 
-    /// Runnables in the private queue that would be exposed if there were somebody to take them.
+    /// Runnables in the private queue that would be exposed, or given away, if there were somebody to take them.
     fn count_movable(&self, current_ns: u64) -> usize {
         // SAFETY: this thread owns the queue, and the closure calls no user code.
         let some: Vec<Runnable> =
@@ -75,7 +76,7 @@ impl Worker {
             // SAFETY: this worker owns the runnable, which is alive.
             let pending = || unsafe { (runnable.header().vtable.pending)(runnable.0) };
             policy.worth_exposing(self.cost_ns(runnable), current_ns, pending)
-                || self.moves_freely(runnable)
+                || self.ready(runnable) == Ready::Again
         };
         some.into_iter().filter(is_movable).count()
     }
@@ -108,7 +109,9 @@ impl Worker {
         let working = self.shared.working();
         let others = self.shared.neighbours[self.index].iter().map(|&(other, _)| other);
         let others = others.filter(|&other| other < working);
-        let Some(other) = others.min_by_key(|&other| self.shared.loads.get(other)) else { return };
+        // Relaxed: a hint.
+        let load_ns = |&other: &usize| self.shared.load_ns[other].load(Ordering::Relaxed);
+        let Some(other) = others.min_by_key(load_ns) else { return };
         self.give(other, usize::MAX, |_| true);
     }
 

@@ -2,25 +2,35 @@
 
 use super::{BYTES_FROM_BIT, Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
-use crate::runnable::{Header, Runnable, SCHEDULED};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED};
 
-/// One in so many sends is sampled, for the same reason.
+/// One in so many sends is sampled, at first and at the least and most; how many it is follows how fast they come.
 pub(super) const SAMPLED: u32 = 128;
+const SAMPLED_RARELY: u32 = 512;
+/// Samples that come faster than this, in nanoseconds, come half as often from then on: a sample costs some 100 ns, which then is below
+/// 2 % of the time between two.
+const SAMPLES_TOO_CLOSE_NS: u64 = 5_000;
+/// Samples that come slower than this, in nanoseconds, come twice as often: a turn that takes too long is noticed by them.
+const SAMPLES_TOO_FAR_NS: u64 = 20_000;
 
 impl Worker {
     /// A runnable that this worker owns has something to do.
     #[inline(always)]
     pub fn schedule(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
-        let flags = unsafe {
+        let is_new = unsafe {
             runnable.header().private.with(|private| {
                 let flags = private.flags;
-                private.flags = flags | SCHEDULED;
-                flags
+                if flags & SCHEDULED == 0 {
+                    // Between turns, what wakes it has come from elsewhere.
+                    let by = if self.running.get().is_some() { BY_NEIGHBOUR } else { 0 };
+                    private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | SCHEDULED | by;
+                }
+                flags & SCHEDULED == 0
             })
         };
         // Without an owner between turns, what this worker owns is what it runs: it will be looked at again.
-        if flags & SCHEDULED == 0 {
+        if is_new {
             self.push(runnable);
         }
     }
@@ -36,12 +46,19 @@ impl Worker {
         left == 0
     }
 
-    /// Every `SAMPLED`-th send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
+    /// Every so manieth send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
     #[cold]
     #[inline(never)]
     pub fn sample(&self) -> u64 {
         self.flush_counts();
         let now_ns = self.shared.clock.now_ns();
+        let apart_ns = now_ns.saturating_sub(self.sampled_ns.replace(now_ns));
+        let every = self.sample_every.get();
+        if apart_ns < SAMPLES_TOO_CLOSE_NS {
+            self.sample_every.set((every * 2).min(SAMPLED_RARELY));
+        } else if apart_ns > SAMPLES_TOO_FAR_NS {
+            self.sample_every.set((every / 2).max(SAMPLED));
+        }
         let current_ns = now_ns.saturating_sub(self.began_ns.get());
         // Twice in one turn: else it may only be that the system did not run this thread for a while.
         let turn = (self.counters().ticks.get(), self.round.get());
@@ -58,7 +75,7 @@ impl Worker {
         let left = self.sends_left.get();
         self.counters().sent.add(u64::from(self.sends_flushed.get() - left));
         // The countdown to the next sample goes on: a short round must not put it off.
-        let left = if left == 0 { SAMPLED } else { left };
+        let left = if left == 0 { self.sample_every.get() } else { left };
         self.sends_left.set(left);
         self.sends_flushed.set(left);
     }
