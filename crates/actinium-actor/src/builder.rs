@@ -1,7 +1,7 @@
 //! Describing a system before it starts.
 
 use crate::system::{Inner, System};
-use actinium_scheduler::{Clock, Policy, Settings, Shared};
+use actinium_scheduler::{Clock, Elastic, Policy, Settings, Shared};
 use actinium_topology::Topology;
 use std::fmt;
 use std::time::Duration;
@@ -60,6 +60,7 @@ pub struct SystemBuilder {
     batch_time: Duration,
     bind: bool,
     figures: bool,
+    elastic: Option<Elastic>,
     topology: Option<Topology>,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
@@ -74,6 +75,7 @@ impl Default for SystemBuilder {
             batch_time: Duration::from_micros(100),
             bind: true,
             figures: true,
+            elastic: None,
             topology: None,
             #[cfg(feature = "tokio")]
             tokio: None,
@@ -164,6 +166,20 @@ impl SystemBuilder {
         self
     }
 
+    /// Whether only as many workers are given work as there is work for, from one to all of them. Default: all of them, all the time; idle
+    /// ones sleep in both cases. [`crate::Stats::scale_events`] says what changed, and why.
+    ///
+    /// Only with [`Policy::Affine`]: the others do not measure what decides it.
+    pub fn elastic(self, elastic: bool) -> Self {
+        SystemBuilder { elastic: elastic.then_some(Elastic::DEFAULT), ..self }
+    }
+
+    /// The same, with other rules: [`Elastic::least`] workers are given work in any case.
+    pub fn elastic_with(mut self, rules: Elastic) -> Self {
+        self.elastic = Some(rules);
+        self
+    }
+
     /// The machine as it shall be seen, for tests: workers are then not bound. Default: this machine.
     pub fn topology(mut self, topology: Topology) -> Self {
         self.topology = Some(topology);
@@ -237,6 +253,21 @@ impl SystemBuilder {
                 ));
             }
         };
+        if let Some(rules) = &self.elastic {
+            if !matches!(self.policy, Policy::Affine(_)) {
+                let allowed = format!("not with the policy {}, only with affine", self.policy);
+                return Err(setting("elastic", "true".to_owned(), allowed));
+            }
+            if !(1..=workers).contains(&rules.least) {
+                let allowed = format!("1 to {workers}, the number of workers");
+                return Err(setting("elastic: least", rules.least.to_string(), allowed));
+            }
+            if rules.window_ns == 0 || !(1..=100).contains(&rules.busy_kept_percent) {
+                let value = format!("{rules:?}");
+                let allowed = "window_ns at least 1, busy_kept_percent 1 to 100".to_owned();
+                return Err(setting("elastic", value, allowed));
+            }
+        }
         let mut remarks = Vec::new();
         let pus = if self.bind && real { topology.choose_pus(workers) } else { None };
         if self.bind && real && pus.is_none() {
@@ -251,6 +282,7 @@ impl SystemBuilder {
             batch: self.batch,
             batch_time: self.batch_time,
             figures: self.figures,
+            elastic: self.elastic,
             pus,
         };
         Ok((settings, topology, remarks))

@@ -30,7 +30,9 @@ mod system;
 mod timers;
 mod wait;
 
-pub use actinium_scheduler::{Affine, CounterValues, Policy, UnknownPolicy};
+pub use actinium_scheduler::{
+    Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
+};
 pub use actor::{Actor, ActorId, Down, PanicInfo, StopReason};
 pub use address::{Address, SendError, WeakAddress};
 pub use ask::{Answer, AskError, Reply};

@@ -1,6 +1,6 @@
 //! Figures of a system.
 
-use actinium_scheduler::CounterValues;
+use actinium_scheduler::{CounterValues, ScaleEvent};
 
 /// Counters and sampled latencies of a system.
 #[derive(Clone, Debug)]
@@ -12,6 +12,10 @@ pub struct Stats {
     pub outside: CounterValues,
     /// Sampled latencies from send to handling: (nanoseconds, how many messages), rising; three significant digits.
     pub latencies: Vec<(u64, u64)>,
+    /// Workers that are given work: all, unless they are elastic.
+    pub working: usize,
+    /// The latest changes of that number, oldest first, with reason and figures.
+    pub scale_events: Vec<ScaleEvent>,
     /// Living actors.
     pub actors: usize,
 }

@@ -275,6 +275,8 @@ impl Inner {
             workers: self.shared.counter_values(),
             outside: self.outside.values(),
             latencies: self.shared.latencies(false),
+            working: self.shared.working(),
+            scale_events: self.shared.scale_events(),
             actors: self.actors(),
         }
     }

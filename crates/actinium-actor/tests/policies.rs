@@ -2,9 +2,10 @@
 
 mod common;
 
-use actinium_actor::{Actor, Address, Context, Policy, Reply, SpawnOptions, System};
+use actinium_actor::{Actor, Address, Affine, Context, Policy, Reply, SpawnOptions, System};
 use common::{does, system};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 
 fn everywhere(story: impl Fn(&System)) {
     for policy in Policy::ALL {
@@ -192,4 +193,30 @@ fn what_was_sent_before_an_answer_is_there_when_the_answer_is() {
             assert_eq!(counter.ask(Count::Get).wait(), Ok(20 * n), "{system:?}");
         }
     });
+}
+
+/// Sends itself the next message for as long as nobody says stop.
+fn loner(stop: Arc<AtomicBool>) -> common::Does<()> {
+    does(move |(), ctx: &mut Context<'_, common::Does<()>>| {
+        if !stop.load(SeqCst) {
+            ctx.address().send(()).unwrap();
+        }
+    })
+}
+
+#[test]
+fn busy_workers_share_what_talks_to_nobody() {
+    // All start at the first worker, and none costs enough that a thief would be called for it.
+    let patient = Affine { wait_worth_moving_ns: u64::MAX, ..Affine::DEFAULT };
+    let system = system(Policy::Affine(patient), 2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let loners: Vec<_> = (0..8).map(|_| system.spawn(loner(stop.clone()))).collect();
+    loners.iter().for_each(|loner| loner.send(()).unwrap());
+    // Ends only when one of them was given to the other worker.
+    while system.stats().total().given == 0 {
+        std::thread::yield_now();
+    }
+    stop.store(true, SeqCst);
+    system.wait_idle();
+    assert!(system.audit().is_balanced());
 }

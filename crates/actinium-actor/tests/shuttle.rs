@@ -4,11 +4,12 @@
 #![cfg(shuttle)]
 
 use actinium_actor::{
-    Actor, Address, Affine, Context, Mailbox, Policy, SendError, Shutdown, SpawnOptions,
+    Actor, Address, Affine, Context, Elastic, Mailbox, Policy, SendError, Shutdown, SpawnOptions,
     StopReason, Supervision, System,
 };
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, Runner, thread};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -25,21 +26,42 @@ fn check(story: impl Fn(Policy) + Send + Sync + 'static) {
         ..Affine::DEFAULT
     };
     let homely = Affine { steals_to_rehome: 1_000_000, ..thievish };
-    let more = [Policy::Affine(thievish), Policy::Affine(homely)];
+    // Gives away whatever it can, whomever it talks to.
+    let restless = Affine {
+        balance_every_ns: 1,
+        balance_part: u64::MAX,
+        crossing_factor: 0,
+        ..Affine::DEFAULT
+    };
+    let more = [thievish, homely, restless].map(Policy::Affine);
     for policy in Policy::ALL.into_iter().chain(more) {
         let mut config = Config::new();
         config.stack_size = 0x40000;
         config.max_steps = shuttle::MaxSteps::FailAfter(1_000_000);
         let story = story.clone();
-        let name = format!("{policy:?}");
-        eprintln!("{name}");
+        eprintln!("{policy:?}");
         // Only a fair scheduler: an actor that ends waits, by yielding, for a sender that has claimed a place and not yet filled it.
-        Runner::new(RandomScheduler::new(schedules), config).run(move || story(policy));
+        let is_affine = matches!(policy, Policy::Affine(_));
+        for elastic in [false, true].into_iter().take(1 + usize::from(is_affine)) {
+            let (story, config) = (story.clone(), config.clone());
+            // The checker runs all threads of a story on this one.
+            ELASTIC.set(elastic);
+            Runner::new(RandomScheduler::new(schedules), config).run(move || story(policy));
+        }
     }
 }
 
+std::thread_local! {
+    /// Whether the workers of the story's systems are elastic.
+    static ELASTIC: Cell<bool> = const { Cell::new(false) };
+}
+
 fn system(workers: usize, policy: Policy) -> System {
-    System::builder().workers(workers).policy(policy).batch(2).bind(false).build().unwrap()
+    let builder = System::builder().workers(workers).policy(policy).batch(2).bind(false);
+    // The checkers' clock goes on by a microsecond at each look.
+    let rules = Elastic { wait_worth_growing_ns: 0, window_ns: 3_000, ..Elastic::DEFAULT };
+    let builder = if ELASTIC.get() { builder.elastic_with(rules) } else { builder };
+    builder.build().unwrap()
 }
 
 /// What all actors of a story report to.

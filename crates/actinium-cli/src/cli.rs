@@ -1,6 +1,8 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, memory, probe, sim, topology, wire};
+use crate::commands::{
+    completions, elastic, events, locality, man, memory, probe, sim, topology, wire,
+};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +32,12 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
+    /// Compare scheduling policies on actors with states of their own, by the size of the state.
+    #[command(long_about = locality::ABOUT)]
+    Locality(Box<locality::Args>),
+    /// Measure what elastic workers cost, and how fast they come.
+    #[command(long_about = elastic::ABOUT)]
+    Elastic(Box<elastic::Args>),
     /// Simulate the published executor experiments on machines that are not at hand.
     #[command(long_about = sim::ABOUT)]
     Sim(sim::Args),
@@ -67,7 +75,18 @@ mod tests {
         Cli::command().debug_assert();
         assert_eq!(
             command_names(),
-            ["topology", "events", "probe", "sim", "memory", "wire", "completions", "man"]
+            [
+                "topology",
+                "events",
+                "probe",
+                "locality",
+                "elastic",
+                "sim",
+                "memory",
+                "wire",
+                "completions",
+                "man"
+            ]
         );
     }
 }

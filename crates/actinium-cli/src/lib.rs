@@ -7,6 +7,8 @@
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //! | [`memory`] | segments of memory: start-up, STREAM |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
+//! | [`elastic`] | elastic workers: Pi, bursts, rest and hops, the report |
+//! | [`locality`] | the executor experiment: settings, states, actors, the runs, the report |
 //! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
@@ -17,8 +19,10 @@
 
 pub mod cli;
 pub mod commands;
+pub mod elastic;
 pub mod events;
 pub mod failure;
+pub mod locality;
 pub mod memory;
 pub mod output;
 pub mod parse;

@@ -266,6 +266,7 @@ impl Processor {
                 batch: 64,
                 batch_time: Duration::from_micros(100),
                 figures: false,
+                elastic: None,
                 pus,
             },
             Some(&topology),

@@ -103,6 +103,10 @@ counters! {
     parked,
     /// Sleepers that this worker woke.
     woken,
+    /// Workers that this one has called to work.
+    grown,
+    /// Workers of which this one has found that they need not work.
+    shrunk,
     /// Actors started.
     spawned,
     /// Actors ended.

@@ -14,6 +14,7 @@ pub mod lanes;
 pub mod policy;
 pub mod public;
 pub mod runnable;
+mod scaling;
 pub mod shared;
 pub mod sleep;
 pub mod sync;
@@ -23,7 +24,7 @@ pub mod worker;
 
 pub use clock::Clock;
 pub use counters::{Counter, CounterValues, Counters};
-pub use policy::{Affine, Policy, UnknownPolicy};
+pub use policy::{Affine, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy};
 pub use runnable::{Header, Runnable, Turn, VTable};
 pub use shared::{Settings, Shared};
 pub use worker::{Worker, current, current_unbound};

@@ -6,9 +6,10 @@ use crate::counters::{CounterValues, Counters};
 use crate::deadlines::{DeadlineKey, Deadlines};
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
-use crate::policy::{Policy, WakeTo};
+use crate::policy::{Elastic, Policy, ScaleEvent, WakeTo};
 use crate::public::PublicQueue;
 use crate::runnable::{DEAD, IN_TRANSIT, Runnable, SCHEDULED};
+use crate::scaling::Scaling;
 use crate::sleep::Sleep;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
@@ -33,6 +34,8 @@ pub struct Settings {
     /// Whether latency is sampled and turns are timed for the figures. Plain counts are always kept: they are the ledger
     /// that proves that nothing was lost.
     pub figures: bool,
+    /// Whether only as many workers work as there is work for, and when that changes; `None`: all of them work.
+    pub elastic: Option<Elastic>,
     /// PU of each worker, where they are bound.
     pub pus: Option<Vec<PuId>>,
 }
@@ -68,6 +71,8 @@ pub struct Shared {
     pub(crate) turn_ns: Box<[AtomicUsize]>,
     /// How long each worker's queue takes to run once through, for those who have more to do: nanoseconds.
     pub(crate) load_ns: Box<[AtomicUsize]>,
+    /// How many workers work, where that changes.
+    pub(crate) scaling: Option<Scaling>,
     placed: AtomicUsize,
     pub(crate) deadlines: Deadlines,
 }
@@ -111,6 +116,7 @@ impl Shared {
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
             settings,
@@ -125,6 +131,24 @@ impl Shared {
     /// Number of workers.
     pub fn workers(&self) -> usize {
         self.settings.workers
+    }
+
+    /// Workers that are given work: those with the lowest indices. Where workers are not elastic, all.
+    #[inline]
+    pub fn working(&self) -> usize {
+        self.scaling.as_ref().map_or(self.settings.workers, Scaling::working)
+    }
+
+    /// The latest changes of the number of working workers, oldest first.
+    pub fn scale_events(&self) -> Vec<ScaleEvent> {
+        self.scaling.as_ref().map_or_else(Vec::new, Scaling::events)
+    }
+
+    /// Workers that look for work, or sleep until there is some. A hint.
+    #[inline]
+    pub(crate) fn idle(&self) -> usize {
+        // Those that do not work sleep.
+        self.sleep.idle().saturating_sub(self.workers() - self.working())
     }
 
     /// The clock.
@@ -206,7 +230,7 @@ impl Shared {
     /// Where a runnable made outside the workers is placed.
     pub fn place(&self) -> usize {
         // Relaxed: only a count.
-        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.workers())
+        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.working())
     }
 
     /// Starts a new runnable at worker `index`. The caller has made it and nobody else knows it yet.
@@ -268,7 +292,9 @@ impl Shared {
             WakeTo::Shared => self.global.lock().push_back(runnable),
             WakeTo::Waker | WakeTo::Owner => self.publics[index].lock().push_back(runnable),
         }
-        self.sleep.wake_one_of(std::iter::once(index).chain(order));
+        let working = self.working();
+        let order = std::iter::once(index).chain(order).filter(|&index| index < working);
+        self.sleep.wake_one_of(order);
     }
 
     /// Whether nothing runs and nothing waits to be run. See [`Control::wait_idle`].

@@ -249,6 +249,7 @@ mod tests {
             batch: 4,
             batch_time: Duration::from_secs(1),
             figures: false,
+            elastic: None,
             pus: None,
         };
         Arc::new(Shared::new(settings, None, Clock::virtual_time()))

@@ -115,6 +115,7 @@ impl TestSystemBuilder {
             batch: self.batch,
             batch_time: Duration::MAX,
             figures: true,
+            elastic: None,
             pus: None,
         };
         let shared = Shared::new(settings, None, Clock::virtual_time());

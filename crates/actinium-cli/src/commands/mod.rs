@@ -1,7 +1,9 @@
 //! The subcommands: each takes what was typed, and passes it on.
 
 pub mod completions;
+pub mod elastic;
 pub mod events;
+pub mod locality;
 pub mod man;
 pub mod memory;
 pub mod probe;
@@ -24,6 +26,8 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Events(args) => events::run(args, matches),
         Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
+        Command::Locality(args) => locality::run(args, matches),
+        Command::Elastic(args) => elastic::run(args, matches),
         Command::Wire(args) => wire::run(args, matches),
         Command::Sim(args) => sim::run(args),
         Command::Completions(args) => completions::run(args),

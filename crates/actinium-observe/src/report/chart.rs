@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::escape::text;
-use super::{Bars, Gantt, HeatMap, LineChart, Scaling, Table};
+use super::{Bars, Gantt, Grid, HeatMap, LineChart, Scaling, Table};
 
 /// One component of a section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub enum Chart {
     Lines(LineChart),
     /// Rows of colour over time.
     Heat(HeatMap),
+    /// Rows by columns of colour.
+    Grid(Grid),
     /// Spans in lanes.
     Gantt(Gantt),
     /// The largest of many.
@@ -36,7 +38,7 @@ macro_rules! into_chart {
         })*
     };
 }
-into_chart!(Lines: LineChart, Heat: HeatMap, Gantt: Gantt, Bars: Bars, Scaling: Scaling, Table: Table);
+into_chart!(Lines: LineChart, Heat: HeatMap, Grid: Grid, Gantt: Gantt, Bars: Bars, Scaling: Scaling, Table: Table);
 
 impl Chart {
     /// Appends the chart's HTML; answers with the data that the script draws, if it draws.
@@ -47,6 +49,10 @@ impl Chart {
             Chart::Gantt(chart) => Some(chart.render(id, html)),
             Chart::Scaling(chart) => Some(chart.render(id, html)),
             Chart::Bars(chart) => {
+                chart.render(id, html);
+                None
+            }
+            Chart::Grid(chart) => {
                 chart.render(id, html);
                 None
             }

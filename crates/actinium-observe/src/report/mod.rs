@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`LineChart`] | values over time, as lines, steps or stacked areas; zoom, values under the pointer |
 //! | [`HeatMap`] | one row per CPU, worker, ..., its value over time as colour |
+//! | [`Grid`] | rows by columns, a value as colour |
 //! | [`Gantt`] | thousands of spans in lanes; zoom, hover |
 //! | [`Bars`] | the largest of many, longest first |
 //! | [`Scaling`] | what was measured against perfect scaling |
@@ -38,6 +39,7 @@ mod chart;
 mod downsample;
 mod escape;
 mod gantt;
+mod grid;
 mod heat;
 mod lines;
 mod page;
@@ -50,6 +52,7 @@ pub use bars::{Bar, Bars};
 pub use chart::Chart;
 pub use downsample::{Bucket, downsample};
 pub use gantt::{Gantt, Span};
+pub use grid::{Grid, GridRow};
 pub use heat::{HeatMap, HeatRow};
 pub use lines::{LineChart, Series};
 pub use page::{Figure, Page, Section};

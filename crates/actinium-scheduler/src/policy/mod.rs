@@ -6,13 +6,15 @@
 //! 1. something woke: which worker's queue? [`Policy::wake_to`]
 //! 2. this worker is idle: whom may it take from, and is the move worth it? [`Policy::expose`] (the giving side), [`Policy::worth_stealing`] (the taking side)
 //! 3. something was stolen: does its home move? [`Policy::rehome`]
-//! 4. too much or too little work for those awake? [`Policy::wake_more`]; much more at one worker than at another? [`Policy::balance_after_ns`],
-//!    [`Policy::give`], [`Policy::may_give`]
+//! 4. too much or too little work for those awake? [`Policy::wake_more`], [`Policy::scale`]; much more at one worker than at another?
+//!    [`Policy::balance_after_ns`], [`Policy::give`], [`Policy::may_give`]
 
 mod affine;
 pub mod pace;
+mod scale;
 
 pub use affine::{Affine, SetError};
+pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
 
 use std::fmt;
 use std::str::FromStr;
@@ -232,6 +234,15 @@ impl Policy {
         match self {
             Policy::Pinned => 0,
             Policy::Pool | Policy::Stealing | Policy::Affine(_) => public_len.min(idle_workers),
+        }
+    }
+
+    /// Question 4, where workers are elastic: how many shall work, and why, if not as many as now.
+    pub fn scale(&self, rules: &Elastic, view: &ScaleView) -> Option<(usize, ScaleReason)> {
+        match self {
+            // What has a fixed worker needs that worker; and under the other two nobody knows what things cost.
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
+            Policy::Affine(_) => rules.scale(view),
         }
     }
 

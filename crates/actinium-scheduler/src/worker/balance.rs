@@ -46,7 +46,8 @@ impl Worker {
         scales.load_ns.set(load_ns);
         self.show_load(load_ns.max(queued_ns));
         let pause = now_ns.saturating_sub(scales.since_ns.get());
-        if pause >= pause_ns && len >= 2 {
+        // One that does not work gives away all that it has: see `scaling`.
+        if pause >= pause_ns && len >= 2 && self.is_working() {
             scales.since_ns.set(now_ns);
             // To give, a load must last; to be given more, it must not be there even now.
             self.even_out(load_ns.min(queued_ns));
@@ -74,17 +75,22 @@ impl Worker {
         let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
         // Relaxed: a hint.
         let load_of = |other: usize| self.shared.load_ns[other].load(Ordering::Relaxed) as u64;
-        let sum_ns = own_ns + (0..looks).map(|step| load_of(at(step))).sum::<u64>();
-        let average_ns = sum_ns.div_ceil(looks as u64 + 1);
+        let working = self.shared.working();
+        let others = (0..looks).map(at).filter(|&other| other < working);
+        let sum_ns = own_ns + others.clone().map(load_of).sum::<u64>();
+        let average_ns = sum_ns.div_ceil(others.clone().count() as u64 + 1);
         let turn_ns = self.turn_ns.get().max(1);
         let mut left_ns = own_ns;
         let mut gave = 0;
-        for other in (0..looks).map(at) {
+        let policy = &self.shared.settings.policy;
+        for other in others {
             let other_ns = load_of(other);
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
-            let n = self.shared.settings.policy.give(&view);
+            let n = policy.give(&view);
             if n > 0 {
-                let given = self.give(other, n, left_ns, average_ns);
+                let may_give =
+                    |ready| policy.may_give(&GiftView { ready, own_ns: left_ns, average_ns });
+                let given = self.give(other, n, may_give);
                 let given_ns = turn_ns * given as u64;
                 left_ns = left_ns.saturating_sub(given_ns);
                 // Others shall not give it as much again before it has seen what it got. Relaxed: a hint, and its owner soon corrects it.
@@ -97,8 +103,7 @@ impl Worker {
     }
 
     /// Gives so many ready runnables, the youngest first, to another worker, where they are at home from now on; returns how many.
-    fn give(&self, to: usize, n: usize, own_ns: u64, average_ns: u64) -> usize {
-        let policy = &self.shared.settings.policy;
+    pub(super) fn give(&self, to: usize, n: usize, may_give: impl Fn(Ready) -> bool) -> usize {
         let away = self.shared.id_of(to) | IN_TRANSIT;
         let (mut kept, mut given) = (Vec::new(), 0);
         self.settle();
@@ -108,8 +113,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            let view = GiftView { ready: self.ready(runnable), own_ns, average_ns };
-            if !policy.may_give(&view) {
+            if !may_give(self.ready(runnable)) {
                 kept.push(runnable);
                 continue;
             }
@@ -136,7 +140,7 @@ impl Worker {
     }
 
     /// Why a runnable of this worker's queue is ready.
-    fn ready(&self, runnable: Runnable) -> Ready {
+    pub(super) fn ready(&self, runnable: Runnable) -> Ready {
         // SAFETY: this worker owns the runnable, which is alive, and the closure calls no user code.
         let (flags, pending) = unsafe {
             let header = runnable.header();

@@ -39,6 +39,7 @@ impl Worker {
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
         self.tend_lanes();
+        self.rescale(now_ns);
         self.offer(0, sharing::EXPOSED_AT_ONCE);
         self.balance(now_ns);
     }

@@ -10,6 +10,7 @@ mod ending;
 mod housekeeping;
 mod lanes;
 mod queue;
+mod scaling;
 mod sending;
 mod sharing;
 
@@ -81,6 +82,10 @@ pub struct Worker {
     /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
     sampled_turn: Cell<(u64, u32)>,
     posted: Cell<bool>,
+    /// Whether the number of working workers changes; when it looks at that next, and at whether something waits too long.
+    is_elastic: bool,
+    scale_at_ns: Cell<u64>,
+    grow_at_ns: Cell<u64>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     scales: balance::Scales,
@@ -101,6 +106,9 @@ impl Worker {
         shared.sleep.register(index);
         let now_ns = shared.clock.now_ns();
         let workers = shared.workers();
+        if let Some(scaling) = &shared.scaling {
+            scaling.end_idle(index, now_ns);
+        }
         Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
@@ -128,6 +136,9 @@ impl Worker {
             turn_ns: Cell::new(0),
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
+            is_elastic: shared.scaling.is_some(),
+            scale_at_ns: Cell::new(0),
+            grow_at_ns: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
             scales: balance::Scales::new(now_ns),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
@@ -484,8 +495,14 @@ impl Worker {
     /// Whether the running turn has used up its time. When turns before it in the same round were not timed, theirs counts too.
     #[cold]
     pub fn is_over_time(&self) -> bool {
-        let ran_ns = self.shared.clock.now_ns().saturating_sub(self.began_ns.get());
-        u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos()
+        let now_ns = self.shared.clock.now_ns();
+        let ran_ns = now_ns.saturating_sub(self.began_ns.get());
+        let is_over = u128::from(ran_ns) >= self.shared.settings.batch_time.as_nanos();
+        if is_over {
+            // The turn ends, and the next one has not used up anything yet.
+            self.began_ns.set(now_ns);
+        }
+        is_over
     }
 
     /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this worker now sends from one sample

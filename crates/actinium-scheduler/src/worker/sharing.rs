@@ -32,11 +32,7 @@ impl Worker {
         let mut queue = queue.lock();
         let epoch = self.shared.lanes.raise_epoch();
         // While somebody may come for the rest, one at a time: enough that nothing starves here.
-        let n = if self.shared.sleep.idle() == 0 || self.shared.workers() == 1 {
-            queue.len()
-        } else {
-            1
-        };
+        let n = if self.shared.idle() == 0 || self.shared.workers() == 1 { queue.len() } else { 1 };
         for _ in 0..n {
             let Some(runnable) = queue.pop_front() else {
                 break;
@@ -58,7 +54,10 @@ impl Worker {
 
     /// Exposes what others had better take. `current_ns`: how long the present turn takes, as far as known.
     pub(super) fn offer(&self, current_ns: u64, most: usize) {
-        let idle_workers = self.shared.sleep.idle();
+        let mut idle_workers = self.shared.idle();
+        if idle_workers == 0 && self.is_elastic {
+            idle_workers = self.call_more(current_ns);
+        }
         if idle_workers == 0 {
             return;
         }
@@ -109,9 +108,11 @@ impl Worker {
 
     /// Wakes as many sleepers as the policy wants for so many runnables.
     pub(super) fn call_thieves(&self, public_len: usize) {
-        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.sleep.idle());
+        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.idle());
+        let working = self.shared.working();
         for _ in 0..wanted {
             let order = self.shared.neighbours[self.index].iter().map(|&(other, _)| other);
+            let order = order.filter(|&other| other < working);
             if self.shared.sleep.wake_one_of(order).is_none() {
                 break;
             }
@@ -210,7 +211,10 @@ impl Worker {
     pub(super) fn idle(&self) {
         self.unload();
         self.shared.sleep.start_looking();
-        if !self.spin() {
+        if let Some(scaling) = &self.shared.scaling {
+            scaling.begin_idle(self.index, self.shared.clock.now_ns());
+        }
+        if !self.is_working() || !self.spin() {
             // Grace periods that ended meanwhile may have sent.
             self.tend_lanes();
             self.flush_all();
@@ -220,6 +224,9 @@ impl Worker {
             } else {
                 self.nap();
             }
+        }
+        if let Some(scaling) = &self.shared.scaling {
+            scaling.end_idle(self.index, self.shared.clock.now_ns());
         }
         self.shared.sleep.stop_looking();
         self.scales.start(self.shared.clock.now_ns());
@@ -282,8 +289,9 @@ impl Worker {
         }
         self.shared.control.gone_idle();
         let (start_ns, alarm_ns) = (self.shared.clock.now_ns(), self.next_alarm_ns());
-        let timeout =
-            alarm_ns.map(|alarm_ns| Duration::from_nanos(alarm_ns.saturating_sub(start_ns)));
+        let timeout_ns = alarm_ns.map(|alarm_ns| alarm_ns.saturating_sub(start_ns));
+        let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();
+        let timeout = timeout_ns.map(Duration::from_nanos);
         if timeout != Some(Duration::ZERO) {
             self.shared.sleep.park(self.index, timeout);
         } else {

@@ -194,6 +194,7 @@ pub fn shared(workers: usize, policy: Policy) -> Arc<Shared> {
         batch: 4,
         batch_time: Duration::from_secs(1),
         figures: false,
+        elastic: None,
         pus: None,
     };
     Arc::new(Shared::new(settings, None, Clock::virtual_time()))

@@ -1,0 +1,76 @@
+//! `actinium locality`.
+
+use crate::locality::settings::LocalityArgs;
+use crate::locality::{Settings, grid, page, report};
+use crate::setting::SettingsReport;
+use crate::{Failure, output};
+use actinium_observe::report::writable;
+use clap::ArgMatches;
+use std::path::PathBuf;
+
+/// What it does, in `--help`.
+pub(crate) const ABOUT: &str = "\
+Compare the scheduling policies on actors that each work on a state of their own, by the size of that state.
+
+Each actor sends itself the next message when the previous one is done; a message reads and writes --accesses random places of its state. \
+Fixed assignment keeps states in their caches, stealing keeps workers busy: this shows what each costs, with the same longest turn \
+(--batch) for all policies, and how fair each was. The policies take turns, cell by cell; figures are medians of --repeat runs.";
+
+/// What can be typed after `actinium locality`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Examples:
+  actinium locality
+  actinium locality --actors 6,18,24,240,8000 --accesses 20,100 --report locality.html
+  actinium locality --variant map --policy pinned,affine
+  actinium locality --state 64 --packed"
+)]
+pub struct Args {
+    #[command(flatten)]
+    locality: LocalityArgs,
+
+    /// Write a report to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+
+    /// Print JSON, with a schema_version, instead of tables
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print the first table only: no progress bar, no details, no remarks
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+
+    /// Print each setting, its value and where that came from (flag, env, default), and end
+    #[arg(long, help_heading = "Output")]
+    show_settings: bool,
+}
+
+/// Runs the experiment and prints its figures.
+///
+/// # Errors
+/// If a setting is not allowed, a run fails or the output can not be written.
+pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
+    let settings = Settings::settle(&args.locality, matches)?;
+    if args.show_settings {
+        return match args.json {
+            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
+            false => output::print(settings.table().to_string()),
+        };
+    }
+    if let Some(path) = &args.report {
+        writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
+    }
+    let measured = grid::measure(&settings, args.quiet)?;
+    let report = report::Report::new(settings, measured);
+    if let Some(path) = &args.report {
+        page::of(&report).write(path).map_err(|error| Failure::Failed(error.to_string()))?;
+    }
+    match args.json {
+        true => output::print_json(&report)?,
+        false => output::print(report.text(args.quiet))?,
+    }
+    report.verdict()
+}
