@@ -76,7 +76,7 @@ struct StartupArgs {
     #[arg(long, value_name = "WHERE", default_value = "interleave")]
     placement: Placement,
 
-    /// Register segments with this: none, or io-uring (a ring's buffers, whose pages are pinned); lazy ones when they are used, the
+    /// Register segments with this: none, io-uring (a ring's buffers, whose pages are pinned), or, built with the feature verbs, verbs (the first RDMA adapter); lazy ones when they are used, the
     /// others as they are faulted in
     #[arg(long, value_name = "FABRIC", default_value = "none")]
     register: Fabric,

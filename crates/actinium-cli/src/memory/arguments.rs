@@ -135,6 +135,9 @@ pub enum Fabric {
     None,
     /// An io_uring of the program's.
     IoUring,
+    /// The first RDMA adapter.
+    #[cfg(feature = "verbs")]
+    Verbs,
 }
 
 impl Fabric {
@@ -146,6 +149,8 @@ impl Fabric {
         match self {
             Fabric::None => Ok(None),
             Fabric::IoUring => Ok(Some(Arc::new(UringBuffers::new(1)?))),
+            #[cfg(feature = "verbs")]
+            Fabric::Verbs => Ok(Some(Arc::new(actinium_memory::fabric::Verbs::open(None)?))),
         }
     }
 }
@@ -156,6 +161,8 @@ impl Display for Fabric {
         f.write_str(match self {
             Fabric::None => "none",
             Fabric::IoUring => "io-uring",
+            #[cfg(feature = "verbs")]
+            Fabric::Verbs => "verbs",
         })
     }
 }
@@ -233,7 +240,7 @@ mod tests {
         for mode in StartupMode::ALL {
             assert_eq!(child(&mode.to_string()), Ok(ChildTask::Mode(mode)));
         }
-        for fabric in [Fabric::None, Fabric::IoUring] {
+        for &fabric in Fabric::value_variants() {
             assert_eq!(Fabric::from_str(&fabric.to_string(), false), Ok(fabric));
         }
         for baseline in Baseline::ALL {

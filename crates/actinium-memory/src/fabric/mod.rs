@@ -8,6 +8,8 @@
 mod table;
 #[cfg(feature = "io-uring")]
 mod uring;
+#[cfg(feature = "verbs")]
+mod verbs;
 
 use std::fmt;
 use std::fs;
@@ -17,6 +19,8 @@ use std::ptr::NonNull;
 pub use table::{Lease, LeasedPart, RegistrationFigures};
 #[cfg(feature = "io-uring")]
 pub use uring::UringBuffers;
+#[cfg(feature = "verbs")]
+pub use verbs::Verbs;
 
 pub(crate) use table::Table;
 

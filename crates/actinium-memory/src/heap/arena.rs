@@ -23,11 +23,25 @@ pub struct Arena {
     number: usize,
 }
 
+/// What an arena has seen so far, whoever owned it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArenaFigures {
+    /// Bytes copied into payloads ([`Arena::payload`]); those written in place are not.
+    pub copied_bytes: u64,
+    /// Blocks that came home.
+    pub returned: u64,
+    /// In so many batches: each cost one compare-and-swap.
+    pub batches: u64,
+}
+
 /// What only an arena's owner touches.
 #[derive(Debug)]
 pub(super) struct State {
     classes: [Class; CLASSES],
     runs: Runs,
+    copied_bytes: u64,
+    returned: u64,
 }
 
 /// The blocks of one size.
@@ -42,7 +56,7 @@ struct Class {
 impl State {
     pub(super) fn new(pages: std::ops::Range<u32>) -> Self {
         let empty = Class { free: ptr::null_mut(), fresh: ptr::null_mut(), fresh_len: 0 };
-        State { classes: [empty; CLASSES], runs: Runs::new(pages) }
+        State { classes: [empty; CLASSES], runs: Runs::new(pages), copied_bytes: 0, returned: 0 }
     }
 }
 
@@ -78,11 +92,22 @@ impl Arena {
         self.heap
     }
 
+    /// What it has seen so far. What has come back by now is put where it belongs first.
+    #[must_use]
+    pub fn figures(&mut self) -> ArenaFigures {
+        self.collect();
+        // Relaxed: a statistic.
+        let batches = self.heap.arenas[self.number].batches.load(Ordering::Relaxed);
+        let State { copied_bytes, returned, .. } = *self.state();
+        ArenaFigures { copied_bytes, returned, batches }
+    }
+
     /// A payload that holds these bytes: the one copy, unless [`Arena::payload_with`] writes them in place.
     ///
     /// # Errors
     /// If there is no room.
     pub fn payload(&mut self, bytes: &[u8]) -> Result<Payload, Exhausted> {
+        self.state().copied_bytes += bytes.len() as u64;
         self.payload_with(bytes.len(), |into| into.copy_from_slice(bytes))
     }
 
@@ -195,6 +220,7 @@ impl Arena {
         while let Some(at) = NonNull::new(block) {
             // SAFETY: what was taken is ours alone.
             block = unsafe { Free::next(at.as_ptr()) };
+            self.state().returned += 1;
             let owner = heap.owner_of(at.cast());
             debug_assert_eq!(owner.arena as usize, self.number);
             if owner.class == RUN {

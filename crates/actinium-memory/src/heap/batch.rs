@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering;
 
 use super::Heap;
 use super::inbox::Link;
@@ -61,6 +62,8 @@ impl Batch {
         if let Some((heap, arena)) = self.to
             && !self.first.is_null()
         {
+            // Relaxed: a statistic.
+            heap.arenas[arena as usize].batches.fetch_add(1, Ordering::Relaxed);
             // SAFETY: the chain is ours, from `first` to `last`, of blocks of this arena, whose memory stays for ever.
             unsafe { heap.arenas[arena as usize].inbox.push(self.first, self.last) };
         }
@@ -98,6 +101,8 @@ pub(super) unsafe fn give_back(heap: &'static Heap, block: NonNull<u8>, size: us
     let batched = BATCHED.try_with(|batch| batch.borrow_mut().add(heap, owner.arena, block));
     if batched.is_err() {
         // The thread is at its very end: alone, then.
+        // Relaxed: a statistic.
+        heap.arenas[owner.arena as usize].batches.fetch_add(1, Ordering::Relaxed);
         // SAFETY: as in `send`, for a chain of one.
         unsafe { heap.arenas[owner.arena as usize].inbox.push(block, block) };
     }

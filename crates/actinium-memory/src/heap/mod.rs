@@ -21,14 +21,14 @@ mod shared;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::{MemoryError, Segment};
 use checks::Checks;
 use inbox::Inbox;
 
-pub use arena::Arena;
+pub use arena::{Arena, ArenaFigures};
 pub use batch::flush;
 pub use payload::Payload;
 pub use shared::SharedArena;
@@ -93,6 +93,8 @@ unsafe impl Send for Heap {}
 #[derive(Debug)]
 struct Room {
     inbox: Inbox<batch::Free>,
+    /// How many batches were put there.
+    batches: AtomicU64,
     /// Whether somebody has the arena, who then is the only one to touch the state.
     is_taken: AtomicBool,
     state: UnsafeCell<arena::State>,
@@ -180,6 +182,7 @@ impl Heap {
                 let pages = from.map_err(too_large)?..to.map_err(too_large)?;
                 Ok(Room {
                     inbox: Inbox::new(),
+                    batches: AtomicU64::new(0),
                     is_taken: AtomicBool::new(false),
                     state: UnsafeCell::new(arena::State::new(pages)),
                 })
