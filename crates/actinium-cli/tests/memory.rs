@@ -75,6 +75,30 @@ fn startup_does_as_its_flags_say() {
 }
 
 #[test]
+fn registered_memory_is_pinned_and_shown() {
+    let arguments = ["--mode", "none,lazy,eager", "--no-limit", "--register", "io-uring"];
+    let ran = run(&startup(&[&arguments[..], &["--json"]].concat()));
+    if ran.stderr.contains("io-uring: can not") {
+        println!("skipped: {}", ran.stderr);
+        return;
+    }
+    let report = ran.json();
+    assert_eq!(report["register"], "io-uring");
+    assert_eq!(all(&report, "rows", "registered_bytes"), [0, 0, 4 << 20]);
+    // What is used later would be registered then.
+    assert_eq!(all(&report, "rows", "pinned_bytes"), [0, 0, 4 << 20]);
+    assert!(
+        report["rows"][1]["register_s"].is_null() && number(&report, "rows.2.register_s") > 0.0
+    );
+    let table = quiet(startup(&arguments));
+    assert!(table.contains("registered") && table.contains("4.0 MiB"), "{table}");
+
+    let plain = json(startup(&["--mode", "eager", "--no-limit"]));
+    assert_eq!((&plain["register"], number(&plain, "rows.0.pinned_bytes")), (&"none".into(), 0.0));
+    assert!(!quiet(startup(&["--mode", "eager", "--no-limit"])).contains("registered"));
+}
+
+#[test]
 fn a_share_of_memory_is_a_size() {
     let arguments = ["memory", "startup", "--size", "1%,2%", "--mode", "lazy", "--no-limit"];
     let report = json([&arguments[..], &["--repeat", "1"]].concat());
@@ -177,6 +201,7 @@ fn what_is_asked_wrongly() {
         ("startup", "--pages", "3m", "is no page size: allowed are base, thp"),
         ("startup", "--placement", "heap", "is no placement: allowed are"),
         ("startup", "--placement", "bind:4000", "may use the nodes"),
+        ("startup", "--register", "carrier-pigeon", "none, io-uring"),
         ("startup", "--repeat", "0", "1 to 1000"),
         ("startup", "--threads", "0", "1 to 4096"),
         ("startup", "--threads", &many, "one for each PU"),
@@ -205,7 +230,10 @@ fn what_is_asked_wrongly() {
 #[test]
 fn help_names_the_flags() {
     for (what, flags) in [
-        ("startup", &["--size", "--mode", "--placement", "--repeat", "--no-limit"][..]),
+        (
+            "startup",
+            &["--size", "--mode", "--placement", "--register", "--repeat", "--no-limit"][..],
+        ),
         ("stream", &["--size", "--placement", "--times", "--nodes"]),
     ] {
         let help = run(&["memory", what, "--help"]).ok();

@@ -1,5 +1,6 @@
 //! Why there is no segment, and what it does without.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 
@@ -38,6 +39,13 @@ pub enum MemoryError {
         /// What to do about it.
         advice: &'static str,
     },
+    /// Memory can not be registered.
+    Fabric {
+        /// With which fabric.
+        fabric: &'static str,
+        /// Why.
+        problem: String,
+    },
 }
 
 impl MemoryError {
@@ -62,11 +70,18 @@ impl fmt::Display for MemoryError {
                 write!(f, "can not {doing}: {}", io::Error::from_raw_os_error(*errno))?;
                 if advice.is_empty() { Ok(()) } else { write!(f, ": {advice}") }
             }
+            MemoryError::Fabric { fabric, problem } => write!(f, "{fabric}: {problem}"),
         }
     }
 }
 
 impl std::error::Error for MemoryError {}
+
+/// What a panic said.
+pub(crate) fn last_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+}
 
 /// What a segment does without. Each kind is reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,16 +5,18 @@
 //! the machine's, a node's) are checked before anything is touched, so that what does not fit is an error and not a killed process.
 //! Whatever could not be had as it was asked for is a [`Warning`]; what was got is in [`Segment::stats`], as the kernel says.
 //!
-//! A [`heap`] hands out blocks of a segment: an arena for each worker, [`heap::Payload`]s that travel without a copy.
+//! A [`heap`] hands out blocks of a segment: an arena for each worker, [`heap::Payload`]s that travel without a copy. A [`fabric`] registers
+//! it, so that adapters and the kernel move its bytes without looking for its pages.
 //!
 //! # One file per idea
 //!
 //! `segment` the range: `builder` makes it, `fault_in` fills it, `stats` asks the kernel about it; `placement` and `pages` what may be
-//! asked for; `plan` works a placement out; `limits`, `nodes`, `meminfo` what there is; `baseline` what the machine can do, to compare; `sys` the system calls and their `unsafe`.
+//! asked for; `plan` works a placement out; `limits`, `nodes`, `meminfo` what there is; `fabric` who registers it, and what is registered; `baseline` what the machine can do, to compare; `sys` the system calls and their `unsafe`.
 
 mod baseline;
 mod clock;
 mod error;
+pub mod fabric;
 pub mod heap;
 mod limits;
 mod meminfo;

@@ -1,6 +1,8 @@
 //! Placement on a real kernel with four NUMA nodes: runs as init of the machine that `qemu/boot.sh` emulates (`./check numa`).
 //! Started otherwise, it says so and ends.
 
+// no-sanitizer: what runs in an emulated machine is tested there.
+
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;

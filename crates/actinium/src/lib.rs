@@ -37,6 +37,12 @@ pub mod topology {
     pub use actinium_topology::*;
 }
 
+/// Segments of memory, placed on purpose, and payloads that messages carry without a copy (feature `memory`).
+#[cfg(feature = "memory")]
+pub mod memory {
+    pub use actinium_memory::*;
+}
+
 /// What most programs use.
 pub mod prelude {
     pub use actinium_actor::{

@@ -29,6 +29,7 @@ examples! {
         "9 / 3 = 3 (number 1 since its start)",
         "5 / 1: no living actor has the name 'divider'",
     ];
+    frames "../examples/frames.rs": ["4000 frames seen, 0 copied."];
     ask_async "../examples/ask_async.rs": ["half of 84 is 42"];
     router "../examples/router.rs": ["4 the", "2 fox", "2 quick", "1 lazy"];
     bank_transfer "../examples/bank_transfer.rs": [

@@ -1,6 +1,6 @@
 //! `actinium memory`.
 
-use crate::memory::arguments::{self, ChildTask, StartupMode};
+use crate::memory::arguments::{self, ChildTask, Fabric, StartupMode};
 use crate::memory::stream::{self, Store};
 use crate::memory::{child, startup, startup_report, stream_report};
 use crate::{Failure, output};
@@ -76,6 +76,11 @@ struct StartupArgs {
     #[arg(long, value_name = "WHERE", default_value = "interleave")]
     placement: Placement,
 
+    /// Register segments with this: none, io-uring (a ring's buffers, whose pages are pinned), or, built with the feature verbs, verbs (the first RDMA adapter); lazy ones when they are used, the
+    /// others as they are faulted in
+    #[arg(long, value_name = "FABRIC", default_value = "none")]
+    register: Fabric,
+
     /// Measure so often, and give medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = arguments::repeat)]
     repeat: usize,
@@ -149,10 +154,12 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     if let (Some(task), [size, ..]) = (args.child, args.size.as_slice()) {
         // It is told how many threads, so that it need not look at the machine.
         let threads = common.threads.unwrap_or(1);
-        return child::run(task, *size, common.pages, &args.placement, threads);
+        return child::run(task, *size, common.pages, &args.placement, args.register, threads);
     }
     let threads = threads(common, &look()?)?;
     common.check()?;
+    // Here, so that a ring that can not be had is said once and at once.
+    args.register.open().map_err(crate::memory::failure)?;
     let sizes = args.size.iter();
     let sizes = sizes.map(|&size| startup::bytes_of(size, common.pages, &args.placement));
     let settings = startup::Settings {
@@ -160,6 +167,7 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
         modes: args.mode.clone(),
         pages: common.pages,
         placement: args.placement.clone(),
+        register: args.register,
         threads,
         repeat: args.repeat,
         limit: !args.no_limit,

@@ -1,10 +1,12 @@
 //! What can be typed: sizes, modes.
 
 use crate::parse::within;
-use actinium_memory::{Baseline, Size};
+use actinium_memory::fabric::UringBuffers;
+use actinium_memory::{Baseline, MemoryError, Size};
 use clap::ValueEnum;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
+use std::sync::Arc;
 
 /// `64m`, `1g`, `4096`, or a share of memory: `25%`.
 ///
@@ -125,6 +127,52 @@ impl Serialize for StartupMode {
     }
 }
 
+/// What the segment is registered with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Fabric {
+    /// Nothing.
+    #[default]
+    None,
+    /// An io_uring of the program's.
+    IoUring,
+    /// The first RDMA adapter.
+    #[cfg(feature = "verbs")]
+    Verbs,
+}
+
+impl Fabric {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If this machine has none, or forbids it.
+    pub fn open(self) -> Result<Option<Arc<dyn actinium_memory::fabric::Fabric>>, MemoryError> {
+        match self {
+            Fabric::None => Ok(None),
+            Fabric::IoUring => Ok(Some(Arc::new(UringBuffers::new(1)?))),
+            #[cfg(feature = "verbs")]
+            Fabric::Verbs => Ok(Some(Arc::new(actinium_memory::fabric::Verbs::open(None)?))),
+        }
+    }
+}
+
+/// As it is typed.
+impl Display for Fabric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fabric::None => "none",
+            Fabric::IoUring => "io-uring",
+            #[cfg(feature = "verbs")]
+            Fabric::Verbs => "verbs",
+        })
+    }
+}
+
+impl Serialize for Fabric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// What a child is to do: a mode, or one of the loops that show what the machine can do.
 ///
 /// # Errors
@@ -191,6 +239,9 @@ mod tests {
     fn names_are_what_is_typed() {
         for mode in StartupMode::ALL {
             assert_eq!(child(&mode.to_string()), Ok(ChildTask::Mode(mode)));
+        }
+        for &fabric in Fabric::value_variants() {
+            assert_eq!(Fabric::from_str(&fabric.to_string(), false), Ok(fabric));
         }
         for baseline in Baseline::ALL {
             assert_eq!(child(&baseline.to_string()), Ok(ChildTask::Baseline(baseline)));

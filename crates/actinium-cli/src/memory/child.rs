@@ -1,9 +1,10 @@
 //! The no-op program that `startup` measures: it sets its memory up, says when it was ready, and ends.
 
-use super::arguments::{ChildTask, StartupMode};
+use super::arguments::{ChildTask, Fabric, StartupMode};
 use super::failure;
 use crate::events::process::cpu_time;
 use crate::{Failure, output};
+use actinium_memory::fabric::Register;
 use actinium_memory::{Mode, PageSize, Placement, Segment, Size};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,12 @@ pub struct Said {
     pub cpu_s: f64,
     /// In huge pages.
     pub huge_bytes: u64,
+    /// Registered by then.
+    pub registered_bytes: u64,
+    /// Time spent on registering, by all threads together.
+    pub register_s: f64,
+    /// What the kernel said was pinned by then.
+    pub pinned_bytes: u64,
     /// What the segment did without.
     pub warnings: Vec<String>,
 }
@@ -41,6 +48,7 @@ pub fn run(
     size: Size,
     pages: PageSize,
     placement: &Placement,
+    register: Fabric,
     threads: usize,
 ) -> Result<(), Failure> {
     let mode = match task {
@@ -69,9 +77,18 @@ pub fn run(
         StartupMode::Eager => (Mode::Eager, threads),
     };
     let builder = Segment::builder().size(size).pages(pages).placement(placement.clone());
-    let segment = builder.mode(mode).threads(threads).build().map_err(failure)?;
+    let mut builder = builder.mode(mode).threads(threads);
+    if let Some(fabric) = register.open().map_err(failure)? {
+        // Registering all of a lazy segment would fault it in: there, what is used is registered when it is.
+        let bytes_max = u64::MAX;
+        let lazily = Register::Dynamic { bytes_max };
+        let how = if mode == Mode::Lazy { lazily } else { Register::Static };
+        builder = builder.register(fabric, how);
+    }
+    let segment = builder.build().map_err(failure)?;
     let ready_ns = now_ns();
     let cpu_s = cpu_time().as_secs_f64();
+    let registration = segment.registration();
     let figures = segment.fault_figures().filter(|_| mode == Mode::Eager);
     let huge_bytes = match mode {
         Mode::Eager => {
@@ -86,6 +103,9 @@ pub fn run(
         fault_in_s: figures.map(|figures| figures.elapsed_s),
         cpu_s,
         huge_bytes,
+        registered_bytes: registration.as_ref().map_or(0, |figures| figures.bytes),
+        register_s: registration.as_ref().map_or(0.0, |figures| figures.elapsed_s),
+        pinned_bytes: registration.and_then(|figures| figures.pinned_bytes).unwrap_or(0),
         warnings: segment.warnings().iter().map(ToString::to_string).collect(),
     })
 }

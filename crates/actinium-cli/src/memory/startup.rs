@@ -1,6 +1,6 @@
 //! Start-up, measured from outside: how long a no-op program takes from its start until it could begin, and to its end.
 
-use super::arguments::{ChildTask, StartupMode};
+use super::arguments::{ChildTask, Fabric, StartupMode};
 use super::child::{Said, now_ns};
 use super::failure;
 use crate::Failure;
@@ -18,6 +18,8 @@ pub struct Settings {
     pub pages: PageSize,
     /// Where those lie.
     pub placement: Placement,
+    /// What segments are registered with.
+    pub register: Fabric,
     /// How many threads fault in, where it is not one.
     pub threads: usize,
     /// How often each is measured.
@@ -112,6 +114,7 @@ fn start(
     command.args(["memory", "startup", "--child", &task.to_string()]);
     command.args(["--size", &size_bytes.to_string(), "--pages", &settings.pages.to_string()]);
     command.args(["--placement", &settings.placement.to_string()]);
+    command.args(["--register", &settings.register.to_string()]);
     command.args(["--threads", &threads.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let before = now_ns();

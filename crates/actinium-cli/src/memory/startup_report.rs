@@ -1,6 +1,8 @@
 //! What start-up has cost: a table, JSON, or a page.
 
 use super::SCHEMA_VERSION;
+use super::arguments::Fabric;
+use super::child::Said;
 use super::startup::{Measured, Settings, Start};
 use actinium_memory::{PageSize, Placement};
 use actinium_observe::number::{bytes, decimal};
@@ -16,6 +18,7 @@ pub struct Report {
     actinium_version: &'static str,
     pages: PageSize,
     placement: Placement,
+    register: Fabric,
     threads: usize,
     repeat: usize,
     rows: Vec<Row>,
@@ -39,6 +42,10 @@ struct Row {
     /// Of the time until it was ready, to that of the program without a segment.
     of_none: Option<f64>,
     huge_bytes: u64,
+    /// Registered when it was ready, the time that this took all threads together, and what the kernel said was pinned.
+    registered_bytes: u64,
+    register_s: Option<f64>,
+    pinned_bytes: u64,
 }
 
 impl Report {
@@ -51,6 +58,7 @@ impl Report {
             actinium_version: env!("CARGO_PKG_VERSION"),
             pages: settings.pages,
             placement: settings.placement.clone(),
+            register: settings.register,
             threads: settings.threads,
             repeat: settings.repeat,
             rows: measured.iter().flat_map(|measured| rows(settings, measured)).collect(),
@@ -65,7 +73,7 @@ impl Report {
 
     /// For people.
     pub fn table(&self) -> Table {
-        let mut table = Table::new([
+        let mut columns = vec![
             Column::right("size"),
             Column::left("mode"),
             Column::right("threads"),
@@ -76,10 +84,16 @@ impl Report {
             Column::right("CPU s/GB"),
             Column::right("/ limit"),
             Column::right("huge"),
-        ]);
+        ];
+        let is_registered = self.register != Fabric::None;
+        if is_registered {
+            columns.extend(["registered", "pinned", "register ms"].map(Column::right));
+        }
+        let mut table = Table::new(columns);
         for row in &self.rows {
             let number = |value: Option<f64>, digits| value.map(|value| decimal(value, digits));
-            table.row([
+            let size = |value: u64| if value == 0 { "".into() } else { bytes(value).into() };
+            let mut cells = vec![
                 bytes(row.size_bytes).into(),
                 row.mode.as_str().into(),
                 row.threads.into(),
@@ -89,8 +103,14 @@ impl Report {
                 number(row.gb_per_s, 2).into(),
                 number(row.cpu_s_per_gb, 3).into(),
                 number(row.of_limit, 2).into(),
-                if row.huge_bytes == 0 { "".into() } else { bytes(row.huge_bytes).into() },
-            ]);
+                size(row.huge_bytes),
+            ];
+            if is_registered {
+                let took_ms = row.register_s.map(|seconds| seconds * 1e3);
+                cells.extend([size(row.registered_bytes), size(row.pinned_bytes)]);
+                cells.push(number(took_ms, 2).into());
+            }
+            table.row(cells);
         }
         table
     }
@@ -112,6 +132,7 @@ impl Report {
             );
         Page::new("Start-up with a segment of memory")
             .summary(format!("pages {}, placement {}", self.pages, self.placement))
+            .setting("register", self.register)
             .setting("threads", self.threads as u64)
             .setting("repeat", self.repeat as u64)
             .section(section)
@@ -133,6 +154,7 @@ fn rows(settings: &Settings, measured: &Measured) -> Vec<Row> {
         let ready_s = ready.as_ref().map_or(f64::NAN, Repeat::median);
         let gb_per_s = median(starts.iter().filter_map(rate));
         let cpu = starts.iter().filter(|start| start.said.fault_in_s.is_some());
+        let registering = starts.iter().filter(|start| start.said.registered_bytes > 0);
         Row {
             size_bytes,
             mode,
@@ -144,7 +166,10 @@ fn rows(settings: &Settings, measured: &Measured) -> Vec<Row> {
             cpu_s_per_gb: median(cpu.map(|start| start.said.cpu_s * 1e9 / size_bytes as f64)),
             of_limit: gb_per_s.filter(|_| !is_limit).and_then(|own| Some(own / limit_of(threads)?)),
             of_none: none.filter(|_| !is_limit).map(|none| ready_s / none),
-            huge_bytes: starts.iter().map(|start| start.said.huge_bytes).max().unwrap_or(0),
+            huge_bytes: most(starts, |said| said.huge_bytes),
+            registered_bytes: most(starts, |said| said.registered_bytes),
+            register_s: median(registering.map(|start| start.said.register_s)),
+            pinned_bytes: most(starts, |said| said.pinned_bytes),
         }
     };
     let modes = measured.modes.iter().map(|(mode, starts)| {
@@ -160,6 +185,10 @@ fn rows(settings: &Settings, measured: &Measured) -> Vec<Row> {
         row(format!("limit:{baseline}"), *threads, starts, true)
     });
     modes.chain(limits).collect()
+}
+
+fn most(starts: &[Start], of: impl Fn(&Said) -> u64) -> u64 {
+    starts.iter().map(|start| of(&start.said)).max().unwrap_or(0)
 }
 
 fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use super::batch::{Free, give_back};
 use super::checks::MORE;
 use super::class::{CLASSES, RUN, class_of, size_of};
-use super::inbox::Link;
 use super::runs::Runs;
 use super::{Exhausted, Heap, Owner, PAGE_BYTES, Payload};
 
@@ -23,11 +22,25 @@ pub struct Arena {
     number: usize,
 }
 
+/// What an arena has seen so far, whoever owned it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArenaFigures {
+    /// Bytes copied into payloads ([`Arena::payload`]); those written in place are not.
+    pub copied_bytes: u64,
+    /// Blocks that came home.
+    pub returned: u64,
+    /// In so many batches: each cost one compare-and-swap.
+    pub batches: u64,
+}
+
 /// What only an arena's owner touches.
 #[derive(Debug)]
 pub(super) struct State {
     classes: [Class; CLASSES],
     runs: Runs,
+    copied_bytes: u64,
+    returned: u64,
 }
 
 /// The blocks of one size.
@@ -42,7 +55,7 @@ struct Class {
 impl State {
     pub(super) fn new(pages: std::ops::Range<u32>) -> Self {
         let empty = Class { free: ptr::null_mut(), fresh: ptr::null_mut(), fresh_len: 0 };
-        State { classes: [empty; CLASSES], runs: Runs::new(pages) }
+        State { classes: [empty; CLASSES], runs: Runs::new(pages), copied_bytes: 0, returned: 0 }
     }
 }
 
@@ -78,11 +91,22 @@ impl Arena {
         self.heap
     }
 
+    /// What it has seen so far. What has come back by now is put where it belongs first.
+    #[must_use]
+    pub fn figures(&mut self) -> ArenaFigures {
+        self.collect();
+        // Relaxed: a statistic.
+        let batches = self.heap.arenas[self.number].batches.load(Ordering::Relaxed);
+        let State { copied_bytes, returned, .. } = *self.state();
+        ArenaFigures { copied_bytes, returned, batches }
+    }
+
     /// A payload that holds these bytes: the one copy, unless [`Arena::payload_with`] writes them in place.
     ///
     /// # Errors
     /// If there is no room.
     pub fn payload(&mut self, bytes: &[u8]) -> Result<Payload, Exhausted> {
+        self.state().copied_bytes += bytes.len() as u64;
         self.payload_with(bytes.len(), |into| into.copy_from_slice(bytes))
     }
 
@@ -132,7 +156,7 @@ impl Arena {
         match NonNull::new(own.free) {
             Some(block) => {
                 // SAFETY: blocks on the free list are ours alone.
-                own.free = unsafe { Free::next(block.as_ptr()) };
+                own.free = unsafe { block.as_ref() }.next;
                 Some(block.cast())
             }
             None => self.small_slowly(class),
@@ -190,25 +214,36 @@ impl Arena {
     /// Puts what others have given back to where it belongs; false if there was nothing.
     fn collect(&mut self) -> bool {
         let heap = self.heap;
-        let mut block = heap.arenas[self.number].inbox.take();
-        let any = !block.is_null();
-        while let Some(at) = NonNull::new(block) {
-            // SAFETY: what was taken is ours alone.
-            block = unsafe { Free::next(at.as_ptr()) };
-            let owner = heap.owner_of(at.cast());
-            debug_assert_eq!(owner.arena as usize, self.number);
-            if owner.class == RUN {
-                let page = heap.page_of(at.cast());
-                // Relaxed: written by this arena.
-                let pages = heap.run_pages[page].load(Ordering::Relaxed);
-                self.state().runs.give(page as u32, pages);
-                continue;
+        let mut parcel = heap.arenas[self.number].inbox.take();
+        let any = !parcel.is_null();
+        while !parcel.is_null() {
+            // SAFETY: what was taken is ours alone; `Parcel::send` made it of a box.
+            let own = unsafe { Box::from_raw(parcel) };
+            parcel = own.next;
+            self.state().returned += own.blocks().len() as u64;
+            for &block in own.blocks() {
+                self.put(block);
             }
-            let class = &mut self.state().classes[usize::from(owner.class)];
-            // SAFETY: as above.
-            unsafe { Free::set_next(at.as_ptr(), class.free) };
-            class.free = at.as_ptr();
         }
         any
+    }
+
+    /// Puts a block that is ours again to where it belongs.
+    fn put(&mut self, block: NonNull<u8>) {
+        let heap = self.heap;
+        let owner = heap.owner_of(block);
+        debug_assert_eq!(owner.arena as usize, self.number);
+        if owner.class == RUN {
+            let page = heap.page_of(block);
+            // Relaxed: written by this arena.
+            let pages = heap.run_pages[page].load(Ordering::Relaxed);
+            self.state().runs.give(page as u32, pages);
+            return;
+        }
+        let class = &mut self.state().classes[usize::from(owner.class)];
+        let free = block.cast::<Free>();
+        // SAFETY: the block is ours alone, at least 16 bytes large, and so aligned.
+        unsafe { free.write(Free { next: class.free }) };
+        class.free = free.as_ptr();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering;
 
 use super::Heap;
 use super::inbox::Link;
@@ -9,22 +10,58 @@ use super::inbox::Link;
 /// How many blocks travel together: so many a thread may hold back.
 const BATCH: usize = 32;
 
-/// A block that nobody uses: its first bytes are the link.
+/// A block on its arena's free list: its first bytes are the link.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Free {
-    next: *mut Free,
+    pub(super) next: *mut Free,
 }
 
-// SAFETY: a pointer is stored in the block and read from there.
-unsafe impl Link for Free {
+/// Blocks on their way. They are listed here rather than linked through their own memory: who gives a block back then does not write to it, and
+/// the arena need not wait for one block's cache line to learn where the next is.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) next: *mut Parcel,
+    len: usize,
+    blocks: [NonNull<u8>; BATCH],
+}
+
+impl Parcel {
+    fn new() -> Box<Self> {
+        Box::new(Parcel { next: ptr::null_mut(), len: 0, blocks: [NonNull::dangling(); BATCH] })
+    }
+
+    /// Adds a block; there has to be room. True if there is none left.
+    fn add(&mut self, block: NonNull<u8>) -> bool {
+        self.blocks[self.len] = block;
+        self.len += 1;
+        self.len == BATCH
+    }
+
+    pub(super) fn blocks(&self) -> &[NonNull<u8>] {
+        &self.blocks[..self.len]
+    }
+
+    /// Sends it home.
+    fn send(self: Box<Self>, heap: &'static Heap, arena: u32) {
+        let room = &heap.arenas[arena as usize];
+        // Relaxed: a statistic.
+        room.batches.fetch_add(1, Ordering::Relaxed);
+        let parcel = Box::into_raw(self);
+        // SAFETY: the parcel is ours, given away, and freed by nobody but who takes it.
+        unsafe { room.inbox.push(parcel, parcel) };
+    }
+}
+
+// SAFETY: a pointer is stored and read.
+unsafe impl Link for Parcel {
     unsafe fn set_next(this: *mut Self, next: *mut Self) {
-        // SAFETY: the caller alone has the block, which is at least 16 bytes large and so aligned.
-        unsafe { this.write(Free { next }) }
+        // SAFETY: the caller alone has the parcel.
+        unsafe { (*this).next = next }
     }
 
     unsafe fn next(this: *mut Self) -> *mut Self {
-        // SAFETY: as above, and `set_next` has written it.
+        // SAFETY: as above.
         unsafe { (*this).next }
     }
 }
@@ -33,38 +70,28 @@ unsafe impl Link for Free {
 #[derive(Debug)]
 struct Batch {
     to: Option<(&'static Heap, u32)>,
-    first: *mut Free,
-    last: *mut Free,
-    len: usize,
+    parcel: Option<Box<Parcel>>,
 }
 
 impl Batch {
-    fn add(&mut self, heap: &'static Heap, arena: u32, block: *mut Free) {
+    #[inline]
+    fn add(&mut self, heap: &'static Heap, arena: u32, block: NonNull<u8>) {
         let is_same = self.to.is_some_and(|(own, number)| ptr::eq(own, heap) && number == arena);
         if !is_same {
             self.send();
             self.to = Some((heap, arena));
         }
-        // SAFETY: the block is ours: its last user gave it back.
-        unsafe { Free::set_next(block, self.first) };
-        if self.first.is_null() {
-            self.last = block;
-        }
-        self.first = block;
-        self.len += 1;
-        if self.len >= BATCH {
+        if self.parcel.get_or_insert_with(Parcel::new).add(block) {
             self.send();
         }
     }
 
     fn send(&mut self) {
         if let Some((heap, arena)) = self.to
-            && !self.first.is_null()
+            && let Some(parcel) = self.parcel.take()
         {
-            // SAFETY: the chain is ours, from `first` to `last`, of blocks of this arena, whose memory stays for ever.
-            unsafe { heap.arenas[arena as usize].inbox.push(self.first, self.last) };
+            parcel.send(heap, arena);
         }
-        (self.first, self.last, self.len) = (ptr::null_mut(), ptr::null_mut(), 0);
     }
 }
 
@@ -76,7 +103,7 @@ impl Drop for Batch {
 
 thread_local! {
     static BATCHED: RefCell<Batch> = const {
-        RefCell::new(Batch { to: None, first: ptr::null_mut(), last: ptr::null_mut(), len: 0 })
+        RefCell::new(Batch { to: None, parcel: None })
     };
 }
 
@@ -94,11 +121,12 @@ pub fn flush() {
 pub(super) unsafe fn give_back(heap: &'static Heap, block: NonNull<u8>, size: usize) {
     // SAFETY: the block is of this heap and has that size.
     unsafe { heap.checks.freed(heap, block, size) };
-    let (owner, block) = (heap.owner_of(block), block.cast::<Free>().as_ptr());
+    let owner = heap.owner_of(block);
     let batched = BATCHED.try_with(|batch| batch.borrow_mut().add(heap, owner.arena, block));
     if batched.is_err() {
         // The thread is at its very end: alone, then.
-        // SAFETY: as in `send`, for a chain of one.
-        unsafe { heap.arenas[owner.arena as usize].inbox.push(block, block) };
+        let mut parcel = Parcel::new();
+        parcel.add(block);
+        parcel.send(heap, owner.arena);
     }
 }

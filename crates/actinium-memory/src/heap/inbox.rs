@@ -1,4 +1,4 @@
-//! Where others put blocks that an arena gets back: a stack that only grows, until its owner takes all of it at once.
+//! Where others put the batches of blocks that an arena gets back: a stack that only grows, until its owner takes all of it at once.
 //!
 //! Nobody takes a single element, so an element cannot come back while somebody compares with it: there is no ABA problem.
 

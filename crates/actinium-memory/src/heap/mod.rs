@@ -2,7 +2,7 @@
 //!
 //! An [`Arena`] belongs to one thread at a time (`&mut`), and allocates without a single atomic access: from the free list of the
 //! block's size class, else from the class's newest run of pages, else from a new run. Whoever drops a block gathers it with
-//! others of the same arena and puts the whole batch into that arena's [`inbox`] by one compare-and-swap; the arena empties
+//! others of the same arena in a list beside them and puts the whole batch into that arena's [`inbox`] by one compare-and-swap; the arena empties
 //! its inbox when a free list is empty. So a block goes round between a producer and a consumer for a fraction of an atomic
 //! access each way.
 //!
@@ -21,14 +21,14 @@ mod shared;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::{MemoryError, Segment};
 use checks::Checks;
 use inbox::Inbox;
 
-pub use arena::Arena;
+pub use arena::{Arena, ArenaFigures};
 pub use batch::flush;
 pub use payload::Payload;
 pub use shared::SharedArena;
@@ -92,7 +92,9 @@ unsafe impl Send for Heap {}
 /// One arena, and what others send it.
 #[derive(Debug)]
 struct Room {
-    inbox: Inbox<batch::Free>,
+    inbox: Inbox<batch::Parcel>,
+    /// How many batches were put there.
+    batches: AtomicU64,
     /// Whether somebody has the arena, who then is the only one to touch the state.
     is_taken: AtomicBool,
     state: UnsafeCell<arena::State>,
@@ -180,6 +182,7 @@ impl Heap {
                 let pages = from.map_err(too_large)?..to.map_err(too_large)?;
                 Ok(Room {
                     inbox: Inbox::new(),
+                    batches: AtomicU64::new(0),
                     is_taken: AtomicBool::new(false),
                     state: UnsafeCell::new(arena::State::new(pages)),
                 })

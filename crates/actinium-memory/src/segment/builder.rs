@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use super::fault_in::{FaultIn, OnProgress};
 use super::{Arena, Asked, Progress, Segment};
 use crate::error::Warnings;
+use crate::fabric::{Fabric, Register, Table};
 use crate::limits::{self, Demand};
 use crate::nodes::{Nodes, free_bytes};
 use crate::pages::{SystemPages, pool_free_bytes};
@@ -67,6 +68,7 @@ pub struct SegmentBuilder {
     no_dump: bool,
     no_fork: bool,
     file: Option<String>,
+    register: Option<(Arc<dyn Fabric>, Register)>,
 }
 
 impl fmt::Debug for SegmentBuilder {
@@ -151,6 +153,13 @@ impl SegmentBuilder {
     /// ([`Segment::file`]) can [`Segment::reattach`] it, at the same time or later, as long as somebody has it open.
     pub fn file(mut self, name: impl Into<String>) -> Self {
         self.file = Some(name.into());
+        self
+    }
+
+    /// Registers it with this fabric: all of it behind the fault-in, which then has not ended before that is done; or what is
+    /// leased, when it is leased. See [`Segment::lease`].
+    pub fn register(mut self, fabric: Arc<dyn Fabric>, how: Register) -> Self {
+        self.register = Some((fabric, how));
         self
     }
 
@@ -262,6 +271,14 @@ impl SegmentBuilder {
             warn_of_short_nodes(&parts, &warnings);
         }
 
+        let register = self.register.take();
+        if let (Mode::Lazy, Some((_, how @ Register::Static))) = (self.mode, &register) {
+            let allowed = "dynamic for a lazy segment: registering all of it would fault it in";
+            return Err(setting("register", &how.to_string(), allowed));
+        }
+        let registration = register.map(|(fabric, how)| Table::new(fabric, how, len, chunk_bytes));
+        let registration = registration.transpose()?;
+
         // Reserve.
         let (mut mapping, file, used) =
             self.reserve(&system, len, chunk_bytes, used, file, &warnings)?;
@@ -276,7 +293,8 @@ impl SegmentBuilder {
         };
         let on_progress = self.on_progress.take();
         let steps = (chunk_bytes, page_bytes);
-        let inner = FaultIn::new(mapping, warnings, &parts, steps, on_progress, self.touch);
+        let inner =
+            FaultIn::new(mapping, warnings, registration, &parts, steps, on_progress, self.touch);
         let mut segment = Segment {
             inner: Arc::new(inner),
             background: None,

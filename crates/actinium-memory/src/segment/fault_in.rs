@@ -5,7 +5,6 @@
 //! where it is.) A chunk that a thread had in hand when it died goes back to those that are left, and at last to the thread that
 //! waits for them, so nobody waits for ever.
 
-use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +16,8 @@ use serde::Serialize;
 
 use super::Progress;
 use crate::clock::Stopwatch;
-use crate::error::Warnings;
+use crate::error::{Warnings, last_words};
+use crate::fabric::Table;
 use crate::plan::{Bound, Owner, Part};
 use crate::sys::{self, Mapping};
 use crate::{MemoryError, Warning};
@@ -84,6 +84,7 @@ impl Queue {
 pub(crate) struct FaultIn {
     pub(crate) mapping: Mapping,
     pub(crate) warnings: Warnings,
+    pub(crate) registration: Option<Table>,
     queues: Vec<Queue>,
     chunk_bytes: usize,
     page_bytes: usize,
@@ -114,6 +115,7 @@ impl FaultIn {
     pub(crate) fn new(
         mapping: Mapping,
         warnings: Warnings,
+        registration: Option<Table>,
         parts: &[Part],
         (chunk_bytes, page_bytes): (usize, usize),
         on_progress: Option<OnProgress>,
@@ -127,6 +129,7 @@ impl FaultIn {
         FaultIn {
             mapping,
             warnings,
+            registration,
             queues: parts.iter().map(queue).collect(),
             chunk_bytes,
             page_bytes,
@@ -241,6 +244,7 @@ impl FaultIn {
             // Relaxed: a statistic.
             let done_bytes = self.done_bytes.fetch_add(size, Ordering::Relaxed) + size;
             *bytes += size;
+            self.register(chunk.clone())?;
             if let Some(on_progress) = &self.on_progress {
                 on_progress(Progress { done_bytes, ..self.progress() });
             }
@@ -292,6 +296,11 @@ impl FaultIn {
         Ok(())
     }
 
+    /// What is in, and where it belongs, can be pinned there.
+    fn register(&self, chunk: Range<usize>) -> Result<(), MemoryError> {
+        self.registration.as_ref().map_or(Ok(()), |table| table.faulted(&self.mapping, chunk))
+    }
+
     fn fail(&self, error: MemoryError) {
         self.lock().error.get_or_insert(error);
         self.cancel();
@@ -303,9 +312,12 @@ impl FaultIn {
         while self.is_going_on() {
             let Some(chunk) = self.lock().left.pop() else { break };
             let size = chunk.len() as u64;
-            match self.fault(chunk) {
-                // Relaxed: a statistic.
-                Ok(()) => _ = self.done_bytes.fetch_add(size, Ordering::Relaxed),
+            match self.fault(chunk.clone()) {
+                Ok(()) => {
+                    // Relaxed: a statistic.
+                    self.done_bytes.fetch_add(size, Ordering::Relaxed);
+                    self.register(chunk).unwrap_or_else(|error| self.fail(error));
+                }
                 Err(error) => self.fail(error),
             }
         }
@@ -393,11 +405,6 @@ impl Gate {
         self.changed.notify_all();
         clock
     }
-}
-
-fn last_words(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
 #[cfg(test)]

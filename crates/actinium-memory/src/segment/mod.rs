@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 
 use serde::Serialize;
 
+use crate::fabric::{Lease, RegistrationFigures, Table};
 use crate::sys::MemoryFile;
 use crate::{MemoryError, PageSize, Placement, Warning};
 
@@ -224,6 +225,38 @@ impl Segment {
         self.inner.wait()
     }
 
+    /// The keys by which its fabric knows a part, which stays registered while the lease is held. What is not registered yet, be it
+    /// because the fault-in has not come by, is registered now. To use a key after the lease is gone is a bug like using memory
+    /// after it was given back, and what the fabric makes of it.
+    ///
+    /// # Errors
+    /// If it was not built with [`SegmentBuilder::register`], the fabric refuses, or what is in use leaves no room; and in the child of a fork,
+    /// whose memory is not what was registered.
+    ///
+    /// # Panics
+    /// If the part lies outside.
+    pub fn lease(&self, part: Range<usize>) -> Result<Lease<'_>, MemoryError> {
+        self.check(part.start, part.len());
+        let wrong = |value: &str, allowed: &str| MemoryError::Setting {
+            setting: "register",
+            value: value.to_owned(),
+            allowed: allowed.to_owned(),
+        };
+        let Some(table) = &self.inner.registration else {
+            return Err(wrong("none", "lease parts of a segment that is built with a fabric"));
+        };
+        if self.is_forked() {
+            return Err(wrong("a fork's child", "the process that has registered it"));
+        }
+        table.lease(&self.inner.mapping, part)
+    }
+
+    /// What registration has done so far; None without a fabric.
+    #[must_use]
+    pub fn registration(&self) -> Option<RegistrationFigures> {
+        self.inner.registration.as_ref().map(Table::figures)
+    }
+
     /// Where its pages are and what they are like, asked of the kernel now.
     #[must_use]
     pub fn stats(&self) -> SegmentStats {
@@ -268,6 +301,9 @@ impl Drop for Segment {
         if let Some(thread) = background {
             // Its panics are caught where they happen; there is nothing to learn from its end.
             let _ = thread.join();
+        }
+        if let Some(table) = &self.inner.registration {
+            table.deregister_all();
         }
         let (is_private, threads) = (self.file.is_none(), self.threads);
         if let Some(inner) = Arc::get_mut(&mut self.inner)

@@ -7,6 +7,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::{FaultFigures, Mode, Segment};
+use crate::fabric::RegistrationFigures;
 use crate::{PageSize, Placement, Warning, sys};
 
 /// Pages on one node.
@@ -45,8 +46,10 @@ pub struct SegmentStats {
     pub pool_bytes: u64,
     /// Locked.
     pub locked_bytes: u64,
-    /// What faulting in took, if it has ended.
+    /// What faulting in took, if it has ended; registering behind it included.
     pub fault_in: Option<FaultFigures>,
+    /// What is registered; None without a fabric.
+    pub registration: Option<RegistrationFigures>,
 }
 
 /// How many bytes of a range are on which node, and how many are not there.
@@ -96,6 +99,7 @@ pub(super) fn look(segment: &Segment) -> SegmentStats {
         pool_bytes: pages.pool,
         locked_bytes: pages.locked,
         fault_in,
+        registration: segment.registration(),
     }
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Boots a static binary as init of an emulated machine: 8 CPUs on 4 NUMA nodes of 512 MiB, two and two of them near each other.
-# usage: boot.sh BINARY KERNEL FOLDER. The verdict is what the guest prints: TEST PASS.
+# usage: boot.sh BINARY KERNEL FOLDER [FILES]: what is in the folder FILES is in the guest. The verdict is what the guest prints: TEST PASS.
 set -euo pipefail
-binary=$1 kernel=$2 folder=$3
+binary=$1 kernel=$2 folder=$3 files=${4:-}
 
 rm -rf "$folder/root"
 mkdir -p "$folder/root/dev"
+[ -z "$files" ] || cp -R "$files/." "$folder/root"
 cp "$binary" "$folder/root/init"
 (cd "$folder/root" && find . | cpio -o -H newc --quiet | gzip -1) >"$folder/initrd"
 
