@@ -82,14 +82,15 @@ fn table(protocol: &Protocol, name: &str) -> TokenStream {
             }
         }
     }
-    let states = names.iter().map(|(name, within)| {
+    let states = names.iter().enumerate().map(|(index, (name, within))| {
+        let asked = (protocol.states.len()..end).contains(&index);
         let within = match within {
             Some(ms) => {
                 quote! { ::core::option::Option::Some(::core::time::Duration::from_millis(#ms)) }
             }
             None => quote! { ::core::option::Option::None },
         };
-        quote! { ::actinium_wire::protocol::State { name: #name, within: #within } }
+        quote! { ::actinium_wire::protocol::State { name: #name, within: #within, asked: #asked } }
     });
     let spoken = messages.iter().map(|(from, said)| {
         let (from, name) = (narrow(*from), said.name.to_string());

@@ -35,6 +35,7 @@
 //! | [`mod@protocol`] | which message may follow which |
 //! | [`recording`] | streams of messages in files |
 //! | [`schema`] | what a type looks like, as data: fingerprints, and what two versions understand of each other |
+//! | [`typescript`] | a protocol as a module of TypeScript |
 //!
 //! Whatever comes from outside is a message within the [`Limits`] or an error: no panic, no more memory than allowed.
 
@@ -46,6 +47,7 @@ extern crate self as actinium_wire;
 
 mod bulk;
 mod codec;
+mod description;
 mod error;
 mod floats;
 pub mod frame;
@@ -57,11 +59,13 @@ pub mod link;
 pub mod protocol;
 pub mod recording;
 pub mod schema;
+pub mod typescript;
 mod value;
 
 pub use actinium_wire_macros::{Message, protocol};
 pub use bulk::{Blob, Number, Numbers, SHARED_MIN};
 pub use codec::{Binary, Codec, Encoding, SelfDescribing, Text, Xml};
+pub use description::{DescribedState, DescribedWord, Description};
 pub use error::{DecodeError, EncodeError};
 pub use limits::Limits;
 pub use link::{Link, LinkError, LinkFault, Options};

@@ -90,6 +90,8 @@ pub struct State {
     pub name: &'static str,
     /// How long one waits in it.
     pub within: Option<Duration>,
+    /// Whether a request is open: the response is due, and nothing else may be said.
+    pub asked: bool,
 }
 
 /// A message.
@@ -355,7 +357,7 @@ impl<M: Spoken, S: Stream> Party<M, S> {
     fn endless(&self) -> bool {
         let end = M::MODEL.states.len() - 1;
         let ends = M::MODEL.next.iter().any(|next| usize::from(*next) == end);
-        !ends && !self.state().ends_with(" asked")
+        !ends && !self.monitor.state().asked
     }
 
     #[inline]

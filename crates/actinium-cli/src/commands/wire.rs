@@ -1,12 +1,12 @@
 //! `actinium wire`.
 
 use crate::Failure;
-use crate::wire::{bench, convert, decode, draw, tap};
+use crate::wire::{bench, convert, decode, draw, tap, typescript};
 use clap::ArgMatches;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
-Encodings and protocols: measure what each encoding costs, convert recorded streams, explain bytes, draw protocols, listen to a link.
+Encodings and protocols: measure what each encoding costs, convert recorded streams, explain bytes, draw protocols, listen to a link, make clients.
 
 The encodings are binary (compact, readable with the types only), self-describing (MessagePack), text (JSON, one message a line) and xml. \
 ACTINIUM_ENCODING says in which of them a process's links speak. docs/wire.md has the formats.";
@@ -31,6 +31,9 @@ enum Command {
     Draw(draw::Args),
     /// Print the live messages of a link: a client connects to the tap, and the tap to the server
     Tap(tap::Args),
+    /// Make a protocol's client in TypeScript, from what a gateway says of it
+    #[command(name = "typescript")]
+    TypeScript(typescript::Args),
 }
 
 /// Does what was asked.
@@ -45,5 +48,6 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Decode(args) => decode::run(args),
         Command::Draw(args) => draw::run(args),
         Command::Tap(args) => tap::run(args),
+        Command::TypeScript(args) => typescript::run(args),
     }
 }

@@ -12,6 +12,7 @@
 //! | [`decode`] | `actinium wire decode` |
 //! | [`draw`] | `actinium wire draw` |
 //! | [`tap`] | `actinium wire tap` |
+//! | [`typescript`] | `actinium wire typescript` |
 
 pub mod bench;
 pub mod convert;
@@ -23,6 +24,7 @@ pub mod measure;
 pub mod messages;
 pub mod report;
 pub mod tap;
+pub mod typescript;
 
 use crate::Failure;
 use std::path::Path;

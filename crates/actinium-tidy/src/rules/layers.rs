@@ -8,7 +8,7 @@ use crate::{Finding, Tree};
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
     (5, &["actinium-cli", "actinium-bench"]),
-    (4, &["actinium", "actinium-cluster", "actinium-events"]),
+    (4, &["actinium", "actinium-cluster", "actinium-events", "actinium-gateway"]),
     (3, &["actinium-actor", "actinium-observe", "actinium-sim", "actinium-wire"]),
     (2, &["actinium-scheduler", "actinium-memory", "actinium-wire-macros"]),
     (1, &["actinium-topology", "actinium-wire-model"]),
