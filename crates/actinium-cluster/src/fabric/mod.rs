@@ -4,6 +4,8 @@
 //! in another order, or never. All that actors rely on is made of this by [`crate::link`].
 
 pub mod in_process;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

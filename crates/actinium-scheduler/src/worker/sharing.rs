@@ -216,6 +216,7 @@ impl Worker {
     /// Nothing to do: looks for work for a while, then sleeps until woken or until the next alarm.
     #[cold]
     pub(super) fn idle(&self) {
+        self.shared.tell_idle();
         self.shared.sleep.start_looking();
         if !self.spin() {
             // Grace periods that ended meanwhile may have sent.

@@ -1,0 +1,96 @@
+//! The actor that takes frames of one other node apart, on a worker: what it sends from there is as cheap as any message between actors.
+//!
+//! A frame counts as handled when the actor has its next turn. If a bounded mailbox was overfilled meanwhile, it is muted and has none: then the
+//! other node's credit is not renewed, and it stops sending.
+
+use super::{Inner, Peer};
+use crate::link::Delivery;
+use crate::message::{self, Control, Item, Unanswered};
+use actinium_actor::{Actor, Context};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) enum UnpackMsg {
+    Frame(Delivery),
+    /// A frame of this session has been handled.
+    Handled(u64),
+    /// A question was answered by an actor of this node.
+    Answered(u64, Result<Vec<u8>, Unanswered>),
+    /// A watched actor of this node has ended.
+    Ended(u64, String),
+}
+
+pub(crate) struct Unpacker {
+    pub(super) inner: Arc<Inner>,
+    pub(super) peer: Arc<Peer>,
+}
+
+impl Actor for Unpacker {
+    type Msg = UnpackMsg;
+
+    fn handle(&mut self, msg: UnpackMsg, ctx: &mut Context<'_, Self>) {
+        match msg {
+            UnpackMsg::Frame(frame) => {
+                let whole = message::read(frame.payload(), |item| self.item(item, ctx));
+                if !whole {
+                    self.inner.not_understood();
+                }
+                ctx.address().tell(UnpackMsg::Handled(frame.session));
+            }
+            UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
+            UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
+            UnpackMsg::Ended(watch, reason) => self.control(&Control::Ended { watch, reason }),
+        }
+    }
+}
+
+impl Unpacker {
+    fn item(&self, item: Item<'_>, ctx: &Context<'_, Self>) {
+        let inner = &self.inner;
+        match item {
+            Item::Tell(key, message) => match inner.exports().get(key) {
+                Some(actor) if actor.tell(message) => {}
+                Some(_) => inner.not_understood(),
+                // Relaxed: a count.
+                None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
+            },
+            Item::Ask(key, question, message) => match inner.exports().get(key) {
+                Some(actor) => actor.ask(question, message, ctx),
+                None => self.answer(question, Err(&Unanswered::Closed)),
+            },
+            Item::Answer(question, answer) => inner.answered(question, answer),
+            Item::Control(Control::Lookup { question, name, kind }) => {
+                let found = inner.exports().find(&name, &kind);
+                let mut bytes = Vec::new();
+                let written = crate::codec::encode(&found, &mut bytes);
+                let answer = written.map(|()| bytes).map_err(|_| Unanswered::NotUnderstood);
+                self.answer(question, answer.as_deref());
+            }
+            Item::Control(Control::Watch { watch, key }) => match inner.exports().get(key) {
+                Some(actor) => actor.watch(watch, ctx),
+                None => {
+                    let reason = "this node has no such actor (any more)".to_owned();
+                    self.control(&Control::Ended { watch, reason });
+                }
+            },
+            Item::Control(Control::Ended { watch, reason }) => inner.ended(watch, reason),
+        }
+    }
+
+    fn answer(&self, question: u64, answer: Result<&[u8], &Unanswered>) {
+        let write = |frame: &mut Vec<u8>| {
+            message::answer(question, answer.map_err(|unanswered| *unanswered), frame);
+            Ok(())
+        };
+        if let Err(crate::gather::NotGathered::TooLong { .. }) =
+            self.inner.add::<()>(&self.peer, true, write)
+        {
+            self.answer(question, Err(&Unanswered::NotUnderstood));
+        }
+    }
+
+    fn control(&self, control: &Control) {
+        // If the other node is down by now, it was told all there is to know.
+        let _ = self.inner.add(&self.peer, true, |frame| message::control(control, frame));
+    }
+}

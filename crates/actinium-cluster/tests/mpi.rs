@@ -1,0 +1,231 @@
+//! Ranks of an MPI job as nodes. Started without `mpiexec`, each of its tests starts itself under it; a job's ranks then play
+//! the parts.
+
+use actinium_actor::{Actor, Address, Context, Reply, System};
+use actinium_cluster::fabric::mpi::Mpi;
+use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::link::{DownReason, LinkConfig};
+use actinium_cluster::{
+    GatherConfig, Node, NodeConfig, NodeEvent, RemoteActor, RemoteAskError, RemoteSendError,
+};
+use std::process::{Command, ExitCode};
+use std::sync::mpsc;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+/// What is sent each way.
+const MESSAGES: u64 = 1_000_000;
+
+/// Checks that numbers come in order, and counts them.
+#[derive(Default)]
+struct Counter {
+    next: u64,
+    bytes: u64,
+    waiting: Vec<(u64, Reply<u64>)>,
+}
+
+enum Msg {
+    Number(u64, Vec<u8>),
+    /// Answers with the bytes when so many numbers have come.
+    When(u64, Reply<u64>),
+}
+
+impl Actor for Counter {
+    type Msg = Msg;
+
+    fn handle(&mut self, msg: Msg, _ctx: &mut Context<'_, Self>) {
+        match msg {
+            Msg::Number(number, bytes) => {
+                assert_eq!(number, self.next);
+                self.next += 1;
+                self.bytes += bytes.len() as u64;
+            }
+            Msg::When(count, reply) => self.waiting.push((count, reply)),
+        }
+        if self.waiting.first().is_some_and(|&(count, _)| self.next >= count) {
+            let (_, reply) = self.waiting.remove(0);
+            let _ = reply.send(self.bytes);
+        }
+    }
+}
+
+impl RemoteActor for Counter {
+    const KIND: &'static str = "test.counter";
+    type Message = (u64, Vec<u8>);
+    type Question = u64;
+    type Answer = u64;
+    fn message((number, bytes): (u64, Vec<u8>)) -> Msg {
+        Msg::Number(number, bytes)
+    }
+    fn question(count: u64, reply: Reply<u64>) -> Msg {
+        Msg::When(count, reply)
+    }
+}
+
+struct Rank {
+    system: System,
+    node: Node,
+    counter: Address<Counter>,
+    peer: NodeId,
+    events: mpsc::Receiver<NodeEvent>,
+}
+
+fn rank(config: NodeConfig) -> Rank {
+    let system = System::builder().workers(1).build().unwrap();
+    let node = Node::start(system.handle(), config, Mpi::start).unwrap();
+    let (sender, events) = mpsc::channel();
+    node.on_event(move |event| drop(sender.send(event.clone())));
+    let counter = system.spawn(Counter::default());
+    node.export("counter", &counter).unwrap();
+    let peer = NodeId(1 - node.id().0.min(1));
+    Rank { system, node, counter, peer, events }
+}
+
+/// Both send a stream of small messages and then some large ones, all in order, and end together.
+fn stream() {
+    let rank = rank(NodeConfig::default());
+    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let mut bytes = 0;
+    for number in 0..MESSAGES + 100 {
+        let len = if number < MESSAGES { number % 50 } else { 500_000 };
+        bytes += len;
+        let mut message = (number, vec![0; len as usize]);
+        while let Err(error) = there.send(message) {
+            assert!(matches!(error, RemoteSendError::Full(_)), "{error}");
+            message = error.into_inner();
+            std::thread::yield_now();
+        }
+    }
+    // A question is a message like any: it is refused where too much waits.
+    let answer = loop {
+        match there.ask(MESSAGES + 100, LIMIT).wait() {
+            Err(RemoteAskError::Full(_)) => std::thread::yield_now(),
+            answer => break answer,
+        }
+    };
+    assert_eq!(answer, Ok(bytes));
+    // The other direction, too.
+    let here = rank.counter.ask(|reply| Msg::When(MESSAGES + 100, reply)).wait().unwrap();
+    assert_eq!(here, bytes);
+    rank.node.leave();
+    let stats = rank.node.stats();
+    let (gather, link) = (stats.peers[0].gather, stats.peers[0].link);
+    assert_eq!((link.resent, link.duplicates, link.garbage), (0, 0, 0), "{link:?}");
+    assert!(gather.frames < gather.messages / 8, "{gather:?}");
+    assert!(rank.system.audit().is_balanced());
+    println!("streamed: {} messages in {} frames", gather.messages, gather.frames);
+}
+
+/// Rank 1 is stopped while rank 0 sends, is given up, goes on, and is met again.
+fn stopped() {
+    let link = LinkConfig {
+        reliable: true,
+        heartbeat_ns: 20_000_000,
+        down_after_ns: 400_000_000,
+        ..LinkConfig::default()
+    };
+    let gather = GatherConfig { frame_bytes: 4_096, ..GatherConfig::default() };
+    let rank = rank(NodeConfig { link, gather, ..NodeConfig::default() });
+    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    if rank.node.id() == NodeId(1) {
+        // Tells rank 0 who it is, and waits until it has been stopped, given up, and called again.
+        there.send((0, vec![0; std::process::id() as usize])).unwrap();
+        expect(&rank, |event| matches!(event, NodeEvent::Down { .. }));
+        expect(&rank, |event| matches!(event, NodeEvent::Up(_)));
+        // Rank 0 is done.
+        expect(&rank, |event| matches!(event, NodeEvent::Down { reason: DownReason::Left, .. }));
+        return;
+    }
+    let pid = rank.counter.ask(|reply| Msg::When(1, reply)).wait().unwrap();
+    let signal = |name: &str| {
+        let status = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+        assert!(status.success());
+    };
+    signal("-STOP");
+    // It takes no more after a while: memory is bounded. A send never blocks.
+    let mut sent = 0;
+    while there.send((sent, vec![0; 100])).is_ok() {
+        sent += 1;
+    }
+    assert!(sent < 100_000, "{sent}");
+    let down = expect(&rank, |event| matches!(event, NodeEvent::Down { .. }));
+    signal("-CONT");
+    let NodeEvent::Down { reason: DownReason::Silent { .. }, undelivered, .. } = down else {
+        panic!("{down:?}")
+    };
+    // All that was sent in vain is told.
+    assert_eq!(undelivered, sent);
+    expect(&rank, |event| matches!(event, NodeEvent::Up(_)));
+    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    assert_eq!(there.ask(0, LIMIT).wait().map(drop), Ok(()));
+    rank.node.leave();
+    println!("stopped: {sent} messages came back");
+}
+
+fn expect(rank: &Rank, wanted: fn(&NodeEvent) -> bool) -> NodeEvent {
+    rank.events.iter().find(wanted).unwrap()
+}
+
+/// Rank 1 dies; MPI ends the job.
+fn killed() {
+    let rank = rank(NodeConfig::default());
+    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    if rank.node.id() == NodeId(1) {
+        std::process::abort();
+    }
+    // Never answered: either the job ends, or the node's death is noticed.
+    println!("killed: {:?}", there.ask(u64::MAX, LIMIT).wait());
+    std::process::exit(3);
+}
+
+/// A job of one rank, started without `mpiexec`.
+fn alone() {
+    let fabric = Mpi::start().unwrap();
+    assert_eq!((fabric.name(), fabric.node(), fabric.nodes()), ("mpi", NodeId(0), vec![NodeId(0)]));
+    assert!(Mpi::start().is_err(), "twice in a process");
+    println!("alone: one node");
+}
+
+const PARTS: &[(&str, fn())] =
+    &[("stream", stream), ("stopped", stopped), ("killed", killed), ("alone", alone)];
+
+fn main() -> ExitCode {
+    if let Ok(part) = std::env::var("ACTINIUM_MPI_PART") {
+        let (_, play) = PARTS.iter().find(|(name, _)| *name == part).unwrap();
+        play();
+        return ExitCode::SUCCESS;
+    }
+    println!("running {} tests", PARTS.len());
+    let mut all_passed = true;
+    for (part, _) in PARTS {
+        let me = std::env::current_exe().unwrap();
+        let mut command = if *part == "alone" {
+            Command::new(&me)
+        } else {
+            let mut command = Command::new("mpiexec");
+            command.args(["-n", "2"]).arg(&me);
+            command
+        };
+        // A test machine may have one core, and its user may be root.
+        let output = command
+            .env("ACTINIUM_MPI_PART", part)
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+            .output()
+            .unwrap_or_else(|error| panic!("mpiexec: {error}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let said = text.contains(&format!("{part}: "));
+        let passed = match *part {
+            "killed" => !output.status.success() && (!said || text.contains("NodeDown")),
+            "stream" => output.status.success() && text.matches("streamed: ").count() == 2,
+            _ => output.status.success() && said,
+        };
+        println!("test {part} ... {}", if passed { "ok" } else { "FAILED" });
+        if !passed {
+            all_passed = false;
+            println!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
