@@ -8,9 +8,11 @@
 //! There is one gathering place per destination and not one per worker and destination: an actor may move from one worker to another between
 //! two messages, and the second must not overtake the first.
 
+use crate::codec::CodecError;
 use crate::link::HEADER_BYTES;
 use futures_channel::oneshot;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// How messages gather.
@@ -62,13 +64,13 @@ pub(crate) struct Gathered {
 
 /// Why a message did not go in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NotGathered<E> {
+pub(crate) enum NotGathered {
     /// Too much waits.
     Full,
     /// The destination is down.
     Closed,
-    /// It could not be written.
-    Failed(E),
+    /// It has no bytes.
+    Failed(CodecError),
     /// It is longer than any frame.
     TooLong { bytes: usize, allowed: usize },
 }
@@ -77,6 +79,10 @@ pub(crate) enum NotGathered<E> {
 pub(crate) struct Gather {
     config: GatherConfig,
     frame_bytes_max: usize,
+    /// So many full frames wait that senders are refused: changed behind the lock, read without it. Whoever tries again and again
+    /// must not keep the node's thread from the lock.
+    is_full: AtomicBool,
+    refused: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -99,64 +105,78 @@ const FEW: u32 = 4;
 
 impl Gather {
     pub(crate) fn new(config: GatherConfig, frame_bytes_max: usize) -> Self {
-        Gather { config, frame_bytes_max, state: Mutex::default() }
+        Gather {
+            config,
+            frame_bytes_max,
+            is_full: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Adds the message that `write` appends. True if it is the first of a frame: the node's thread may not know of it.
+    /// Whether a message would be refused now, because too much waits. Counts as a refusal.
+    pub(crate) fn refuses(&self) -> bool {
+        // Relaxed, both: a hint, whose truth is behind the lock; and a count.
+        let refuses = self.is_full.load(Ordering::Relaxed);
+        if refuses {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        refuses
+    }
+
+    fn note_full(&self, state: &State) {
+        // Relaxed: see `refuses`.
+        self.is_full.store(state.full.len() >= self.config.frames_waiting, Ordering::Relaxed);
+    }
+
+    /// Adds a message. True if it is the first of a frame: the node's thread may not know of it.
     /// `always`: even if much waits; for what must not fail, and is rare or was asked for.
-    pub(crate) fn add<E>(
+    ///
+    /// It is bytes already: the lock is held for a copy and not while user code encodes, or whoever sends without a pause would keep the
+    /// node's thread out (seen: for more than a second, after which the other node took this one for dead).
+    pub(crate) fn add(
         &self,
         now_ns: impl FnOnce() -> u64,
         always: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<bool, NotGathered<E>> {
+        message: &[u8],
+    ) -> Result<bool, NotGathered> {
+        let allowed = self.frame_bytes_max - HEADER_BYTES;
+        if message.len() > allowed {
+            return Err(NotGathered::TooLong { bytes: message.len(), allowed });
+        }
         let state = &mut *self.lock();
         if state.is_closed {
             return Err(NotGathered::Closed);
         }
         if state.full.len() >= self.config.frames_waiting && !always {
-            state.counters.refused += 1;
+            // Relaxed: a count.
+            self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(NotGathered::Full);
         }
-        let mut open = state.open.take().unwrap_or_else(|| {
+        if let Some(open) =
+            state.open.take_if(|open| open.frame.len() + message.len() > self.frame_bytes_max)
+        {
+            // Together they would be too long.
+            state.full.push_back(open);
+        }
+        let is_first = state.open.is_none();
+        let open = state.open.get_or_insert_with(|| {
             let mut frame = Vec::with_capacity(self.config.frame_bytes + HEADER_BYTES);
             frame.resize(HEADER_BYTES, 0);
             state.idle = false;
             Gathered { frame, messages: 0, first_ns: now_ns() }
         });
-        let before = open.frame.len();
-        let result = write(&mut open.frame);
-        let bytes = open.frame.len() - before;
-        let result = match result {
-            Err(error) => Err(NotGathered::Failed(error)),
-            Ok(()) if HEADER_BYTES + bytes > self.frame_bytes_max => {
-                let allowed = self.frame_bytes_max - HEADER_BYTES;
-                Err(NotGathered::TooLong { bytes, allowed })
-            }
-            Ok(()) => Ok(open.messages == 0),
-        };
-        if result.is_err() {
-            open.frame.truncate(before);
-        } else if open.frame.len() > self.frame_bytes_max {
-            // Together they would be too long: the message begins the next frame.
-            let mut frame = vec![0; HEADER_BYTES];
-            frame.extend_from_slice(&open.frame[before..]);
-            open.frame.truncate(before);
-            let next = Gathered { frame, messages: 1, first_ns: open.first_ns };
-            state.full.push_back(std::mem::replace(&mut open, next));
-        } else {
-            open.messages += 1;
-        }
+        open.frame.extend_from_slice(message);
+        open.messages += 1;
         if open.frame.len() >= self.config.frame_bytes {
-            state.full.push_back(open);
-        } else if open.messages > 0 {
-            state.open = Some(open);
+            state.full.extend(state.open.take());
         }
-        result
+        self.note_full(state);
+        Ok(is_first)
     }
 
     /// The oldest frame, if it is to leave now.
@@ -192,6 +212,7 @@ impl Gather {
             *why += 1;
             state.open.take()?
         };
+        self.note_full(state);
         state.counters.frames += 1;
         state.counters.messages += u64::from(gathered.messages);
         state.counters.waited_ns += now_ns.saturating_sub(gathered.first_ns);
@@ -233,6 +254,7 @@ impl Gather {
         let waiters = std::mem::take(&mut state.waiters);
         let open = state.open.take();
         let back = state.full.drain(..).chain(open).collect();
+        self.note_full(&state);
         drop(state);
         drop(waiters);
         back
@@ -244,7 +266,9 @@ impl Gather {
     }
 
     pub(crate) fn counters(&self) -> GatherCounters {
-        self.lock().counters
+        // Relaxed: a count.
+        let refused = self.refused.load(Ordering::Relaxed);
+        GatherCounters { refused, ..self.lock().counters }
     }
 }
 
@@ -257,15 +281,8 @@ mod tests {
         Gather::new(config, HEADER_BYTES + 100)
     }
 
-    fn add(gather: &Gather, now_ns: u64, bytes: usize) -> Result<bool, NotGathered<()>> {
-        gather.add(
-            || now_ns,
-            false,
-            |frame| {
-                frame.resize(frame.len() + bytes, 7);
-                Ok(())
-            },
-        )
+    fn add(gather: &Gather, now_ns: u64, bytes: usize) -> Result<bool, NotGathered> {
+        gather.add(|| now_ns, false, &vec![7; bytes])
     }
 
     #[test]
@@ -317,7 +334,7 @@ mod tests {
         assert!(gather.room().try_recv().is_err(), "there is room");
         assert_eq!(add(&gather, 0, 8), Ok(true));
         let mut room = gather.room();
-        assert_eq!(gather.add(|| 0, true, |_| Ok::<(), ()>(())), Ok(true));
+        assert_eq!(gather.add(|| 0, true, &[]), Ok(true));
         assert_eq!(gather.counters().refused, 1);
         gather.close();
         assert!(room.try_recv().is_err(), "there never will be");
@@ -328,23 +345,9 @@ mod tests {
         let gather = gather(HEADER_BYTES + 90);
         assert_eq!(add(&gather, 0, 60), Ok(true));
         assert_eq!(add(&gather, 0, 101), Err(NotGathered::TooLong { bytes: 101, allowed: 100 }));
-        assert_eq!(add(&gather, 0, 100), Ok(false));
+        assert_eq!(add(&gather, 0, 100), Ok(true));
         let lens: Vec<_> = std::iter::from_fn(|| gather.take(0)).map(|it| it.frame.len()).collect();
         assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
-    }
-
-    #[test]
-    fn what_cannot_be_written_leaves_no_trace() {
-        let gather = gather(100);
-        let write = |frame: &mut Vec<u8>| {
-            frame.push(1);
-            Err("no")
-        };
-        assert_eq!(gather.add(|| 0, false, write), Err(NotGathered::Failed("no")));
-        assert!(gather.is_empty());
-        add(&gather, 0, 8).unwrap();
-        let _ = gather.add(|| 0, false, write);
-        assert_eq!(gather.take(0).unwrap().frame.len(), HEADER_BYTES + 8);
     }
 
     #[test]

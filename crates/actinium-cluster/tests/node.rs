@@ -47,6 +47,7 @@ impl RemoteActor for Sink {
     type Answer = u64;
 
     fn message(n: u64) -> SinkMsg {
+        assert_ne!(n, u64::MAX, "on purpose");
         SinkMsg::Tell(n)
     }
 
@@ -244,6 +245,19 @@ fn a_question_that_cannot_be_answered_says_why() {
     cluster.hosts[1].system.run_until_idle();
     let answer = sink.ask(true, LIMIT);
     assert_eq!(cluster.wait(answer), Err(RemoteAskError::Closed));
+}
+
+#[test]
+fn a_panic_while_a_message_is_made_costs_that_message_only() {
+    let mut cluster = Cluster::new(8, 2, Faults::default(), NodeConfig::default());
+    let (_local, seen) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+    for n in [1, u64::MAX, 2] {
+        sink.send(n).unwrap();
+    }
+    cluster.steps(10);
+    assert_eq!(*seen.lock().unwrap(), [1, 2]);
+    assert_eq!(cluster.hosts[1].node.stats().not_understood, 1);
 }
 
 #[test]

@@ -30,6 +30,7 @@ use bell::Alarm;
 use exports::Exports;
 use futures_channel::oneshot;
 use questions::Questions;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -106,6 +107,13 @@ pub(crate) struct Inner {
     leaving: AtomicBool,
 }
 
+/// What a thread keeps to encode messages in; a longer one is given back.
+const SCRATCH_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -155,14 +163,26 @@ impl Inner {
         peers.entry(node).or_insert_with(new).clone()
     }
 
-    /// Adds a message to the next frame for a node.
-    pub(crate) fn add<E>(
+    /// Adds the message that `write` appends to the next frame for a node.
+    pub(crate) fn add(
         &self,
         peer: &Peer,
         always: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), NotGathered<E>> {
-        if peer.gather.add(|| self.clock.now_ns(), always, write)? {
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    ) -> Result<(), NotGathered> {
+        if !always && peer.gather.refuses() {
+            return Err(NotGathered::Full);
+        }
+        // Taken out, not borrowed: the user's code may send while it encodes.
+        let mut bytes = SCRATCH.take();
+        bytes.clear();
+        let result = write(&mut bytes)
+            .map_err(NotGathered::Failed)
+            .and_then(|()| peer.gather.add(|| self.clock.now_ns(), always, &bytes));
+        if bytes.capacity() <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(bytes);
+        }
+        if result? {
             self.alarm.ring();
         }
         Ok(())

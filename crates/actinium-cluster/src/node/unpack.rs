@@ -7,6 +7,7 @@ use super::{Inner, Peer};
 use crate::link::Delivery;
 use crate::message::{self, Control, Item, Unanswered};
 use actinium_actor::{Actor, Context};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -44,18 +45,30 @@ impl Actor for Unpacker {
     }
 }
 
+/// Runs the user's code. A panic of it must not end the actor that all messages of a node go through; it has been printed.
+fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
+}
+
 impl Unpacker {
     fn item(&self, item: Item<'_>, ctx: &Context<'_, Self>) {
         let inner = &self.inner;
         match item {
             Item::Tell(key, message) => match inner.exports().get(key) {
-                Some(actor) if actor.tell(message) => {}
-                Some(_) => inner.not_understood(),
+                // How bytes become its message is the user's code.
+                Some(actor) => match guarded(|| actor.tell(message)) {
+                    Some(true) => {}
+                    Some(false) | None => inner.not_understood(),
+                },
                 // Relaxed: a count.
                 None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
             },
             Item::Ask(key, question, message) => match inner.exports().get(key) {
-                Some(actor) => actor.ask(question, message, ctx),
+                Some(actor) => {
+                    if guarded(|| actor.ask(question, message, ctx)).is_none() {
+                        self.answer(question, Err(&Unanswered::NotUnderstood));
+                    }
+                }
                 None => self.answer(question, Err(&Unanswered::Closed)),
             },
             Item::Answer(question, answer) => inner.answered(question, answer),
@@ -83,7 +96,7 @@ impl Unpacker {
             Ok(())
         };
         if let Err(crate::gather::NotGathered::TooLong { .. }) =
-            self.inner.add::<()>(&self.peer, true, write)
+            self.inner.add(&self.peer, true, write)
         {
             self.answer(question, Err(&Unanswered::NotUnderstood));
         }
