@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Frames taken from the fabric in one turn: few enough that none of the other work waits long.
-const FRAMES_PER_TURN: usize = 64;
+const FRAMES_PER_TURN: usize = 16;
 /// How often it asks the fabric who is there, and publishes what the links have counted.
 const REVIEW_NS: u64 = 10_000_000;
 
@@ -67,6 +67,8 @@ impl Driver {
     pub(super) fn turn(&mut self) -> bool {
         let now_ns = self.inner.clock.now_ns();
         let mut did = self.receive(now_ns);
+        // A fabric may take its time over a long frame.
+        let now_ns = self.inner.clock.now_ns();
         did |= self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);

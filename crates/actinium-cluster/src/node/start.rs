@@ -216,7 +216,9 @@ fn run(mut driver: Driver) {
 fn rest(driver: &mut Driver, idle: u32) {
     if idle < SPINS {
         std::hint::spin_loop();
-    } else if idle < YIELDS || driver.is_gathering() {
+    } else if idle < YIELDS || driver.is_gathering() || !driver.can_ring && !driver.is_settled() {
+        // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and whoever receives it waits in that call: while
+        // anything is under way, the sender must not sleep.
         thread::yield_now();
     } else {
         let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
