@@ -72,12 +72,15 @@ struct World {
     regions_made: u32,
 }
 
+/// When it arrives, its serial number, who sent it, its bytes.
+type UnderWay = (u64, u64, NodeId, Vec<u8>);
+
 #[derive(Default)]
 struct Peer {
     life: u64,
     is_alive: bool,
     /// Frames for it: the one that arrives first on top; of several that arrive at once, the one that was sent first.
-    inbox: BinaryHeap<Reverse<(u64, u64, NodeId, Vec<u8>)>>,
+    inbox: BinaryHeap<Reverse<UnderWay>>,
     bell: Option<Bell>,
 }
 
