@@ -101,6 +101,8 @@ impl<A: Actor> ActorCell<A> {
         worker: &Worker,
     ) -> Result<(), SendError<A::Msg>> {
         let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
+        // What this turn has gathered for it, while it was elsewhere or on its way, comes before.
+        worker.end_run();
         match self.send_by_lane(msg, stamp_ns, worker) {
             Ok(()) => Ok(()),
             Err(msg) => self.push(msg, stamp_ns, WhenFull::Mute, Some(worker)),

@@ -4,7 +4,6 @@ use crate::actor::Actor;
 use crate::context::Context;
 use crate::life::message_of;
 use crate::system::Inner;
-use actinium_scheduler::sync::atomic::{AtomicBool, Ordering};
 use actinium_scheduler::sync::{Condvar, Mutex, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,8 +12,6 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Offloads {
     running: Mutex<u64>,
-    /// Nobody waits for them any more.
-    cut_short: AtomicBool,
     changed: Condvar,
 }
 
@@ -28,19 +25,15 @@ impl Offloads {
         self.changed.notify_all();
     }
 
-    /// Those who wait do so no longer.
-    pub(crate) fn cut_short(&self) {
+    /// Those who wait look again whether they still want to.
+    pub(crate) fn look_again(&self) {
         let _running = lock(&self.running);
-        // Relaxed: the lock orders it.
-        self.cut_short.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
     /// Waits until none runs, or the wait is cut short; false if none did.
-    pub(crate) fn wait(&self) -> bool {
+    pub(crate) fn wait(&self, is_cut_short: impl Fn() -> bool) -> bool {
         let mut running = lock(&self.running);
-        // Relaxed: the lock orders it.
-        let is_cut_short = || self.cut_short.load(Ordering::Relaxed);
         let waited = *running > 0 && !is_cut_short();
         while *running > 0 && !is_cut_short() {
             running = self.changed.wait(running).unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -480,7 +480,7 @@ impl System {
             // Before the lock: whoever drains holds it, and hears of this.
             self.dead_before_exit();
             shared.control().request_exit(shared);
-            self.inner.offloads.cut_short();
+            self.inner.offloads.look_again();
         }
         let mut report = lock(&self.report);
         if let Some(report) = &*report {
@@ -490,7 +490,7 @@ impl System {
             shared.control().request_drain(shared);
             shared.control().wait_idle(shared);
             // What was offloaded sends its result, which may offload more.
-            while self.inner.offloads.wait() {
+            while self.inner.offloads.wait(|| shared.control().exit_requested()) {
                 shared.control().wait_idle(shared);
             }
         }

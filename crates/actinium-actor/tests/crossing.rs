@@ -201,3 +201,61 @@ fn messages_on_their_way_to_one_who_ends_are_accounted_for() {
     assert!(audit.is_balanced(), "{audit:?}");
     assert_eq!(audit.queued, 0);
 }
+
+/// A receiver that demands its numbers in order, and says where it runs.
+struct Moves {
+    next: u64,
+    worker: Arc<AtomicU64>,
+}
+
+impl Actor for Moves {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, ctx: &mut Context<'_, Self>) {
+        assert_eq!(n, self.next, "in order");
+        self.next += 1;
+        self.worker.store(ctx.worker() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Sends in a single turn until some time after the receiver has begun to run at another worker.
+struct Streams {
+    to: Address<Moves>,
+    worker: Arc<AtomicU64>,
+}
+
+impl Actor for Streams {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        let here = ctx.worker() as u64;
+        let mut after = 1_000;
+        for n in 0..300_000 {
+            self.to.send(n).unwrap();
+            let there = self.worker.load(Ordering::Relaxed);
+            if there != NOWHERE && there != here {
+                after -= 1;
+            }
+            if after == 0 {
+                break;
+            }
+        }
+    }
+}
+
+const NOWHERE: u64 = u64::MAX;
+
+#[test]
+fn who_is_moved_while_a_turn_streams_to_it_hears_all_in_order() {
+    let system = system(restless(), 2);
+    let mut moved = 0;
+    for _ in 0..100 {
+        let worker = Arc::new(AtomicU64::new(NOWHERE));
+        let to = system.spawn(Moves { next: 0, worker: worker.clone() });
+        system.spawn(Streams { to, worker: worker.clone() }).send(()).unwrap();
+        system.wait_idle();
+        assert_eq!(system.stats().total().panicked, 0);
+        moved += u64::from(system.stats().total().stolen > 0);
+    }
+    assert!(moved > 0, "nothing was stolen: {:?}", system.stats().total());
+}

@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use crate::commands::{completions, events, man, probe, topology};
+use crate::commands::{completions, events, man, memory, probe, sim, topology, wire};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and measures the runtime.
@@ -30,6 +30,16 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(probe::Args),
+    /// Simulate the published executor experiments on machines that are not at hand.
+    #[command(long_about = sim::ABOUT)]
+    Sim(sim::Args),
+    /// Measure segments of memory: what they cost at start-up, and what their placement is worth.
+    #[command(long_about = memory::ABOUT)]
+    Memory(memory::Args),
+    /// Encodings: measure, convert, explain.
+    /// Encodings and protocols: measure, convert, explain, draw, listen.
+    #[command(long_about = wire::ABOUT)]
+    Wire(wire::Args),
     /// Print a shell's completions for this command.
     Completions(completions::Args),
     /// Print a manual page.
@@ -41,6 +51,13 @@ pub fn command_names() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
+/// The names of the subcommands of a subcommand; none if it has none, or there is no such.
+pub fn subcommand_names(of: &str) -> Vec<String> {
+    let root = Cli::command();
+    let below = root.find_subcommand(of).into_iter().flat_map(|command| command.get_subcommands());
+    below.map(|command| command.get_name().to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +65,9 @@ mod tests {
     #[test]
     fn the_arguments_fit_together() {
         Cli::command().debug_assert();
-        assert_eq!(command_names(), ["topology", "events", "probe", "completions", "man"]);
+        assert_eq!(
+            command_names(),
+            ["topology", "events", "probe", "sim", "memory", "wire", "completions", "man"]
+        );
     }
 }

@@ -5,8 +5,11 @@
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
 //! | [`events`] | event-processing workloads: settings, plan, the run, the report |
+//! | [`memory`] | segments of memory: start-up, STREAM |
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
+//! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
+//! | [`wire`] | encodings: measuring, converting, explaining |
 //! | [`usage`] | what was asked wrongly, in one line |
 //! | [`output`] | stdout, whose reader may have gone |
 //!
@@ -16,10 +19,14 @@ pub mod cli;
 pub mod commands;
 pub mod events;
 pub mod failure;
+pub mod memory;
 pub mod output;
+pub mod parse;
 pub mod probe;
 pub mod setting;
+pub mod sim;
 pub mod usage;
+pub mod wire;
 
 use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;

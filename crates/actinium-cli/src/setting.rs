@@ -1,6 +1,7 @@
 //! A setting's value and where it came from: flag > environment > file > default.
 
 use crate::Failure;
+use actinium_observe::{Column, Table};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::ser::SerializeStruct;
@@ -107,5 +108,29 @@ impl<T: Serialize> Serialize for Setting<T> {
         fields.serialize_field("value", &self.value)?;
         fields.serialize_field("source", self.source.name())?;
         fields.end()
+    }
+}
+
+/// Name, value and source of each setting, for people.
+pub fn table(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> Table {
+    let mut table =
+        Table::new([Column::left("setting"), Column::right("value"), Column::left("source")]);
+    for (name, value, source) in rows {
+        table.row([name.into(), value.into(), source.to_string().into()]);
+    }
+    table
+}
+
+/// A command's settings alone, as JSON.
+#[derive(Debug, Serialize)]
+pub struct SettingsReport<'a, S> {
+    schema_version: u32,
+    settings: &'a S,
+}
+
+impl<'a, S> SettingsReport<'a, S> {
+    /// Of these settings, as the version of the command's JSON has them.
+    pub fn new(schema_version: u32, settings: &'a S) -> Self {
+        SettingsReport { schema_version, settings }
     }
 }

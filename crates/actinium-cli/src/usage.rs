@@ -51,10 +51,10 @@ pub fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         (ErrorKind::TooManyValues, Some(arg)) => format!("{arg}: '{value}': it takes no value"),
         (ErrorKind::InvalidSubcommand, _) => {
             let name = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!("'{name}' is no command: allowed are {}", commands())
+            format!("'{name}' is no command: allowed are {}", commands(arguments))
         }
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
-            format!("which command? allowed are {}; {help}", commands())
+            format!("which command? allowed are {}; {help}", commands(arguments))
         }
         (ErrorKind::MissingRequiredArgument, arg) => {
             format!("{} is missing; {help}", arg.unwrap_or_else(|| "an argument".to_owned()))
@@ -99,6 +99,9 @@ fn command_of(arguments: &[OsString]) -> String {
     if known { format!(" {first}") } else { String::new() }
 }
 
-fn commands() -> String {
-    crate::cli::command_names().join(", ")
+/// What may follow: the subcommands of the one that was typed, or all.
+fn commands(arguments: &[OsString]) -> String {
+    let typed = arguments.get(1).and_then(|argument| argument.to_str()).unwrap_or_default();
+    let below = crate::cli::subcommand_names(typed);
+    if below.is_empty() { crate::cli::command_names().join(", ") } else { below.join(", ") }
 }

@@ -51,8 +51,15 @@ fn outcome() -> Outcome {
         in_flight: 3,
         waiting: vec![2],
     };
-    let span =
-        Span { event: 7, module: 1, worker: 1, slot: 2, start_ns: 1_000_000, end_ns: 2_000_000 };
+    let span = Span {
+        event: 7,
+        module: 1,
+        worker: 1,
+        slot: 2,
+        start_ns: 1_000_000,
+        end_ns: 2_000_000,
+        waits: false,
+    };
     let summary = RunSummary {
         events: 10,
         elapsed_ns: 20_000_000,

@@ -211,6 +211,68 @@ fn a_report_is_written() {
     assert!(!page.contains("src=\"") && !page.contains("href=\"http"), "it needs no network");
 }
 
+/// Of four events in flight the first takes longest: who is written first depends on the order that was asked for.
+#[test]
+fn outputs_come_in_the_order_that_is_asked_for() {
+    let scratch = Scratch::new("order");
+    let file = scratch.file("order.toml", &ORDER.replace("LONG", "150"));
+    let written = |order: &str| -> Vec<u64> {
+        let path = scratch.path(&format!("{order}.html"));
+        run(&["events", &file, "--events", "12", "--order", order, "--report", &path]).ok();
+        let page = std::fs::read_to_string(&path).expect("it is written");
+        spans(&page)
+            .into_iter()
+            .filter(|(label, _)| label == "out")
+            .map(|(_, event)| event)
+            .collect()
+    };
+    assert_eq!(written("input"), (0..12).collect::<Vec<_>>());
+    let mut completed = written("completed");
+    let first = completed.iter().position(|&event| event == 0);
+    assert!(first > Some(0), "the slow first event is not the first: {completed:?}");
+    completed.sort_unstable();
+    assert_eq!(completed, (0..12).collect::<Vec<_>>());
+}
+
+const ORDER: &str = "\
+format = 1
+[options]
+slots = 4
+[[modules]]
+label = \"a\"
+work = \"wait\"
+times-ms = [LONG, 1, 1, 1]
+[[modules]]
+label = \"out\"
+kind = \"output\"
+threads = \"serial\"
+inputs = [\"a\"]
+[paths]
+p = [\"out\"]
+";
+
+/// Module and event of each call in a page's Gantt chart, in order of their begins; waits are not calls.
+fn spans(page: &str) -> Vec<(String, u64)> {
+    let (_, data) = page.split_once("id=\"data\">").expect("the page's data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    let charts = data.as_array().or_else(|| data["charts"].as_array()).expect("charts");
+    let gantt = charts.iter().find(|chart| chart["kind"] == "gantt").expect("a Gantt chart");
+    let list = |key: &str| gantt[key].as_array().expect("a list").clone();
+    let text = |index: &Value| {
+        list("texts")[index.as_u64().expect("an index") as usize].as_str().expect("text").to_owned()
+    };
+    let mut all: Vec<(f64, String, u64)> = Vec::new();
+    for (k, start) in list("start").iter().enumerate() {
+        let event = text(&list("kinds")[k]).replace("event ", "").parse().expect("a number");
+        if !text(&list("detail")[k]).contains("waits") {
+            all.push((start.as_f64().expect("a time"), text(&list("label")[k]), event));
+        }
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.into_iter().map(|(_, label, event)| (label, event)).collect()
+}
+
 #[test]
 fn a_report_that_can_not_be_written_is_found_out_before_the_run() {
     let file = shipped("imaging.toml");
@@ -240,6 +302,7 @@ fn a_sweep_runs_each_number_of_slots() {
     assert_eq!(number(&json, "points.0.of_perfect"), 1.0);
     let page = std::fs::read_to_string(&path).expect("it is written");
     assert!(page.contains("against slots") || page.contains("Scaling"), "the curve");
+    assert!(page.contains(" --sweep slots=1,2,5"), "the command");
     let file = shipped("imaging.toml");
     let table =
         run(&["events", &file, "--sweep", "slots=1,2", "--time-scale", "0.01", "--events", "20"])
@@ -313,6 +376,25 @@ fn begun(arguments: &[&str]) -> Child {
     panic!("it ended before it began: {:?}", child.wait_with_output());
 }
 
+/// Waits until its workers have used so much CPU time that a module must be at it: nothing else takes them that long.
+fn wait_until_busy(child: &mut Child) {
+    let tasks = format!("/proc/{}/task", child.id());
+    // User and system time, in ticks of 10 ms, after the name in parentheses (proc_pid_stat(5)).
+    let ticks = |task: std::fs::DirEntry| -> Option<u64> {
+        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+        let fields: Vec<&str> = stat.split_once("(actinium-")?.1.split(' ').collect();
+        Some(fields.get(12)?.parse::<u64>().ok()? + fields.get(13)?.parse::<u64>().ok()?)
+    };
+    loop {
+        assert!(child.try_wait().expect("it is ours").is_none(), "it ended before it was busy");
+        let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
+        if tasks.filter_map(ticks).sum::<u64>() >= 5 {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
 fn interrupt(child: &Child) {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
@@ -356,13 +438,16 @@ fn ctrl_c_finishes_the_events_in_flight_and_still_reports() {
 #[test]
 fn a_second_ctrl_c_stops_at_once() {
     let scratch = Scratch::new("ctrl-c-twice");
-    // An hour of waiting in each event.
-    let file = scratch
-        .file("hour.toml", &ONE.replace("time-ms = 4", "time-ms = 3600000\nwork = \"wait\""));
+    // A while of computing and an hour of waiting in each event.
+    let hour = ONE
+        .replace("time-ms = 4", "time-ms = 200")
+        .replace("kind = \"output\"", "kind = \"output\"\ntime-ms = 3600000\nwork = \"wait\"");
+    let file = scratch.file("hour.toml", &hour);
     let report = scratch.path("report.html");
     let mut child =
         begun(&["events", &file, "--events", "10", "--slots", "3", "--report", &report]);
     let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    wait_until_busy(&mut child);
     interrupt(&child);
     let mut line = String::new();
     stderr.read_line(&mut line).expect("it says so");

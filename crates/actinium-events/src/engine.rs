@@ -9,21 +9,22 @@
 //! So nothing that is ready is left lying.
 
 use crate::feed::Feed;
-use crate::graph::Graph;
+use crate::future::Futures;
+use crate::graph::{Graph, Traits};
 use crate::module::{Cause, Erased, Event, Ran};
 use crate::order::InOrder;
 use crate::processor::{OnError, Order, Settings};
 use crate::product::{AnyColumn, Column, Inputs, Product, Read};
 use crate::record::{Failure, Figures, Span, WorkerNotes};
 use crate::resource::{Resource, Waiting};
-use crate::slot::Pass;
-use crate::slot::{HELD, QUEUED, RUNNING, Stage, State};
+use crate::slot::{Cells, HELD, Pass, QUEUED, RUNNING, Stage, State};
 use crate::split::Splits;
-use crate::timers::{Timers, Wait};
+use crate::timers::{Timers, Wait, arm};
 use actinium_scheduler::task::{Task, TaskRef};
 use actinium_scheduler::{Shared, Turn, Worker, current};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What takes longer, in nanoseconds, has a turn of its own, so that the scheduler can give others theirs.
@@ -42,14 +43,30 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One instance, or one per slot.
-type Instances = Box<[Box<dyn Erased>]>;
-
 pub(crate) struct Slot {
     state: Mutex<State>,
     columns: Box<[Box<dyn AnyColumn>]>,
+    /// In which cell of its column each module's product is; the source's comes last. Written under the lock.
+    cells_of: Box<[AtomicU16]>,
     strands: OnceLock<Box<[TaskRef]>>,
     home: usize,
+}
+
+/// Of a module that has made nothing yet.
+const NO_CELL: u16 = u16::MAX;
+
+impl Slot {
+    #[inline]
+    fn cell_of(&self, module: u16) -> u16 {
+        // Relaxed: who asks was made ready after it was set, which the slot's lock orders.
+        self.cells_of[usize::from(module)].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn set_cell(&self, module: u16, cell: u16) {
+        // Relaxed: as above.
+        self.cells_of[usize::from(module)].store(cell, Ordering::Relaxed);
+    }
 }
 
 pub(crate) struct Engine {
@@ -57,13 +74,16 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Box<[Slot]>,
-    instances: Box<[Instances]>,
+    /// One per module, or one per slot, from `first_instances` on.
+    instances: Box<[Box<dyn Erased>]>,
+    first_instances: Box<[u32]>,
     pub(crate) resources: Box<[Resource]>,
     /// Measured nanoseconds per call, exponentially weighted; 0: not known.
     expected_ns: Box<[AtomicU32]>,
     pub(crate) notes: Box<[WorkerNotes]>,
     timers: Box<[Mutex<Timers>]>,
     pub(crate) splits: Splits,
+    pub(crate) futures: Futures,
     pub(crate) feed: Feed,
     pub(crate) order: Mutex<InOrder>,
     pub(crate) failures: Mutex<Vec<Failure>>,
@@ -71,37 +91,52 @@ pub(crate) struct Engine {
     pub(crate) changed: Condvar,
 }
 
+/// What one slot's strands and completions hold the engine by.
+pub(crate) type Anchor = Arc<Arc<Engine>>;
+
 /// A task of the scheduler that runs modules of one slot.
 pub(crate) struct Strand {
-    pub(crate) engine: Arc<Engine>,
+    pub(crate) engine: Anchor,
     pub(crate) slot: u32,
     pub(crate) index: u32,
 }
 
 impl Task for Strand {
     fn run(&self, worker: &Worker) -> (Turn, u32) {
-        self.engine.turn(self.slot, self.index, worker)
+        self.engine.turn(&self.engine, self.slot, self.index, worker)
     }
+}
+
+/// What a call's waits are counted from.
+#[derive(Clone, Copy)]
+struct Since {
+    event_ns: u64,
+    /// If its resource was taken when its inputs were there: since when.
+    queued_ns: Option<u64>,
 }
 
 impl Engine {
     pub(crate) fn new(graph: Graph, settings: Settings, shared: Arc<Shared>) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
         let source = lock(&graph.source_module).take();
-        let instances = graph.modules.iter().map(|module| {
+        let (mut instances, mut first_instances) = (Vec::new(), Vec::new());
+        for (m, module) in graph.modules.iter().enumerate() {
+            first_instances.push(instances.len() as u32);
             let make = |slot| (module.make)(&mut Inputs { wanted: Vec::new(), slot });
-            if module.streams {
-                (0..slots).map(|slot| make(Some(slot))).collect()
+            if graph.traits(m as u16).streams {
+                instances.extend((0..slots).map(|slot| make(Some(slot))));
             } else {
-                [make(None)].into()
+                instances.push(make(None));
             }
-        });
+        }
         Engine {
-            instances: instances.collect(),
+            instances: instances.into(),
+            first_instances: first_instances.into(),
             slots: (0..slots)
                 .map(|slot| Slot {
-                    state: Mutex::default(),
+                    state: Mutex::new(State::of_slot(&graph)),
                     columns: graph.columns.iter().map(|&(make, len)| make(len)).collect(),
+                    cells_of: (0..=graph.len()).map(|_| AtomicU16::new(NO_CELL)).collect(),
                     strands: OnceLock::new(),
                     home: slot % workers,
                 })
@@ -115,6 +150,7 @@ impl Engine {
             notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
             timers: (0..workers).map(|_| Mutex::new(Timers::new())).collect(),
             splits: Splits::default(),
+            futures: Futures::default(),
             feed: Feed::new(source, slots),
             order: Mutex::default(),
             failures: Mutex::default(),
@@ -133,31 +169,50 @@ impl Engine {
 
     // ---- products ------------------------------------------------------------------------------------------------
 
-    pub(crate) fn read<T: Product>(
-        &self,
-        slot: u32,
-        producer: u16,
-        stamp: u32,
-    ) -> Option<Read<'_, T>> {
-        let (column, index) = self.graph.place(producer)?;
-        self.column(slot, column)?.read(index as usize, stamp)
+    #[inline]
+    pub(crate) fn read<T: Product>(&self, slot: u32, producer: u16) -> Option<Read<'_, T>> {
+        let slot = &self.slots[slot as usize];
+        self.column(slot, producer)?.read(slot.cell_of(producer))
     }
 
-    pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, stamp: u32, product: T) {
-        if let Some((column, index)) = self.graph.place(module)
-            && let Some(column) = self.column(slot, column)
-        {
-            column.put(index as usize, stamp, product);
+    /// Under the slot's lock, or by the module's own call.
+    #[inline]
+    pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) {
+        let slot = &self.slots[slot as usize];
+        if let Some(column) = self.column(slot, module) {
+            column.put(slot.cell_of(module), product);
         }
     }
 
-    fn column<T: Product>(&self, slot: u32, column: u32) -> Option<&Column<T>> {
-        self.slots[slot as usize].columns[column as usize].as_any().downcast_ref()
+    #[inline]
+    fn column<'a, T: Product>(&self, slot: &'a Slot, module: u16) -> Option<&'a Column<T>> {
+        let column: &dyn Any = &*slot.columns[usize::from(self.graph.column(module)?)];
+        column.downcast_ref()
     }
 
-    fn free(&self, slot: u32, module: u16) {
-        if let Some((column, index)) = self.graph.place(module) {
-            self.slots[slot as usize].columns[column as usize].clear(index as usize);
+    /// A cell for what the module makes, unless it has one.
+    #[inline]
+    fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
+        let Some(column) = self.graph.column(module) else { return };
+        let slot = &self.slots[slot as usize];
+        if slot.cell_of(module) == NO_CELL {
+            let (cell, is_new) = state.cells.take(column);
+            if is_new {
+                slot.columns[usize::from(column)].make(cell);
+            }
+            slot.set_cell(module, cell);
+        }
+    }
+
+    #[inline]
+    fn free(&self, slot: u32, cells: &mut Cells, module: u16) {
+        let Some(column) = self.graph.column(module) else { return };
+        let slot = &self.slots[slot as usize];
+        let cell = slot.cell_of(module);
+        if cell != NO_CELL {
+            slot.set_cell(module, NO_CELL);
+            slot.columns[usize::from(column)].clear(cell);
+            cells.give_back(column, cell);
         }
     }
 
@@ -184,7 +239,13 @@ impl Engine {
     }
 
     /// One turn of a strand: many short modules, or a long one.
-    fn turn(self: &Arc<Self>, slot: u32, strand: u32, worker: &Worker) -> (Turn, u32) {
+    fn turn(
+        self: &Arc<Self>,
+        anchor: &Anchor,
+        slot: u32,
+        strand: u32,
+        worker: &Worker,
+    ) -> (Turn, u32) {
         let mut handled = 0;
         // When the call before this one ended: the next begins then, with what is done in between, for the clock costs as much as that.
         let mut last_ns = 0;
@@ -208,9 +269,10 @@ impl Engine {
                 state.ready.push(module);
                 return (Turn::Again, handled);
             }
-            let resource = self.graph.modules[usize::from(module)].resource;
+            let Traits { resource, waits, streams, .. } = self.graph.traits(module);
             if state.failure.is_some() {
                 // The event is given up: what holds a resource gives it back unused.
+                let _ = state.take_handed(module);
                 state.fail(module, String::new());
                 drop(state);
                 if is_held {
@@ -232,27 +294,31 @@ impl Engine {
                     continue;
                 }
             }
+            let queued_ns = if is_held { state.take_handed(module) } else { None };
             state.set(module, RUNNING);
+            if waits && self.settings.figures == Figures::Spans {
+                state.waits_since.push((module, self.now_ns(), worker.index() as u32));
+            }
+            self.take_cell(slot, &mut state, module);
             if !state.ready.is_empty() && self.is_worth_spreading(expected_ns) {
                 self.activate(slot, &mut state, Some(worker), true);
             }
             let event = Event {
                 engine: self,
+                anchor,
                 worker,
                 slot,
                 module,
-                stamp: state.stamp,
-                attempt: state.attempts,
+                pass: state.pass,
                 number: state.number,
             };
-            let start_ns = state.start_ns;
+            let since = Since { event_ns: state.start_ns, queued_ns };
             drop(state);
-            let result = self.call(&event, start_ns, &mut last_ns);
+            let result = self.call(&event, streams, since, &mut last_ns);
             handled += 1;
-            let waits = self.graph.modules[usize::from(module)].waits;
             if waits {
                 if let Err(cause) = result {
-                    self.complete(slot, module, (event.stamp, event.attempt), Err(cause));
+                    self.complete_from(slot, module, event.pass, || Err(cause), Some(worker));
                 }
                 state = lock(&self.slots[slot as usize].state);
                 continue;
@@ -285,14 +351,15 @@ impl Engine {
     fn call(
         &self,
         event: &Event<'_>,
-        event_start_ns: u64,
+        streams: bool,
+        since: Since,
         last_ns: &mut u64,
     ) -> Result<Ran, Cause> {
         let m = usize::from(event.module);
         let notes = &self.notes[event.worker.index()];
         let counts = &notes.modules[m];
-        let instances = &self.instances[m];
-        let instance = &instances[if instances.len() == 1 { 0 } else { event.slot as usize }];
+        let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
+        let instance = &self.instances[nth as usize];
         let figures = self.settings.figures;
         let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
         let begin_ns = match *last_ns {
@@ -302,7 +369,10 @@ impl Engine {
         *last_ns = 0;
         if figures >= Figures::Times {
             notes.since_ns.set(begin_ns.max(1));
-            counts.wait_start_ns.add(begin_ns.saturating_sub(event_start_ns));
+            counts.wait_start_ns.add(begin_ns.saturating_sub(since.event_ns));
+            if let Some(queued_ns) = since.queued_ns {
+                counts.wait_resource_ns.add(begin_ns.saturating_sub(queued_ns));
+            }
         }
         let result = catch_unwind(AssertUnwindSafe(|| instance.run(event)))
             .unwrap_or_else(|payload| Err(panic_message(&*payload).into()));
@@ -328,6 +398,7 @@ impl Engine {
                     slot: event.slot,
                     start_ns: begin_ns,
                     end_ns,
+                    waits: false,
                 };
                 lock(&notes.spans).push(span, self.settings.spans_max);
             }
@@ -351,7 +422,9 @@ impl Engine {
     fn ended(&self, slot: u32, state: &mut State, module: u16, result: Result<bool, Cause>) {
         match result {
             Ok(pass) => {
-                state.finish(&self.graph, module, pass, |producer| self.free(slot, producer))
+                state.finish(&self.graph, module, pass, &mut |cells, producer| {
+                    self.free(slot, cells, producer);
+                });
             }
             Err(cause) => state.fail(module, cause.to_string()),
         }
@@ -377,29 +450,74 @@ impl Engine {
         let mut state = lock(&self.slots[next.slot as usize].state);
         state.set(next.module, HELD);
         state.ready.push(next.module);
+        if next.since_ns > 0 {
+            state.handed.push((next.module, next.since_ns));
+        }
         self.activate(next.slot, &mut state, worker, false);
     }
 
     // ---- waiting modules -----------------------------------------------------------------------------------------
 
-    /// Whether this very wait is on; then only its completion ends it, and the event can not end before.
-    pub(crate) fn waits(&self, slot: u32, module: u16, pass: Pass) -> bool {
-        lock(&self.slots[slot as usize].state).waits(module, pass)
+    /// Does something while this very wait is on; then only its completion ends it, and the event can not end before.
+    pub(crate) fn while_waiting<R>(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        then: impl FnOnce() -> R,
+    ) -> Option<R> {
+        let state = lock(&self.slots[slot as usize].state);
+        state.waits(module, pass).then(then)
     }
 
-    /// A waiting module is done. From any thread. `pass` says for which event and attempt.
-    pub(crate) fn complete(&self, slot: u32, module: u16, pass: Pass, result: Result<bool, Cause>) {
+    /// A waiting module is done. From any thread. `pass` says for which event and attempt; `result` is asked for while the wait is on.
+    pub(crate) fn complete(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        result: impl FnOnce() -> Result<bool, Cause>,
+    ) {
         current(|worker| {
             let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared));
-            let mut state = lock(&self.slots[slot as usize].state);
-            if !state.waits(module, pass) {
-                return;
-            }
-            self.ended(slot, &mut state, module, result);
-            self.activate(slot, &mut state, worker, false);
-            drop(state);
-            self.release_from(self.graph.modules[usize::from(module)].resource, worker);
+            self.complete_from(slot, module, pass, result, worker);
         });
+    }
+
+    fn complete_from(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        result: impl FnOnce() -> Result<bool, Cause>,
+        worker: Option<&Worker>,
+    ) {
+        let mut state = lock(&self.slots[slot as usize].state);
+        if !state.waits(module, pass) {
+            return;
+        }
+        if self.settings.figures == Figures::Spans {
+            self.note_wait(slot, &mut state, module);
+        }
+        self.ended(slot, &mut state, module, result());
+        // Otherwise there is nothing to do: it waits for others, which will look after it.
+        if !state.ready.is_empty() || state.open == 0 {
+            self.activate(slot, &mut state, worker, false);
+        }
+        drop(state);
+        self.release_from(self.graph.traits(module).resource, worker);
+    }
+
+    /// A wait has ended: its span. Kept with those of the worker that started it.
+    fn note_wait(&self, slot: u32, state: &mut State, module: u16) {
+        let Some(at) = state.waits_since.iter().position(|&(waits, ..)| waits == module) else {
+            return;
+        };
+        let (_, start_ns, worker) = state.waits_since.swap_remove(at);
+        let (event, end_ns) = (state.number, self.now_ns());
+        let span =
+            Span { event, module: module.into(), worker, slot, start_ns, end_ns, waits: true };
+        lock(&self.notes[worker as usize].spans).push(span, self.settings.spans_max);
     }
 
     /// Completes a module at a time.
@@ -415,37 +533,32 @@ impl Engine {
         let Some(worker) = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared))
         else {
             let cause = "a timed wait must be started on a worker".into();
-            return self.complete(slot, module, pass, Err(cause));
+            return self.complete(slot, module, pass, || Err(cause));
         };
         let mut timers = lock(&self.timers[worker.index()]);
         timers.wheel.insert(deadline_ns, Wait { slot, module, pass, goes_on });
-        self.arm(&mut timers, worker);
+        arm(&mut timers, worker);
     }
 
-    /// Sets an alarm for the earliest deadline, unless one is set.
-    fn arm(self: &Arc<Self>, timers: &mut Timers, worker: &Worker) {
-        let Some(next_ns) =
-            timers.wheel.next_deadline().filter(|&next_ns| next_ns < timers.armed_ns)
-        else {
-            return;
-        };
-        timers.armed_ns = next_ns;
-        let engine = self.clone();
-        worker.set_alarm(next_ns, Box::new(move |worker| engine.fire(worker, next_ns)));
-    }
-
-    /// An alarm for `deadline_ns` rang.
-    fn fire(self: &Arc<Self>, worker: &Worker, deadline_ns: u64) {
+    /// An alarm rang.
+    pub(crate) fn fire(self: &Arc<Self>, worker: &Worker) {
+        let now_ns = self.now_ns();
         let mut timers = lock(&self.timers[worker.index()]);
-        if timers.armed_ns == deadline_ns {
+        if timers.armed_ns <= now_ns {
             timers.armed_ns = u64::MAX;
         }
         let mut due = std::mem::take(&mut timers.due);
-        timers.wheel.advance(self.now_ns(), &mut due);
-        self.arm(&mut timers, worker);
+        timers.wheel.advance(now_ns, &mut due);
+        arm(&mut timers, worker);
         drop(timers);
         for &(_, wait) in &due {
-            self.complete(wait.slot, wait.module, wait.pass, Ok(wait.goes_on));
+            self.complete_from(
+                wait.slot,
+                wait.module,
+                wait.pass,
+                || Ok(wait.goes_on),
+                Some(worker),
+            );
         }
         due.clear();
         lock(&self.timers[worker.index()]).due = due;
@@ -471,12 +584,11 @@ impl Engine {
         }
     }
 
-    /// The stamp of the next event in a free slot.
-    pub(crate) fn next_stamp(&self, slot: u32) -> u32 {
+    /// Makes a free slot ready for what the source makes.
+    pub(crate) fn prepare(&self, slot: u32) {
         let mut state = lock(&self.slots[slot as usize].state);
-        // 0 means that a product is not there.
-        state.stamp = state.stamp.checked_add(1).unwrap_or(1);
-        state.stamp
+        state.pass += 1;
+        self.take_cell(slot, &mut state, self.graph.source);
     }
 
     /// Nothing of the event is under way any more: what comes next?
@@ -502,12 +614,18 @@ impl Engine {
         {
             return state;
         }
-        state.stored(&self.graph).for_each(|module| self.free(slot, module));
+        // What nobody has read to the end; the source's product is kept for another attempt.
+        if state.cells.taken() > 1 {
+            for module in 0..self.graph.source {
+                self.free(slot, &mut state.cells, module);
+            }
+        }
         if let Some((module, cause)) = state.failure.take() {
             if let OnError::Retry(times) = self.settings.on_error
                 && state.attempts <= times
             {
                 state.attempts += 1;
+                state.pass += 1;
                 self.feed.retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
                 state.begin(&self.graph.template);
                 return state;
@@ -517,7 +635,7 @@ impl Engine {
         } else {
             self.feed.count_done();
         }
-        self.free(slot, self.graph.source);
+        self.free(slot, &mut state.cells, self.graph.source);
         state.stage = Stage::Free;
         let number = state.number;
         drop(state);
@@ -557,12 +675,13 @@ impl Engine {
 
     /// Tells all modules of a transition; no event is in flight.
     pub(crate) fn tell(&self, transition: crate::module::Transition) -> Result<(), (u16, Cause)> {
-        for (m, instances) in self.instances.iter().enumerate() {
-            for instance in instances {
-                catch_unwind(AssertUnwindSafe(|| instance.transition(transition)))
-                    .unwrap_or_else(|payload| Err(panic_message(&*payload).into()))
-                    .map_err(|cause| (m as u16, cause))?;
-            }
+        for (nth, instance) in self.instances.iter().enumerate() {
+            catch_unwind(AssertUnwindSafe(|| instance.transition(transition)))
+                .unwrap_or_else(|payload| Err(panic_message(&*payload).into()))
+                .map_err(|cause| {
+                    let module = self.first_instances.partition_point(|&k| k as usize <= nth) - 1;
+                    (module as u16, cause)
+                })?;
         }
         Ok(())
     }

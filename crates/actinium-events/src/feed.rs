@@ -130,8 +130,8 @@ impl Engine {
             feed.in_flight.store(in_flight, Ordering::Relaxed);
             feed.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
             drop(state);
-            let stamp = self.next_stamp(slot);
-            let next = catch_unwind(AssertUnwindSafe(|| source.next(self, slot, number, stamp)))
+            self.prepare(slot);
+            let next = catch_unwind(AssertUnwindSafe(|| source.next(self, slot, number)))
                 .unwrap_or_else(|payload| Err(panic_message(&*payload).into()));
             state = lock(&feed.state);
             match next {

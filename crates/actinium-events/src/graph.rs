@@ -3,6 +3,7 @@
 use crate::module::*;
 use crate::product::{AnyColumn, Inputs, Product, Wanted, make_column};
 use crate::slot::State;
+use crate::stamp::Stamp;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
@@ -51,6 +52,7 @@ impl Made {
 
 struct Draft {
     label: String,
+    version: u32,
     role: Role,
     threads: Threads,
     waits: bool,
@@ -95,6 +97,7 @@ struct Draft {
 /// ```
 pub struct Builder {
     source_label: String,
+    source_version: u32,
     source_made: Made,
     source: Box<dyn ErasedSource>,
     drafts: Vec<Draft>,
@@ -128,6 +131,7 @@ impl Builder {
     pub fn new<S: Source>(label: &str, source: S) -> Self {
         Builder {
             source_label: label.to_owned(),
+            source_version: 0,
             source_made: Made::of::<S::Product>(),
             source: Box::new(OfSource(source)),
             drafts: Vec::new(),
@@ -170,6 +174,7 @@ impl Builder {
         let (label, wanted) = (label.to_owned(), inputs.wanted);
         self.drafts.push(Draft {
             label,
+            version: 0,
             role,
             threads,
             waits,
@@ -192,6 +197,16 @@ impl Builder {
     pub fn one_by_one(&mut self) -> &mut Self {
         if let Some(last) = self.drafts.last_mut() {
             last.one_by_one = true;
+        }
+        self
+    }
+
+    /// The module that was registered last, or the source if there is none yet, has this version; 0 if nobody says. A version is
+    /// whatever changes when its results do: see [`Stamp`].
+    pub fn version(&mut self, version: u32) -> &mut Self {
+        match self.drafts.last_mut() {
+            Some(last) => last.version = version,
+            None => self.source_version = version,
         }
         self
     }
@@ -307,6 +322,13 @@ impl Builder {
         if !errors.is_empty() {
             return Err(GraphErrors(errors));
         }
+        let of_modules: Vec<_> = self
+            .drafts
+            .iter()
+            .zip(&ports)
+            .map(|(draft, ports)| (draft.label.as_str(), draft.version, ports.as_slice()))
+            .collect();
+        let stamps = crate::stamp::stamps(&of_modules, (&self.source_label, self.source_version));
         let on_path = |m: usize| paths.iter().any(|(_, steps)| steps.contains(&(m as u16)));
         let roots = (0..n)
             .filter(|&m| self.drafts[m].role == Role::Analyzer && !on_path(m))
@@ -315,9 +337,9 @@ impl Builder {
         // Products of one type lie in one column.
         let (mut columns, mut types): (Vec<ColumnOf>, Vec<TypeId>) = Default::default();
         let all_made = self.drafts.iter().map(|draft| draft.made).chain([source_made]);
-        let places = all_made
+        let columns_of = all_made
             .map(|made| {
-                let made = made?;
+                let Some(made) = made else { return NO_COLUMN };
                 let column =
                     types.iter().position(|&other| other == made.type_id).unwrap_or_else(|| {
                         types.push(made.type_id);
@@ -325,12 +347,12 @@ impl Builder {
                         types.len() - 1
                     });
                 columns[column].1 += 1;
-                Some((column as u32, columns[column].1 as u32 - 1))
+                column as u16
             })
             .collect();
         let (mut resources, mut names): (Vec<(String, u32)>, HashMap<String, u16>) =
             Default::default();
-        let mut modules = Vec::with_capacity(n);
+        let (mut modules, mut traits) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for draft in self.drafts {
             let mut own = |most| {
                 resources.push((draft.label.clone(), most));
@@ -346,14 +368,9 @@ impl Builder {
                 })),
             };
             let streams = draft.threads == Threads::Stream;
-            modules.push(Module {
-                label: draft.label,
-                resource,
-                streams,
-                waits: draft.waits,
-                one_by_one: draft.one_by_one,
-                make: draft.make,
-            });
+            let (waits, one_by_one) = (draft.waits, draft.one_by_one);
+            traits.push(Traits { resource, streams, waits, one_by_one });
+            modules.push(Module { label: draft.label, make: draft.make });
         }
         let mut consumers = vec![Vec::new(); n];
         for (m, inputs) in inputs.iter().enumerate() {
@@ -379,8 +396,10 @@ impl Builder {
             paths,
             roots,
             outputs,
-            places,
+            columns_of,
             columns,
+            traits: traits.into(),
+            stamps,
             resources,
             template: State::default(),
         };
@@ -460,12 +479,20 @@ impl Rows {
 
 pub(crate) struct Module {
     pub(crate) label: String,
+    pub(crate) make: Make,
+}
+
+/// What is looked up of a module at each of its calls: small, so that many lie in one cache line.
+#[derive(Clone, Copy)]
+pub(crate) struct Traits {
     pub(crate) resource: Option<u16>,
     pub(crate) streams: bool,
     pub(crate) waits: bool,
     pub(crate) one_by_one: bool,
-    pub(crate) make: Make,
 }
+
+/// Of a module that makes nothing.
+const NO_COLUMN: u16 = u16::MAX;
 
 /// A graph that may be run: see [`crate::Processor`].
 pub struct Graph {
@@ -485,8 +512,12 @@ pub struct Graph {
     pub(crate) roots: Vec<u16>,
     /// Outputs, and the paths that they select.
     pub(crate) outputs: Vec<(u16, Option<usize>)>,
-    places: Vec<Option<(u32, u32)>>,
+    /// The column of what each module (and, last, the source) makes.
+    columns_of: Box<[u16]>,
     pub(crate) columns: Vec<ColumnOf>,
+    traits: Box<[Traits]>,
+    /// The modules', then the source's.
+    stamps: Box<[Stamp]>,
     pub(crate) resources: Vec<(String, u32)>,
     pub(crate) template: State,
 }
@@ -502,6 +533,15 @@ impl Graph {
         self.modules.is_empty()
     }
 
+    /// The stamp of what this module (or the source) makes; `None` if nothing has this label.
+    pub fn stamp(&self, label: &str) -> Option<Stamp> {
+        (0..=self.source).find(|&m| self.label(m) == label).map(|m| self.stamp_of(m))
+    }
+
+    pub(crate) fn stamp_of(&self, module: u16) -> Stamp {
+        self.stamps[usize::from(module)]
+    }
+
     pub(crate) fn label(&self, module: u16) -> &str {
         self.modules.get(usize::from(module)).map_or(&self.source_label, |module| &module.label)
     }
@@ -512,10 +552,17 @@ impl Graph {
         self.ports.row(module)
     }
 
-    /// Column and index of what a module (or the source) makes.
+    /// The column of what a module (or the source) makes.
     #[inline]
-    pub(crate) fn place(&self, module: u16) -> Option<(u32, u32)> {
-        self.places[usize::from(module)]
+    pub(crate) fn column(&self, module: u16) -> Option<u16> {
+        let column = self.columns_of[usize::from(module)];
+        (column != NO_COLUMN).then_some(column)
+    }
+
+    /// What is looked up at each call.
+    #[inline]
+    pub(crate) fn traits(&self, module: u16) -> Traits {
+        self.traits[usize::from(module)]
     }
 }
 

@@ -14,6 +14,8 @@ mod engine;
 #[cfg(not(any(loom, shuttle)))]
 mod feed;
 #[cfg(not(any(loom, shuttle)))]
+mod future;
+#[cfg(not(any(loom, shuttle)))]
 mod graph;
 #[cfg(not(any(loom, shuttle)))]
 mod module;
@@ -33,6 +35,8 @@ mod resource;
 mod slot;
 #[cfg(not(any(loom, shuttle)))]
 mod split;
+#[cfg(not(any(loom, shuttle)))]
+mod stamp;
 #[cfg(not(any(loom, shuttle)))]
 mod timers;
 
@@ -59,4 +63,5 @@ mod api {
     pub use crate::record::{
         Failure, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
     };
+    pub use crate::stamp::Stamp;
 }

@@ -1,11 +1,12 @@
 //! What a program writes: sources, producers, filters, analyzers, outputs; and the event that they see.
 
 use crate::completion::Completion;
-use crate::engine::Engine;
+use crate::engine::{Anchor, Engine};
 use crate::product::{Input, Product, Read};
+use crate::slot::Pass;
+use crate::stamp::Stamp;
 use actinium_scheduler::Worker;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Why a module failed.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -120,12 +121,12 @@ pub trait AsyncAnalyzer: Send + Sync + 'static {
 
 /// An event, as one module sees it.
 pub struct Event<'a> {
-    pub(crate) engine: &'a Arc<Engine>,
+    pub(crate) engine: &'a Engine,
+    pub(crate) anchor: &'a Anchor,
     pub(crate) worker: &'a Worker,
     pub(crate) slot: u32,
     pub(crate) module: u16,
-    pub(crate) stamp: u32,
-    pub(crate) attempt: u32,
+    pub(crate) pass: Pass,
     pub(crate) number: u64,
 }
 
@@ -175,17 +176,27 @@ impl<'a> Event<'a> {
         crate::split::parallel_for_then(self, parts, Box::new(part), Box::new(then));
     }
 
+    /// The stamp of one of this module's inputs.
+    ///
+    /// # Panics
+    /// If the token was given to another module.
+    pub fn stamp<T: Product>(&self, input: Input<T>) -> Stamp {
+        self.engine.graph.stamp_of(self.producer(input))
+    }
+
+    /// The stamp of what this module makes.
+    pub fn own_stamp(&self) -> Stamp {
+        self.engine.graph.stamp_of(self.module)
+    }
+
     /// One of this module's inputs.
     ///
     /// # Panics
     /// If the token was given to another module.
     pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
         let engine: &'a Engine = self.engine;
-        let ports = engine.graph.ports(self.module);
-        let Some(&producer) = ports.get(usize::from(input.position)) else {
-            panic!("{input:?} was not given to module '{}'", engine.graph.label(self.module));
-        };
-        engine.read(self.slot, producer, self.stamp).unwrap_or_else(|| {
+        let producer = self.producer(input);
+        engine.read(self.slot, producer).unwrap_or_else(|| {
             panic!(
                 "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
                 engine.graph.label(self.module),
@@ -193,6 +204,17 @@ impl<'a> Event<'a> {
                 self.number
             )
         })
+    }
+}
+
+impl Event<'_> {
+    #[inline]
+    fn producer<T>(&self, input: Input<T>) -> u16 {
+        let graph = &self.engine.graph;
+        let Some(&producer) = graph.ports(self.module).get(usize::from(input.position)) else {
+            panic!("{input:?} was not given to module '{}'", graph.label(self.module));
+        };
+        producer
     }
 }
 
@@ -223,7 +245,7 @@ pub(crate) struct OfAsyncAnalyzer<A>(pub(crate) A);
 impl<P: Producer> Erased for OfProducer<P> {
     fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
         let product = self.0.produce(event)?;
-        event.engine.put(event.slot, event.module, event.stamp, product);
+        event.engine.put(event.slot, event.module, product);
         Ok(Ran::Done(true))
     }
     fn transition(&self, transition: Transition) -> Result<(), Cause> {
@@ -260,11 +282,10 @@ impl<O: Output> Erased for OfOutput<O> {
 
 fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> Completion<T> {
     Completion {
-        engine: Some(event.engine.clone()),
+        engine: Some(event.anchor.clone()),
         slot: event.slot,
         module: event.module,
-        stamp: event.stamp,
-        attempt: event.attempt,
+        pass: event.pass,
         deliver,
         result: PhantomData,
     }
@@ -272,8 +293,8 @@ fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> C
 
 impl<P: AsyncProducer> Erased for OfAsyncProducer<P> {
     fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        let deliver = |engine: &Engine, slot, module, stamp, product| {
-            engine.put(slot, module, stamp, product);
+        let deliver = |engine: &Engine, slot, module, product| {
+            engine.put(slot, module, product);
             true
         };
         self.0.start(event, completion(event, deliver)).map(|()| Ran::Waits)
@@ -282,41 +303,29 @@ impl<P: AsyncProducer> Erased for OfAsyncProducer<P> {
 
 impl<F: AsyncFilter> Erased for OfAsyncFilter<F> {
     fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.start(event, completion(event, |_, _, _, _, pass| pass)).map(|()| Ran::Waits)
+        self.0.start(event, completion(event, |_, _, _, pass| pass)).map(|()| Ran::Waits)
     }
 }
 
 impl<A: AsyncAnalyzer> Erased for OfAsyncAnalyzer<A> {
     fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.start(event, completion(event, |_, _, _, _, ()| true)).map(|()| Ran::Waits)
+        self.0.start(event, completion(event, |_, _, _, ()| true)).map(|()| Ran::Waits)
     }
 }
 
 /// A source without its type.
 pub(crate) trait ErasedSource: Send {
     /// `Ok(Event(()))`: it lies in the slot.
-    fn next(
-        &mut self,
-        engine: &Engine,
-        slot: u32,
-        number: u64,
-        stamp: u32,
-    ) -> Result<Next<()>, Cause>;
+    fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause>;
 }
 
 pub(crate) struct OfSource<S>(pub(crate) S);
 
 impl<S: Source> ErasedSource for OfSource<S> {
-    fn next(
-        &mut self,
-        engine: &Engine,
-        slot: u32,
-        number: u64,
-        stamp: u32,
-    ) -> Result<Next<()>, Cause> {
+    fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause> {
         Ok(match self.0.next(number)? {
             Next::Event(product) => {
-                engine.put(slot, engine.graph.source, stamp, product);
+                engine.put(slot, engine.graph.source, product);
                 Next::Event(())
             }
             Next::Transition(transition) => Next::Transition(transition),

@@ -337,20 +337,33 @@ impl<'a> RunReport<'a> {
         if run.spans.is_empty() {
             return None;
         }
-        let bits = run.spans.iter().map(|span| Bit {
-            lane: span.worker as usize,
-            start_s: seconds(span.start_ns),
-            end_s: seconds(span.end_ns),
-            label: run
-                .modules
-                .get(span.module as usize)
-                .map_or(String::new(), |module| module.label.clone()),
-            kind: format!("event {}", span.event),
-            detail: format!("slot {}", span.slot),
-        });
-        let lanes = (0..run.workers).map(|worker| format!("worker {worker}")).collect();
-        let chart = Gantt::new("Modules on workers", lanes, bits.collect())
-            .note("Each box is one call of one module; colours tell events apart. A waiting module shows as the call that starts its wait.");
+        let bits = |waits: bool| {
+            let of = run.spans.iter().filter(move |span| span.waits == waits);
+            of.map(move |span| Bit {
+                lane: if waits { run.workers } else { span.worker as usize },
+                start_s: seconds(span.start_ns),
+                end_s: seconds(span.end_ns),
+                label: run
+                    .modules
+                    .get(span.module as usize)
+                    .map_or(String::new(), |module| module.label.clone()),
+                kind: format!("event {}", span.event),
+                detail: match waits {
+                    true => format!("slot {}, waits; started on worker {}", span.slot, span.worker),
+                    false => format!("slot {}", span.slot),
+                },
+            })
+        };
+        let mut lanes: Vec<String> =
+            (0..run.workers).map(|worker| format!("worker {worker}")).collect();
+        let mut note = "Each box is one call of one module; colours tell events apart.".to_owned();
+        if run.spans.iter().any(|span| span.waits) {
+            lanes.push("waiting, on no worker".to_owned());
+            note += " What waits holds no worker, and has a lane of its own below them.";
+        }
+        let chart =
+            Gantt::new("Modules on workers", lanes, bits(false).chain(bits(true)).collect())
+                .note(note);
         Some(Section::new("The last events").chart(chart))
     }
 

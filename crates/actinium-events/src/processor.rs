@@ -1,6 +1,7 @@
 //! Running a graph: settings, workers, stopping, and what came of it.
 
 use crate::engine::{Engine, Strand, lock};
+use crate::future::Polls;
 use crate::graph::Graph;
 use crate::record::{
     Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
@@ -293,6 +294,7 @@ impl Processor {
             let _ = thread.join();
         }
         engine.splits.clear();
+        engine.futures.clear();
         Ok(summary(&engine, &stop, samples, start_ns, elapsed_ns))
     }
 }
@@ -301,19 +303,24 @@ fn start_strands(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     let per_slot = workers.min(if engine.slots.len() > SLOTS_MANY { 2 } else { STRANDS_MAX });
     let kind = Arc::new(Kind::new("strand"));
     for slot in 0..engine.slots.len() {
+        // One per slot, so that waiting modules on different workers do not count their references to the engine in one place.
+        let anchor = Arc::new(engine.clone());
         let strand = |index: usize| {
-            let strand = Strand { engine: engine.clone(), slot: slot as u32, index: index as u32 };
+            let strand = Strand { engine: anchor.clone(), slot: slot as u32, index: index as u32 };
             tasks.start(&kind, (slot + index) % workers, Box::new(strand))
         };
         engine.set_strands(slot, (0..per_slot).map(strand).collect());
     }
 }
 
-/// One per worker, for what modules split.
+/// One per worker for what modules split, and one for their futures.
 fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     let kind = Arc::new(Kind::new("helper"));
     let helper = |worker| tasks.start(&kind, worker, Box::new(Helper(engine.clone())));
     engine.splits.set_helpers((0..workers).map(helper).collect());
+    let kind = Arc::new(Kind::new("poller"));
+    let poller = |worker| tasks.start(&kind, worker, Box::new(Polls(engine.clone(), worker)));
+    engine.futures.set_pollers((0..workers).map(poller));
 }
 
 fn start_workers(
@@ -349,11 +356,13 @@ fn work(shared: Arc<Shared>, tasks: &Tasks, engine: &Arc<Engine>, index: usize) 
     let worker = Worker::new(shared, index);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         worker.enter(|worker| {
-            if index == 0 {
-                engine.feed(None, worker);
-            }
-            worker.run();
-            tasks.end(worker);
+            crate::timers::with_alarms_of(engine, || {
+                if index == 0 {
+                    engine.feed(None, worker);
+                }
+                worker.run();
+                tasks.end(worker);
+            });
         });
     }));
     if outcome.is_err() {
@@ -435,6 +444,7 @@ fn summary(
             figures.calls += counts.calls.get();
             figures.busy_ns += counts.busy_ns.get();
             figures.wait_start_ns += counts.wait_start_ns.get();
+            figures.wait_resource_ns += counts.wait_resource_ns.get();
             figures.failures += counts.failures.get();
         }
         modules.push(figures);

@@ -1,10 +1,10 @@
-//! Products of one slot: one column per type, so that a slot has as many heap objects as there are types, and a product's
-//! storage is of its own type and used again for each event.
+//! Products of one slot: one column of cells per type, so that a product's storage is of its own type, and used again by whichever
+//! product comes next.
 
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// What a module may make: anything that may be read by several threads and owns what it holds.
 pub trait Product: Send + Sync + 'static {}
@@ -63,58 +63,85 @@ impl Inputs {
 }
 
 /// A product while it is read.
-pub struct Read<'a, T>(RwLockReadGuard<'a, Stored<T>>);
+pub struct Read<'a, T>(RwLockReadGuard<'a, Option<T>>);
 
 impl<T> Deref for Read<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.product.as_ref().expect("checked when it was lent")
+        self.0.as_ref().expect("checked when it was lent")
     }
 }
 
-/// A product, and of which pass over which event it is.
-pub(crate) struct Stored<T> {
-    stamp: u32,
-    product: Option<T>,
+/// Cells that are made at a time.
+const CHUNK: usize = 16;
+
+type Chunk<T> = [RwLock<Option<T>>; CHUNK];
+
+/// Cells for products of one type in one slot. There are as many as were ever needed at a time, not as many as there are producers; which
+/// cell holds whose product is known to the slot.
+pub(crate) struct Column<T> {
+    /// These lie in the column itself: the cells that were used last are used next, so most events need no others.
+    first: Chunk<T>,
+    rest: Box<[OnceLock<Box<Chunk<T>>>]>,
 }
 
-/// All products of one type in one slot.
-pub(crate) struct Column<T>(Box<[RwLock<Stored<T>>]>);
+fn make_chunk<T>() -> Chunk<T> {
+    std::array::from_fn(|_| RwLock::new(None))
+}
 
 /// A column of whatever type.
 pub(crate) trait AnyColumn: Any + Send + Sync {
-    fn clear(&self, index: usize);
-    fn as_any(&self) -> &dyn Any;
+    fn clear(&self, cell: u16);
+    /// Makes the cell if it is not there.
+    fn make(&self, cell: u16);
 }
 
 pub(crate) fn make_column<T: Product>(len: usize) -> Box<dyn AnyColumn> {
-    let cell = |_| RwLock::new(Stored::<T> { stamp: 0, product: None });
-    Box::new(Column((0..len).map(cell).collect()))
+    let rest = (1..len.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect();
+    Box::new(Column::<T> { first: make_chunk(), rest })
 }
 
 impl<T: Product> AnyColumn for Column<T> {
-    fn clear(&self, index: usize) {
-        let mut cell = self.0[index].write().unwrap_or_else(PoisonError::into_inner);
-        cell.stamp = 0;
-        cell.product = None;
+    fn clear(&self, cell: u16) {
+        // Nothing to give back: it may lie there until the next one comes.
+        if !std::mem::needs_drop::<T>() {
+            return;
+        }
+        if let Some(cell) = self.cell(cell) {
+            *cell.write().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn make(&self, cell: u16) {
+        let chunk = (usize::from(cell) / CHUNK).checked_sub(1).and_then(|k| self.rest.get(k));
+        if let Some(chunk) = chunk {
+            chunk.get_or_init(|| Box::new(make_chunk()));
+        }
     }
 }
 
 impl<T: Product> Column<T> {
-    pub(crate) fn put(&self, index: usize, stamp: u32, product: T) {
-        let mut cell = self.0[index].write().unwrap_or_else(PoisonError::into_inner);
-        cell.stamp = stamp;
-        cell.product = Some(product);
+    #[inline]
+    fn cell(&self, cell: u16) -> Option<&RwLock<Option<T>>> {
+        let (chunk, cell) = (usize::from(cell) / CHUNK, usize::from(cell) % CHUNK);
+        match chunk {
+            0 => Some(&self.first[cell]),
+            _ => Some(&self.rest.get(chunk - 1)?.get()?[cell]),
+        }
     }
 
-    /// `None`: it is not there, or another event's.
-    pub(crate) fn read(&self, index: usize, stamp: u32) -> Option<Read<'_, T>> {
-        let cell = self.0[index].read().unwrap_or_else(PoisonError::into_inner);
-        (cell.stamp == stamp && cell.product.is_some()).then_some(Read(cell))
+    #[inline]
+    pub(crate) fn put(&self, cell: u16, product: T) {
+        if let Some(cell) = self.cell(cell) {
+            *cell.write().unwrap_or_else(PoisonError::into_inner) = Some(product);
+        }
+    }
+
+    /// `None`: it is not there.
+    #[inline]
+    pub(crate) fn read(&self, cell: u16) -> Option<Read<'_, T>> {
+        let cell = self.cell(cell)?.read().unwrap_or_else(PoisonError::into_inner);
+        cell.is_some().then_some(Read(cell))
     }
 }

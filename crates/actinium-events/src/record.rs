@@ -15,7 +15,7 @@ pub enum Figures {
     Spans,
 }
 
-/// One call of one module.
+/// One call of one module, or the wait that a call started.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Span {
     /// The event's number.
@@ -28,8 +28,10 @@ pub struct Span {
     pub slot: u32,
     /// When it began, in nanoseconds since the run began.
     pub start_ns: u64,
-    /// When it ended; for a waiting module: when the call that starts the wait ended.
+    /// When it ended.
     pub end_ns: u64,
+    /// It is a wait, which held no worker: from the begin of the call that started it, on `worker`, to its completion.
+    pub waits: bool,
 }
 
 /// How things stood at one moment.
@@ -58,7 +60,7 @@ pub struct ModuleFigures {
     pub busy_ns: u64,
     /// Nanoseconds from the begin of the event until all its inputs were there and it began (its wait for a resource included).
     pub wait_start_ns: u64,
-    /// Of these, nanoseconds in a resource's queue.
+    /// Of these, nanoseconds from when all its inputs were there but its resource was taken until it began.
     pub wait_resource_ns: u64,
     /// Calls that failed.
     pub failures: u64,
@@ -169,6 +171,7 @@ pub(crate) struct ModuleCounts {
     pub(crate) calls: Count,
     pub(crate) busy_ns: Count,
     pub(crate) wait_start_ns: Count,
+    pub(crate) wait_resource_ns: Count,
     pub(crate) failures: Count,
 }
 

@@ -1,11 +1,13 @@
 //! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each makes a product that
 //! depends on all its inputs, so that a sum over what the paths see shows whether everything ran in its order.
 
-use crate::workload::{Module, Role, Threads as FileThreads, Work, Workload};
+use crate::stamp::mix;
+use crate::workload::{Module, Role, Threads as FileThreads, Times, Work, Workload};
 use crate::{
     Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
     Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
 };
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -26,14 +28,6 @@ impl Total {
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
-}
-
-/// One step of mixing (splitmix64's finish).
-fn mix(state: u64, value: u64) -> u64 {
-    let mut z = state.rotate_left(5) ^ value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Rounds of busy work between two looks at the clock, found out at the start on this machine.
@@ -100,21 +94,30 @@ impl Source for Events {
     }
 }
 
-/// A module of the workload.
+/// A module of the workload. What each call looks at lies in it, not behind a pointer.
 struct Replayed {
     number: u64,
+    times: Times,
+    parts: NonZeroU32,
+    fails_every: Option<NonZeroU64>,
     module: Arc<Module>,
-    source: Input<Checksum>,
-    inputs: Vec<Input<Checksum>>,
+    /// Of those that need nothing else.
+    source: Option<Input<Checksum>>,
+    inputs: Box<[Input<Checksum>]>,
     pace: Pace,
     total: Total,
 }
 
 impl Replayed {
     fn checksum(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
-        let own = mix(event.get(self.source).0, self.number);
+        // The others have what the source made through their inputs.
+        let first = match self.source {
+            Some(source) => event.get(source).0,
+            None => mix(0, event.number()),
+        };
+        let own = mix(first, self.number);
         let sum = self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0));
-        if self.module.fails(event.number()) {
+        if self.fails_every.is_some() && self.module.fails(event.number()) {
             return Err(
                 format!("{} fails at this event, as its file says", self.module.class).into()
             );
@@ -124,10 +127,10 @@ impl Replayed {
 
     fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
         let sum = self.checksum(event)?;
-        let (parts, part) = self.parts(event);
-        if parts == 1 {
-            part(0);
+        if self.parts.get() == 1 {
+            self.pace.work(self.times.of(event.number()));
         } else {
+            let (parts, part) = self.parts(event);
             event.parallel_for(parts, part)?;
         }
         Ok(sum)
@@ -135,8 +138,8 @@ impl Replayed {
 
     /// Into how many parts its work is split, and what each does: as many nanoseconds as all others, to within one.
     fn parts(&self, event: &Event<'_>) -> (usize, impl Fn(usize) + Send + Sync + 'static) {
-        let (parts, pace) = (self.module.parts.get(), self.pace);
-        let (ns, parts_ns) = (self.module.times.of(event.number()), u64::from(parts));
+        let (parts, pace) = (self.parts.get(), self.pace);
+        let (ns, parts_ns) = (self.times.of(event.number()), u64::from(parts));
         let part = move |k: usize| {
             pace.work(ns / parts_ns + u64::from((k as u64) < ns % parts_ns));
         };
@@ -151,7 +154,7 @@ impl Replayed {
 
     fn end_ns(&self, event: &Event<'_>) -> u64 {
         // As the plan has it: the parts of a wait pass side by side.
-        event.now_ns() + self.module.times.of(event.number()) / u64::from(self.module.parts.get())
+        event.now_ns() + self.times.of(event.number()) / u64::from(self.parts.get())
     }
 }
 
@@ -309,7 +312,10 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
         let shared = Arc::new(module.clone());
         let make = move |inputs: &mut Inputs| Replayed {
             number: number as u64,
-            source: inputs.get(SOURCE),
+            times: shared.times.clone(),
+            parts: shared.parts,
+            fails_every: shared.fails_every,
+            source: shared.inputs.is_empty().then(|| inputs.get(SOURCE)),
             inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
             module: shared.clone(),
             pace,

@@ -24,9 +24,52 @@ pub(crate) const RUNNING: u8 = 5;
 pub(crate) const YES: u8 = 6;
 /// It is done, and a path that comes to it ends.
 pub(crate) const NO: u8 = 7;
+/// Nobody asked for it, and nobody will any more: all that could have is done, or on paths that have stopped.
+pub(crate) const SKIPPED: u8 = 8;
 
-/// An event's stamp, and which attempt at it.
-pub(crate) type Pass = (u32, u32);
+/// Gives back what nobody needs any more of what a module made.
+pub(crate) type Free<'a> = &'a mut dyn FnMut(&mut Cells, u16);
+
+/// Counts the passes over events in one slot: each event and each new attempt at one is another.
+pub(crate) type Pass = u32;
+
+/// Which cells of a slot's columns hold products.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cells {
+    /// For each column: those that hold nothing, and how many there are.
+    columns: Box<[(Vec<u16>, u16)]>,
+    taken: usize,
+}
+
+impl Cells {
+    pub(crate) fn new(columns: usize) -> Self {
+        Cells { columns: vec![(Vec::new(), 0); columns].into(), taken: 0 }
+    }
+
+    /// The one that was used last, for it is in the cache; true: it is a new one, which must be made.
+    #[inline]
+    pub(crate) fn take(&mut self, column: u16) -> (u16, bool) {
+        self.taken += 1;
+        let (free, made) = &mut self.columns[usize::from(column)];
+        match free.pop() {
+            Some(cell) => (cell, false),
+            None => {
+                *made += 1;
+                (*made - 1, true)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&mut self, column: u16, cell: u16) {
+        self.taken -= 1;
+        self.columns[usize::from(column)].0.push(cell);
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+}
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,13 +95,18 @@ pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) number: u64,
     pub(crate) start_ns: u64,
-    pub(crate) stamp: u32,
+    pub(crate) pass: Pass,
     pub(crate) attempts: u32,
     pub(crate) open: u32,
     /// Which strands are queued or running.
     pub(crate) active: u32,
     pub(crate) failure: Option<(u16, String)>,
     pub(crate) ready: Vec<u16>,
+    pub(crate) cells: Cells,
+    /// Modules that were handed their resource, and since when they waited for it; with times only.
+    pub(crate) handed: Vec<(u16, u64)>,
+    /// Modules that wait: since when, and on which worker the wait was started; with spans only.
+    pub(crate) waits_since: Vec<(u16, u64, u32)>,
     /// Room for `request`.
     wanted: Vec<u16>,
     state: Box<[u8]>,
@@ -73,6 +121,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The state of a free slot.
+    pub(crate) fn of_slot(graph: &Graph) -> Self {
+        State { cells: Cells::new(graph.columns.len()), ..State::default() }
+    }
+
     /// The state in which every event begins.
     pub(crate) fn template(graph: &Graph) -> Self {
         let n = graph.len();
@@ -116,20 +169,25 @@ impl State {
         self.left.copy_from_slice(&template.left);
         self.steps.copy_from_slice(&template.steps);
         self.ready.clear();
+        self.waits_since.clear();
         self.ready.extend_from_slice(&template.ready);
         self.ended_paths.clear();
         self.ended_paths.extend_from_slice(&template.ended_paths);
     }
 
-    /// Whether the module runs or waits, in this very attempt at this very event.
+    /// Whether the module runs or waits, in this very pass.
     pub(crate) fn waits(&self, module: u16, pass: Pass) -> bool {
-        (self.stamp, self.attempts) == pass
-            && self.of(module) == RUNNING
-            && self.stage != Stage::Free
+        self.pass == pass && self.of(module) == RUNNING && self.stage != Stage::Free
     }
 
     pub(crate) fn of(&self, module: u16) -> u8 {
         self.state[usize::from(module)]
+    }
+
+    /// Since when a module that was handed its resource waited for it.
+    pub(crate) fn take_handed(&mut self, module: u16) -> Option<u64> {
+        let at = self.handed.iter().position(|&(handed, _)| handed == module)?;
+        Some(self.handed.swap_remove(at).1)
     }
 
     pub(crate) fn set(&mut self, module: u16, state: u8) {
@@ -145,7 +203,7 @@ impl State {
         wanted.push(module);
         self.set(module, REQUESTED);
         while let Some(m) = wanted.pop() {
-            let pending = if graph.modules[usize::from(m)].one_by_one {
+            let pending = if graph.traits(m).one_by_one {
                 let next = self.next_input(graph, m);
                 if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
                     self.set(input, REQUESTED);
@@ -193,20 +251,14 @@ impl State {
     }
 
     /// A module is done. `free` is called for each producer whose product nobody needs any more.
-    pub(crate) fn finish(
-        &mut self,
-        graph: &Graph,
-        module: u16,
-        pass: bool,
-        mut free: impl FnMut(u16),
-    ) {
+    pub(crate) fn finish(&mut self, graph: &Graph, module: u16, pass: bool, free: Free<'_>) {
         self.open -= 1;
         self.set(module, if pass { YES } else { NO });
         for &input in graph.inputs.row(module) {
             let left = &mut self.left[usize::from(input)];
             *left -= 1;
             if *left == 0 {
-                free(input);
+                free(&mut self.cells, input);
             }
         }
         if self.failure.is_some() {
@@ -216,7 +268,7 @@ impl State {
             if self.of(consumer) != REQUESTED {
                 continue;
             }
-            if graph.modules[usize::from(consumer)].one_by_one {
+            if graph.traits(consumer).one_by_one {
                 match self.next_input(graph, consumer) {
                     Some(input) => self.request(graph, input),
                     None => self.make_ready(consumer),
@@ -233,6 +285,9 @@ impl State {
             let steps = &graph.paths[usize::from(path)].1;
             if steps.get(usize::from(step)) == Some(&module) {
                 self.go_on(graph, path);
+                if self.steps[usize::from(path)] == STOPPED {
+                    self.skip_rest(graph, path, step, free);
+                }
             }
         }
     }
@@ -278,6 +333,34 @@ impl State {
         }
     }
 
+    /// A path has stopped at a step: what would have run after it and is on no other path that goes on keeps its inputs no longer.
+    fn skip_rest(&mut self, graph: &Graph, path: u16, step: u16, free: Free<'_>) {
+        let mut skipped = std::mem::take(&mut self.wanted);
+        let rest = &graph.paths[usize::from(path)].1[usize::from(step) + 1..];
+        let is_stopped = |&other: &u16| self.steps[usize::from(other)] == STOPPED;
+        let will_not_run = |&m: &u16| graph.paths_of.row(m).iter().all(is_stopped);
+        skipped.extend(rest.iter().copied().filter(will_not_run));
+        let selects = |&(_, select): &(u16, Option<usize>)| select == Some(usize::from(path));
+        skipped.extend(graph.outputs.iter().copied().filter(selects).map(|(output, _)| output));
+        while let Some(module) = skipped.pop() {
+            if self.of(module) != IDLE {
+                continue;
+            }
+            self.set(module, SKIPPED);
+            for &input in graph.inputs.row(module) {
+                let left = &mut self.left[usize::from(input)];
+                *left -= 1;
+                if *left == 0 {
+                    match self.of(input) {
+                        IDLE => skipped.push(input),
+                        _ => free(&mut self.cells, input),
+                    }
+                }
+            }
+        }
+        self.wanted = skipped;
+    }
+
     pub(crate) fn passed(&self, path: usize) -> bool {
         self.steps[path] != STOPPED
     }
@@ -291,14 +374,5 @@ impl State {
             }
         }
         self.open > 0
-    }
-
-    /// The producers whose products are still there.
-    pub(crate) fn stored<'a>(&'a self, graph: &'a Graph) -> impl Iterator<Item = u16> + 'a {
-        let is_done = |&m: &usize| self.state[m] >= YES && graph.place(m as u16).is_some();
-        (0..graph.len())
-            .filter(is_done)
-            .filter(|&m| self.left[m] > 0 || graph.consumers.row(m as u16).is_empty())
-            .map(|m| m as u16)
     }
 }

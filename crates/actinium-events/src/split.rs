@@ -199,6 +199,7 @@ impl Task for Helper {
                     slot: split.slot,
                     start_ns,
                     end_ns,
+                    waits: false,
                 };
                 lock(&notes.spans).push(span, self.0.settings.spans_max);
             }

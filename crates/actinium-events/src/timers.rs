@@ -1,6 +1,36 @@
 //! Timed waits: one wheel per worker, and one alarm of the scheduler for its earliest deadline; so a wait allocates nothing.
 
+use crate::engine::Engine;
+use actinium_scheduler::Worker;
 use actinium_scheduler::wheel::Wheel;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    /// Whose alarms ring on this worker: an alarm that holds nothing is a box for which nothing is allocated.
+    static ENGINE: RefCell<Option<Arc<Engine>>> = const { RefCell::new(None) };
+}
+
+/// What this worker's alarms are for, while `work` runs.
+pub(crate) fn with_alarms_of(engine: &Arc<Engine>, work: impl FnOnce()) {
+    ENGINE.set(Some(engine.clone()));
+    work();
+    ENGINE.set(None);
+}
+
+/// Sets an alarm for the earliest deadline, unless one is set.
+pub(crate) fn arm(timers: &mut Timers, worker: &Worker) {
+    let next_ns = timers.wheel.next_deadline();
+    let Some(next_ns) = next_ns.filter(|&next_ns| next_ns < timers.armed_ns) else { return };
+    timers.armed_ns = next_ns;
+    let ring = |worker: &Worker| {
+        let engine = ENGINE.with_borrow(Option::clone);
+        if let Some(engine) = engine {
+            engine.fire(worker);
+        }
+    };
+    worker.set_alarm(next_ns, Box::new(ring));
+}
 
 /// A wait that ends at a time.
 #[derive(Clone, Copy, Debug)]

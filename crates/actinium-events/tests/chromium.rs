@@ -36,6 +36,7 @@ fn summary() -> RunSummary {
         slot: (n / modules % 8) as u32,
         start_ns: n / 4 * 1_000_000,
         end_ns: n / 4 * 1_000_000 + 900_000,
+        waits: n % 10 == 9,
     };
     RunSummary {
         events: 199,

@@ -519,6 +519,21 @@ fn spans_and_samples_say_what_happened() {
     assert_eq!(summary.spans.len(), 20);
     assert!(summary.spans.iter().all(|span| span.start_ns <= span.end_ns && span.worker < 2));
     assert_eq!(summary.modules[0].calls, 20);
+    // A wait has a span of its own, which lasts as long as the wait.
+    let mut builder = numbers(5);
+    struct Sleeps;
+    impl actinium_events::AsyncAnalyzer for Sleeps {
+        fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
+            done.at(event.now_ns() + 2_000_000, ());
+            Ok(())
+        }
+    }
+    builder.async_analyzer("sleeps", Threads::Concurrent, |_| Sleeps);
+    let settings = Settings::default().workers(2).slots(2).figures(Figures::Spans);
+    let waited = Processor::new(builder.build().expect("a graph"), settings).run().expect("runs");
+    let (waits, calls): (Vec<_>, Vec<_>) = waited.spans.into_iter().partition(|span| span.waits);
+    assert_eq!((waits.len(), calls.len()), (5, 5));
+    assert!(waits.iter().all(|span| span.end_ns - span.start_ns >= 2_000_000), "{waits:?}");
     let wrong =
         Processor::new(numbers(1).build().expect("a graph"), Settings::default().slots(0)).run();
     assert_eq!(

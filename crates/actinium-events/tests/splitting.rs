@@ -224,7 +224,10 @@ fn a_replay_splits_and_fetches_as_its_file_says() {
             |label| summary.modules.iter().position(|it| it.label == label).expect("is there");
         let of = |event, label| {
             let module = index(label) as u32;
-            summary.spans.iter().filter(move |it| it.event == event && it.module == module)
+            summary
+                .spans
+                .iter()
+                .filter(move |it| it.event == event && it.module == module && !it.waits)
         };
         for event in 0..6 {
             // The call that starts it, and its parts.

@@ -75,6 +75,8 @@ counters! {
     dead,
     /// Bytes of the messages handled, by their types' sizes.
     bytes,
+    /// Messages whose latency was measured.
+    sampled,
     /// Turns run.
     turns,
     /// Rounds of housekeeping.
@@ -83,6 +85,8 @@ counters! {
     stolen,
     /// Runnables whose home moved here.
     rehomed,
+    /// Runnables given for good to workers with less to do.
+    given,
     /// Runnables put up for others to take.
     exposed,
     /// Messages sent through a shared queue, which costs two atomic read-modify-writes, or two for many in a row; all others cost none.

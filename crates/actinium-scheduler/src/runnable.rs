@@ -49,8 +49,12 @@ pub const SCHEDULED: u8 = 1;
 /// `Private::flags`: something may be in its shared queue. Set by whatever lowers the token or takes the runnable over, cleared by
 /// its turn when it has found the shared queue empty.
 pub const ALERTED: u8 = 2;
+/// `Private::flags`: it is scheduled because its last turn left it more to do.
+pub const AGAIN: u8 = 4;
+/// `Private::flags`: it is scheduled because a turn at its own worker woke it.
+pub const BY_NEIGHBOUR: u8 = 8;
 /// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
-pub const FIRST_FREE: u8 = 4;
+pub const FIRST_FREE: u8 = 16;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,9 +129,14 @@ pub struct Private {
     pub steals: u16,
     /// Index of the worker that it prefers.
     pub home: u32,
+    /// How many turns in a row it has run away from home, at whatever worker.
+    pub away: u8,
     /// See the constants.
     pub flags: u8,
 }
+
+/// Each idle actor pays for it.
+const _: () = assert!(size_of::<Private>() == 16);
 
 /// Words in a header for the runnable's own sort.
 const OWN_WORDS: usize = 6;
@@ -201,6 +210,7 @@ impl<S> Header<S> {
                 cost_ns: 0,
                 thief: u16::MAX,
                 steals: 0,
+                away: 0,
                 home,
                 flags: SCHEDULED | flags,
             }),

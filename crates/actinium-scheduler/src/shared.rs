@@ -82,6 +82,8 @@ pub struct Shared {
     latencies: Box<[Mutex<Latencies>]>,
     /// The measured time per turn of each worker, for thieves.
     pub(crate) turn_ns: Box<[AtomicUsize]>,
+    /// How long each worker's queue takes to run once through, for those who have more to do: nanoseconds.
+    pub(crate) load_ns: Box<[AtomicUsize]>,
     placed: AtomicUsize,
     pub(crate) deadlines: Deadlines,
 }
@@ -137,6 +139,7 @@ impl Shared {
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
             idle_listener: IdleListener::default(),

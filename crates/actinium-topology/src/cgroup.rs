@@ -1,4 +1,5 @@
-//! The CPU time that the process's cgroups grant, as containers set it.
+//! The CPU time that the process's cgroups grant, as containers set it; and where its cgroups are, for whoever looks for
+//! another limit.
 //!
 //! `/proc/self/cgroup` says in which cgroups the process is, `/proc/self/mountinfo` where they are to be seen. A limit
 //! may stand in the process's own cgroup or in any above it, and in version 1 and version 2 of cgroups: the smallest counts.
@@ -104,30 +105,42 @@ pub(crate) struct Found {
 /// Reads the quota of the process whose `/proc` folder this is; mount points are looked up under `root`.
 pub(crate) fn read(process: &Path, root: &Path) -> Found {
     let mut found = Found::default();
-    let text = |name| fs::read_to_string(process.join(name)).unwrap_or_default();
-    let (cgroups, mounts) = (text("cgroup"), text("mountinfo"));
-    for mount in mounts.lines().filter_map(Mount::parse) {
-        if let Some(path) = cgroups.lines().find_map(|line| mount.version.path_in(line)) {
-            found.walk_up(&mount, path, root);
+    for (version, folder) in folders(process, root, "cpu") {
+        let Some(quota) = version.quota_in(&folder, &mut found.warnings) else { continue };
+        if found.quota.as_ref().is_none_or(|old| quota.is_below(old)) {
+            found.quota = Some(quota);
         }
     }
     found
 }
 
+/// The folders of the cgroups that may limit what this controller hands out to the process: its own and all above it.
+pub(crate) fn folders(process: &Path, root: &Path, controller: &str) -> Vec<(Version, PathBuf)> {
+    let text = |name| fs::read_to_string(process.join(name)).unwrap_or_default();
+    let (cgroups, mounts) = (text("cgroup"), text("mountinfo"));
+    let mut folders = Vec::new();
+    for mount in mounts.lines().filter_map(|line| Mount::parse(line, controller)) {
+        let path = cgroups.lines().find_map(|line| mount.version.path_in(line, controller));
+        let Some(path) = path else { continue };
+        folders.extend(mount.walk_up(path, root).map(|folder| (mount.version, folder)));
+    }
+    folders
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Version {
+pub(crate) enum Version {
     V1,
     V2,
 }
 
 impl Version {
-    /// The cgroup in a line of `/proc/self/cgroup`, if the line speaks about this version's CPU time:
+    /// The cgroup in a line of `/proc/self/cgroup`, if the line speaks about this version's controller:
     /// `4:cpu,cpuacct:/a/b` or `0::/a/b`.
-    fn path_in(self, line: &str) -> Option<&str> {
+    fn path_in<'a>(self, line: &'a str, controller: &str) -> Option<&'a str> {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let matches = match self {
-            Version::V1 => controllers.split(',').any(|name| name == "cpu"),
+            Version::V1 => controllers.split(',').any(|name| name == controller),
             Version::V2 => number == "0" && controllers.is_empty(),
         };
         matches.then_some(path)
@@ -180,35 +193,29 @@ struct Mount {
 
 impl Mount {
     /// `36 35 98:0 /top /point rw,noatime shared:1 - cgroup2 cgroup rw`: before the dash any number of optional fields.
-    fn parse(line: &str) -> Option<Mount> {
+    fn parse(line: &str, controller: &str) -> Option<Mount> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
         let (top, point) = (place.next()?, place.next()?);
         let mut kind = kind.split(' ');
         let version = match kind.next()? {
             "cgroup2" => Version::V2,
-            "cgroup" if kind.nth(1)?.split(',').any(|name| name == "cpu") => Version::V1,
+            "cgroup" if kind.nth(1)?.split(',').any(|name| name == controller) => Version::V1,
             _ => return None,
         };
         Some(Mount { version, top: unescape(top), point: unescape(point) })
     }
-}
 
-impl Found {
-    fn walk_up(&mut self, mount: &Mount, path: &str, root: &Path) {
-        let point = root.join(mount.point.strip_prefix("/").unwrap_or(&mount.point));
+    /// The folder of this cgroup and of each above it that is to be seen, under `root`.
+    fn walk_up(&self, path: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
+        let point = root.join(self.point.strip_prefix("/").unwrap_or(&self.point));
         // A cgroup outside of what is mounted (in a container: beside or above it) can not be seen: begin at the mount.
-        let below = Path::new(path).strip_prefix(&mount.top).ok();
+        let below = Path::new(path).strip_prefix(&self.top).ok();
         let below =
             below.filter(|path| path.components().all(|c| matches!(c, Component::Normal(_))));
-        let below = below.unwrap_or(Path::new(""));
-        for folder in below.ancestors() {
-            let quota = mount.version.quota_in(&point.join(folder), &mut self.warnings);
-            let Some(quota) = quota else { continue };
-            if self.quota.as_ref().is_none_or(|old| quota.is_below(old)) {
-                self.quota = Some(quota);
-            }
-        }
+        let below: Vec<PathBuf> =
+            below.unwrap_or(Path::new("")).ancestors().map(Path::to_owned).collect();
+        below.into_iter().map(move |folder| point.join(folder))
     }
 }
 

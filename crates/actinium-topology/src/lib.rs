@@ -54,7 +54,7 @@
 //! # One file per idea
 //!
 //! `machine` the objects and [`Topology`]; `assemble` makes one from whatever a reader found; `sysfs`, `synthetic`, `hwloc`
-//! the readers; `detect` this process on this machine; `cpuset` sets of PUs; `cgroup` the CPU quota; `workers` how many
+//! the readers; `detect` this process on this machine; `cpuset` sets of PUs; `cgroup` the CPU quota; `memory` the cgroups' limit of memory; `workers` how many
 //! workers and why; `distance`, `order`, `place` the scheduler's questions; `bind` the two system calls, and the only unsafe
 //! code; `show` text and JSON.
 
@@ -68,6 +68,7 @@ mod error;
 #[cfg(feature = "hwloc")]
 mod hwloc;
 mod machine;
+mod memory;
 mod order;
 mod place;
 mod show;
@@ -83,6 +84,7 @@ pub use cpuset::{CpuSet, CpuSetError, PuId};
 pub use distance::Distance;
 pub use error::TopologyError;
 pub use machine::{Cache, CacheKind, Core, NumaNode, Package, Pu, Source, Topology};
+pub use memory::MemoryLimit;
 pub use show::{SCHEMA_VERSION, human_bytes};
 pub use synthetic::SyntheticError;
 pub use workers::{UsableWorkers, WorkerLimit};

@@ -27,7 +27,8 @@ impl<A: Actor> ActorCell<A> {
     /// Takes a message that the running turn sends to this actor's shared queue, if it is one of many in a row.
     ///
     /// Until it leaves, no later message of this turn can come to the own part of the mailbox: what keeps messages from there (another
-    /// owner, a raised token, an alert) ends only between turns.
+    /// owner, a raised token, an alert) ends only between turns. Nor does one go by a lane: before that, what is gathered leaves
+    /// (the actor may be taken over by another worker at any time).
     #[inline]
     pub(crate) fn gather(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
         let me: *const Header = self.core.runnable().0.as_ptr();

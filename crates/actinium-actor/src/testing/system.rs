@@ -293,7 +293,7 @@ impl Driver {
     /// One turn. When nobody is ready, what actors have offloaded is waited for: what it sends comes at this moment of virtual time.
     pub(super) fn step(&self) -> bool {
         self.report.borrow().is_none()
-            && (self.turn() || (self.inner.offloads.wait() && self.turn()))
+            && (self.turn() || (self.inner.offloads.wait(|| false) && self.turn()))
     }
 
     fn turn(&self) -> bool {

@@ -1,8 +1,11 @@
 //! `actinium events`.
 
 use crate::events::run::Notes;
-use crate::events::settings::{self, EventsArgs, SettingsReport, Sweep};
-use crate::events::{Settings, load, page, plan, report, run as running, sweep, validate};
+use crate::events::settings::{self, EventsArgs, Sweep};
+use crate::events::{
+    SCHEMA_VERSION, Settings, load, page, plan, report, run as running, sweep, validate,
+};
+use crate::setting::SettingsReport;
 use crate::{Failure, output};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::Plan;
@@ -74,7 +77,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&SettingsReport::new(&settings)),
+            true => output::print_json(&SettingsReport::new(SCHEMA_VERSION, &settings)),
             false => output::print(settings.table().to_string()),
         };
     }

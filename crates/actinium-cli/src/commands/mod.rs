@@ -3,8 +3,11 @@
 pub mod completions;
 pub mod events;
 pub mod man;
+pub mod memory;
 pub mod probe;
+pub mod sim;
 pub mod topology;
+pub mod wire;
 
 use crate::Failure;
 use crate::cli::Command;
@@ -19,7 +22,10 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
+        Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
+        Command::Wire(args) => wire::run(args, matches),
+        Command::Sim(args) => sim::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }

@@ -2,6 +2,7 @@
 
 use crate::probe::settings::ProbeArgs;
 use crate::probe::{Settings, report, run};
+use crate::setting::SettingsReport;
 use crate::{Failure, output};
 use clap::ArgMatches;
 
@@ -44,7 +45,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.probe, matches)?;
     if args.show_settings {
         return match args.json {
-            true => output::print_json(&report::SettingsReport::new(&settings)),
+            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
             false => output::print(settings.table().to_string()),
         };
     }

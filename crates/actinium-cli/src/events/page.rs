@@ -45,7 +45,7 @@ fn page(
     let on_average = format!("{} CPUs on average", decimal(outcome.cpu_s / outcome.elapsed_s(), 2));
     let memory = bytes(outcome.memory_max_bytes);
     let mut report = RunReport::new(title(plan), &outcome.summary)
-        .command(command(settings))
+        .command(command(settings, sweep))
         .plan(plan)
         .cpus_of_process(&cpus)
         .sweep(sweep)
@@ -71,10 +71,16 @@ fn title(plan: &Plan) -> String {
 }
 
 /// What one would type for the same run.
-fn command(settings: &Settings) -> String {
+fn command(settings: &Settings, sweep: &[SweepPoint]) -> String {
     let mut command = format!("actinium events {}", settings.config);
+    if !sweep.is_empty() {
+        let slots: Vec<String> = sweep.iter().map(|point| point.slots.to_string()).collect();
+        command += &format!(" --sweep slots={}", slots.join(","));
+    }
     for (name, value, source) in settings.rows() {
         match (name, source) {
+            // A sweep has its own.
+            ("slots", _) if !sweep.is_empty() => {}
             (_, crate::setting::Source::Default | crate::setting::Source::File) => {}
             ("thread-type", _) => {
                 for change in &settings.thread_types.value {

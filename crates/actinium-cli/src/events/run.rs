@@ -89,23 +89,32 @@ pub fn ideal(
     Ideal::of(workload, plan, settings.workers.value, slots, outcome.finished())
 }
 
-/// What Ctrl-C stops: the run that is under way.
+/// What Ctrl-C stops: the run that is under way, or else the next one.
 struct Running {
-    now: Arc<Mutex<Option<Stopper>>>,
+    now: Arc<Mutex<Stoppable>>,
     _interrupts: Interrupts,
+}
+
+#[derive(Default)]
+struct Stoppable {
+    stopper: Option<Stopper>,
+    /// Interrupts that came while there was nothing to stop.
+    early: u32,
 }
 
 impl Running {
     fn listen() -> Result<Self, Failure> {
-        let now: Arc<Mutex<Option<Stopper>>> = Arc::default();
+        let now: Arc<Mutex<Stoppable>> = Arc::default();
         let stop = now.clone();
         let interrupts = Interrupts::listen(move |times| {
             output::note(match times {
                 1 => "finishing the events in flight; once more to stop at once",
                 _ => "stopping at once",
             });
-            if let Some(stopper) = &*stop.lock().unwrap_or_else(PoisonError::into_inner) {
-                stopper.stop();
+            let mut now = stop.lock().unwrap_or_else(PoisonError::into_inner);
+            match &now.stopper {
+                Some(stopper) => stopper.stop(),
+                None => now.early += 1,
             }
         });
         let failed = |error| Failure::Failed(format!("can not listen to Ctrl-C: {error}"));
@@ -113,7 +122,11 @@ impl Running {
     }
 
     fn set(&self, stopper: Option<Stopper>) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = stopper;
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stopper) = &stopper {
+            (0..std::mem::take(&mut now.early)).for_each(|_| stopper.stop());
+        }
+        now.stopper = stopper;
     }
 }
 

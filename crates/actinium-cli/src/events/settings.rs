@@ -1,11 +1,12 @@
 //! What may be asked of a run of a workload.
 
 use crate::Failure;
-use crate::setting::{Setting, Source};
+use crate::parse;
+use crate::setting::{self, Setting, Source};
 use actinium::{Policy, Workers};
 use actinium_events::workload::model::{Options, Source as EventSource};
 use actinium_events::workload::own::KINDS;
-use actinium_observe::{Column, Table};
+use actinium_observe::Table;
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -41,11 +42,11 @@ pub struct EventsArgs {
     events: Option<u64>,
 
     /// Worker threads; 'all': as many as the cpuset and the CPU quota allow [env: ACTINIUM_WORKERS] [default: the file's, else all]
-    #[arg(long, value_name = "N|all", value_parser = workers)]
+    #[arg(long, value_name = "N|all", value_parser = parse::workers)]
     workers: Option<Workers>,
 
     /// Scheduling policy: pinned, pool, stealing or affine [env: ACTINIUM_POLICY]
-    #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = policy)]
+    #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = parse::policy)]
     policy: Policy,
 
     /// How modules spend their time: all compute, all wait, or each as the file says
@@ -196,9 +197,10 @@ impl Settings {
         let workers =
             Setting { value: args.workers.unwrap_or(Workers::All), source: given("workers") };
         let workers = workers
-            .or_env("ACTINIUM_WORKERS", self::workers)?
+            .or_env("ACTINIUM_WORKERS", parse::workers)?
             .or_file(options.workers.map(|workers| Workers::Count(workers.get())));
-        let workers = Setting { value: count_workers(workers.value)?, source: workers.source };
+        let workers =
+            Setting { value: parse::count_workers(workers.value)?, source: workers.source };
         let slots =
             Setting { value: args.slots.unwrap_or(workers.value as u64), source: given("slots") };
         let slots = slots
@@ -213,7 +215,7 @@ impl Settings {
             slots,
             events,
             workers,
-            policy: policy.or_env("ACTINIUM_POLICY", self::policy)?,
+            policy: policy.or_env("ACTINIUM_POLICY", parse::policy)?,
             mode: Setting::parsed(args.mode, matches, "mode"),
             time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
@@ -242,12 +244,7 @@ impl Settings {
 
     /// For people.
     pub fn table(&self) -> Table {
-        let mut table =
-            Table::new([Column::left("setting"), Column::right("value"), Column::left("source")]);
-        for (name, value, source) in self.rows() {
-            table.row([name.into(), value.into(), source.to_string().into()]);
-        }
-        table
+        setting::table(self.rows())
     }
 }
 
@@ -273,53 +270,12 @@ impl Serialize for Settings {
     }
 }
 
-/// The settings alone, as JSON.
-#[derive(Debug, Serialize)]
-pub struct SettingsReport<'a> {
-    schema_version: u32,
-    settings: &'a Settings,
-}
-
-impl<'a> SettingsReport<'a> {
-    /// Of these settings.
-    pub fn new(settings: &'a Settings) -> Self {
-        SettingsReport { schema_version: super::SCHEMA_VERSION, settings }
-    }
-}
-
-/// How many workers there will be.
-fn count_workers(workers: Workers) -> Result<usize, Failure> {
-    match workers {
-        Workers::Count(count) => Ok(count),
-        Workers::All => {
-            let topology = actinium::topology::Topology::detect()
-                .map_err(|error| Failure::Failed(error.to_string()))?;
-            Ok(topology.usable_workers().workers)
-        }
-    }
-}
-
-fn workers(text: &str) -> Result<Workers, String> {
-    text.parse()
-}
-
-fn policy(text: &str) -> Result<Policy, String> {
-    text.parse::<Policy>().map_err(|error| error.to_string())
-}
-
 fn slots(text: &str) -> Result<u64, String> {
-    within(text, 1, SLOTS_MAX)
+    parse::within(text, 1, SLOTS_MAX)
 }
 
 fn events(text: &str) -> Result<u64, String> {
-    within(text, 1, EVENTS_MAX)
-}
-
-fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not allowed: {least} to {most}")),
-    }
+    parse::within(text, 1, EVENTS_MAX)
 }
 
 fn scale(text: &str) -> Result<f64, String> {

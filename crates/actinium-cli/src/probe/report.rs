@@ -16,21 +16,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// What counts as a message.
 const COUNTED: &str = "pings and replies: both are delivered messages";
 /// What a latency is, and of how many messages it is known.
-const LATENCY: &str = "true times from send to handling, of a sample of the sends";
-
-/// The settings alone, as JSON.
-#[derive(Debug, Serialize)]
-pub struct SettingsReport<'a> {
-    schema_version: u32,
-    settings: &'a Settings,
-}
-
-impl<'a> SettingsReport<'a> {
-    /// Of these settings.
-    pub fn new(settings: &'a Settings) -> Self {
-        SettingsReport { schema_version: SCHEMA_VERSION, settings }
-    }
-}
+const LATENCY: &str = "true times from send to handling, of a sample of the sends, each weighted by how many it stands for";
 
 /// All figures of a probe. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]
@@ -139,7 +125,7 @@ impl From<Audit> for Ledger {
 }
 
 fn samples(run: &Run) -> u64 {
-    run.latency.map_or(0, |latency| latency.count)
+    run.latency.map_or(0, |_| run.counter("sampled"))
 }
 
 impl Report {

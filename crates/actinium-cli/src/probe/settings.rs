@@ -1,10 +1,11 @@
 //! What the probe measures, and what may be asked of it.
 
 use crate::Failure;
-use crate::setting::{Setting, Source};
+use crate::parse::{count_workers, from_to, policy, workers};
+use crate::setting::{self, Setting, Source};
 use actinium::{Policy, Workers};
+use actinium_observe::Table;
 use actinium_observe::number::{bytes, count};
-use actinium_observe::{Column, Table};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -39,21 +40,21 @@ pub struct ProbeArgs {
     batch: u64,
 
     /// Actors per worker; each is source and target
-    #[arg(long, value_name = "N", default_value = "100", value_parser = within::<1, TOTAL_MAX>)]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = from_to::<1, TOTAL_MAX>)]
     actors: u64,
 
     /// Most requests of an actor that are outstanding
-    #[arg(long, value_name = "N", default_value = "1", value_parser = within::<1, TOTAL_MAX>)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, TOTAL_MAX>)]
     in_flight: u64,
 
     /// Pings that each actor sends
     #[arg(long, value_name = "N", default_value = "40000",
-        value_parser = within::<1, MESSAGES_MAX>)]
+        value_parser = from_to::<1, MESSAGES_MAX>)]
     messages: u64,
 
     /// Bytes in each ping and each reply; up to 1,024 lie in the message itself (in the next larger of a few sizes), more in a
     /// buffer that travels by pointer. Each is written by the sender and read by the receivers
-    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = within::<0, PAYLOAD_MAX>)]
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = from_to::<0, PAYLOAD_MAX>)]
     payload: u64,
 
     /// Where actors are at first: where the policy puts them, or spread evenly over all workers
@@ -61,16 +62,16 @@ pub struct ProbeArgs {
     placement: Placement,
 
     /// Decides at which target each actor's round robin starts
-    #[arg(long, value_name = "N", default_value = "42", value_parser = within::<0, { u64::MAX }>)]
+    #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
     seed: u64,
 
     /// Pings per actor before the measurement, which are not counted [default: a fortieth of
     /// --messages]
-    #[arg(long, value_name = "N", value_parser = within::<0, MESSAGES_MAX>)]
+    #[arg(long, value_name = "N", value_parser = from_to::<0, MESSAGES_MAX>)]
     warm_up: Option<u64>,
 
     /// Measure so often, with the same actors, and give medians and spreads
-    #[arg(long, value_name = "N", default_value = "1", value_parser = within::<1, REPEAT_MAX>)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, REPEAT_MAX>)]
     repeat: u64,
 
     /// Sample no latencies and time no turns (the ledger of messages is always kept)
@@ -225,12 +226,7 @@ impl Settings {
 
     /// For people.
     pub fn table(&self) -> Table {
-        let mut table =
-            Table::new([Column::left("setting"), Column::right("value"), Column::left("source")]);
-        for (name, value, source) in self.rows() {
-            table.row([name.into(), value.into(), source.to_string().into()]);
-        }
-        table
+        setting::table(self.rows())
     }
 }
 
@@ -261,18 +257,6 @@ fn asked<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Asked(line))
 }
 
-/// How many workers there will be.
-fn count_workers(workers: Workers) -> Result<usize, Failure> {
-    match workers {
-        Workers::Count(count) => Ok(count),
-        Workers::All => {
-            let topology = actinium::topology::Topology::detect()
-                .map_err(|error| Failure::Failed(error.to_string()))?;
-            Ok(topology.usable_workers().workers)
-        }
-    }
-}
-
 /// A number that its parser has found to be within bounds that the narrower type holds.
 fn narrow<T: TryFrom<u64>>(setting: Setting<u64>) -> Setting<T> {
     let value = T::try_from(setting.value).unwrap_or_else(|_| {
@@ -281,23 +265,8 @@ fn narrow<T: TryFrom<u64>>(setting: Setting<u64>) -> Setting<T> {
     Setting { value, source: setting.source }
 }
 
-fn workers(text: &str) -> Result<Workers, String> {
-    text.parse()
-}
-
-fn policy(text: &str) -> Result<Policy, String> {
-    text.parse::<Policy>().map_err(|error| error.to_string())
-}
-
 fn batch(text: &str) -> Result<u64, String> {
-    within::<1, BATCH_MAX>(text)
-}
-
-fn within<const LOW: u64, const HIGH: u64>(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if (LOW..=HIGH).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not allowed: {LOW} to {HIGH}")),
-    }
+    from_to::<1, BATCH_MAX>(text)
 }
 
 /// What goes into the narrower types of [`Settings`] fits.

@@ -46,8 +46,14 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 
 /// Takes away what would change what the command does.
 pub(crate) fn clean(command: &mut Command) {
-    let variables =
-        ["ACTINIUM_WORKERS", "ACTINIUM_POLICY", "ACTINIUM_BATCH", "ACTINIUM_SLOTS", "NO_COLOR"];
+    let variables = [
+        "ACTINIUM_WORKERS",
+        "ACTINIUM_POLICY",
+        "ACTINIUM_BATCH",
+        "ACTINIUM_SLOTS",
+        "ACTINIUM_ENCODING",
+        "NO_COLOR",
+    ];
     for variable in variables {
         command.env_remove(variable);
     }

@@ -189,7 +189,10 @@ impl Times {
     /// The time for an event, whose numbers count from zero.
     #[must_use]
     pub fn of(&self, event: u64) -> u64 {
-        self.0[(event % self.0.len() as u64) as usize]
+        match self.0[..] {
+            [always] => always,
+            ref cycle => cycle[(event % cycle.len() as u64) as usize],
+        }
     }
 
     /// The list that is gone through: never empty.
@@ -207,7 +210,12 @@ impl Times {
     /// Every time multiplied by a factor, which is neither negative nor infinite.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
-        Self(self.0.iter().map(|&ns| (ns as f64 * factor).round() as u64).collect())
+        let mut times: Vec<u64> =
+            self.0.iter().map(|&ns| (ns as f64 * factor).round() as u64).collect();
+        if times.iter().all(|&ns| ns == times[0]) {
+            times.truncate(1);
+        }
+        Self(times)
     }
 }
 

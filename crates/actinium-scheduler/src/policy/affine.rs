@@ -1,6 +1,8 @@
 //! Work stealing with a soft affinity: move only what is worth moving.
 
-use super::{QueueView, StealView, StolenView};
+use std::fmt;
+
+use super::{GiftView, LoadView, QueueView, Ready, StealView, StolenView};
 
 /// The parameters of `affine`: each with its unit and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,10 +23,26 @@ pub struct Affine {
     pub distance_ns: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
     pub steals_to_rehome: u32,
+    /// What has run away from home so many turns in a row, whoever stole it, is at home where it runs: its old home has too much to do.
+    pub away_to_rehome: u32,
+    /// How often a worker compares its load with that of some others, in nanoseconds: rare enough that reading their lines costs little,
+    /// often enough that a load of any size is spread within a millisecond. 0: never.
+    pub balance_every_ns: u64,
+    /// A worker gives to another when its load is greater by more than one part in so many: below that, it is noise.
+    pub balance_part: u64,
+    /// What talks to others of the same worker costs so many times as much when they are apart; it is given away only when the worker has
+    /// more than so many times the average load.
+    pub crossing_factor: u64,
+    /// Of the runnables that threads outside the workers make, so many in a row start together: what is made together often belongs
+    /// together, and few are soon spread by their load, but thousands are not, for only what is ready is ever moved. At least 1.
+    pub start_together: u64,
 }
 
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
 const CHEAP: u32 = 16;
+
+/// Looks at others' loads become rarer until each comes after 2 to the power of so many times as long a pause.
+const VAIN_MOST: u32 = 4;
 
 impl Affine {
     /// The defaults.
@@ -35,9 +53,54 @@ impl Affine {
         turn_too_long_ns: 10_000_000,
         distance_ns: 500,
         steals_to_rehome: 2,
+        away_to_rehome: 4,
+        balance_every_ns: 50_000,
+        balance_part: 16,
+        crossing_factor: 2,
+        start_together: 256,
     };
 
-    /// Half of the queue, when somebody is idle and the last in it would wait too long; all of it, when the present turn
+    /// Each parameter's name, which ends in its unit, and its value.
+    pub fn constants(&self) -> [(&'static str, u64); 11] {
+        [
+            ("wait_worth_moving_ns", self.wait_worth_moving_ns),
+            ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
+            ("work_worth_moving_ns", self.work_worth_moving_ns),
+            ("turn_too_long_ns", self.turn_too_long_ns),
+            ("distance_ns", self.distance_ns),
+            ("steals_to_rehome", self.steals_to_rehome.into()),
+            ("away_to_rehome", self.away_to_rehome.into()),
+            ("balance_every_ns", self.balance_every_ns),
+            ("balance_part", self.balance_part),
+            ("crossing_factor", self.crossing_factor),
+            ("start_together", self.start_together),
+        ]
+    }
+
+    /// Sets the parameter of this name.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the value is not one of its.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), SetError> {
+        let narrow = || u32::try_from(value).map_err(|_| SetError::Value(value, u32::MAX.into()));
+        match name {
+            "wait_worth_moving_ns" => self.wait_worth_moving_ns = value,
+            "cost_worth_moving_ns" => self.cost_worth_moving_ns = narrow()?,
+            "work_worth_moving_ns" => self.work_worth_moving_ns = value,
+            "turn_too_long_ns" => self.turn_too_long_ns = value,
+            "distance_ns" => self.distance_ns = value,
+            "steals_to_rehome" => self.steals_to_rehome = narrow()?,
+            "away_to_rehome" => self.away_to_rehome = narrow()?,
+            "balance_every_ns" => self.balance_every_ns = value,
+            "balance_part" => self.balance_part = value,
+            "crossing_factor" => self.crossing_factor = value,
+            "start_together" => self.start_together = value,
+            _ => return Err(SetError::Name(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Half of the queue, rounded up, when somebody is idle and the last in it would wait too long; all of it, when the present turn
     /// alone takes too long.
     pub(super) fn expose(&self, view: &QueueView) -> usize {
         if view.idle_workers == 0 || view.len == 0 {
@@ -46,7 +109,7 @@ impl Affine {
         if view.current_ns >= self.wait_worth_moving_ns {
             return view.len;
         }
-        if view.wait_ns() >= self.wait_worth_moving_ns { view.len / 2 } else { 0 }
+        if view.wait_ns() >= self.wait_worth_moving_ns { view.len.div_ceil(2) } else { 0 }
     }
 
     /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up, or
@@ -75,16 +138,75 @@ impl Affine {
         view.home_turn_ns < self.wait_worth_moving_ns
     }
 
+    /// Not before everything in the queue has been run once, for until then no figure says what the last move has brought. Where nothing
+    /// was to be given, a while later each time.
+    pub(super) fn balance_after_ns(&self, load_ns: u64, in_vain: u32) -> Option<u64> {
+        let pause_ns = self.balance_every_ns.max(load_ns);
+        (self.balance_every_ns > 0).then(|| pause_ns.saturating_mul(1 << in_vain.min(VAIN_MOST)))
+    }
+
+    /// Half of what one has more than the other, so that both then have the same, and no more than brings the other to the average;
+    /// nothing if the other would then have more.
+    pub(super) fn give(&self, view: &LoadView) -> usize {
+        let more_ns = view.own_ns.saturating_sub(view.other_ns);
+        let turn_ns = view.turn_ns.max(1);
+        // One of two more evens out, one of one does not: between them lies one and a half.
+        if 2 * more_ns < 3 * turn_ns || more_ns < view.own_ns / self.balance_part.max(1) {
+            return 0;
+        }
+        let room_ns = view.average_ns.saturating_sub(view.other_ns);
+        (more_ns / (2 * turn_ns)).min(room_ns / turn_ns).max(1) as usize
+    }
+
+    /// What goes on by itself takes its load along. What others elsewhere have woken may be done soon; it is moved when the load is clearly
+    /// uneven. What talks to others here costs more elsewhere: spreading that pays only where more workers share it than it costs
+    /// times as much.
+    pub(super) fn may_give(&self, view: &GiftView) -> bool {
+        match view.ready {
+            Ready::Again => true,
+            Ready::ByOthers => 2 * view.own_ns > 3 * view.average_ns,
+            Ready::ByNeighbours => {
+                view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
+            }
+        }
+    }
+
+    /// A block of them at one worker, the next at the next.
+    pub(super) fn place(&self, n: usize, workers: usize) -> usize {
+        (n as u64 / self.start_together.max(1) % workers as u64) as usize
+    }
+
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
         let cheap = view.cost_ns < self.cost_worth_moving_ns;
-        view.steals_in_a_row
-            >= if cheap {
-                self.steals_to_rehome.saturating_mul(CHEAP)
-            } else {
-                self.steals_to_rehome
-            }
+        let times = if cheap { CHEAP } else { 1 };
+        view.steals_in_a_row >= self.steals_to_rehome.saturating_mul(times)
+            || view.away_in_a_row >= self.away_to_rehome.saturating_mul(times)
     }
 }
+
+/// A parameter that can not be set so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetError {
+    /// There is none of this name.
+    Name(String),
+    /// This value is above the greatest.
+    Value(u64, u64),
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetError::Name(name) => {
+                let names = Affine::DEFAULT.constants().map(|(name, _)| name).join(", ");
+                write!(f, "affine has no constant '{name}': there are {names}")
+            }
+            SetError::Value(value, most) => write!(f, "'{value}' is not allowed: 0 to {most}"),
+        }
+    }
+}
+
+impl std::error::Error for SetError {}
 
 impl Default for Affine {
     fn default() -> Self {
@@ -131,19 +253,82 @@ mod tests {
 
     #[test]
     fn nothing_returns_to_a_home_that_is_in_a_long_turn() {
-        let view = |home_turn_ns| StolenView { steals_in_a_row: 1, cost_ns: 20, home_turn_ns };
+        let view = |home_turn_ns| StolenView {
+            steals_in_a_row: 1,
+            away_in_a_row: 1,
+            cost_ns: 20,
+            home_turn_ns,
+        };
         assert!(Affine::DEFAULT.returns_home(&view(1_000)));
         assert!(!Affine::DEFAULT.returns_home(&view(20_000)));
     }
 
     #[test]
     fn the_home_moves_when_the_same_thief_comes_again() {
-        let rehome = |steals_in_a_row, cost_ns| {
-            Affine::DEFAULT.rehome(&StolenView { steals_in_a_row, cost_ns, home_turn_ns: 0 })
+        let rehome = |steals_in_a_row, away_in_a_row, cost_ns| {
+            let home_turn_ns = 0;
+            let view = StolenView { steals_in_a_row, away_in_a_row, cost_ns, home_turn_ns };
+            Affine::DEFAULT.rehome(&view)
         };
-        assert!(!rehome(1, 5_000));
-        assert!(rehome(2, 5_000));
-        assert!(!rehome(31, 20), "what is cheap stays where it is warm");
-        assert!(rehome(32, 20));
+        assert!(!rehome(1, 1, 5_000));
+        assert!(rehome(2, 2, 5_000));
+        assert!(rehome(1, 4, 5_000), "whoever comes, its home has too much to do");
+        assert!(!rehome(31, 31, 20), "what is cheap stays where it is warm");
+        assert!(rehome(32, 32, 20));
+    }
+
+    #[test]
+    fn each_constant_can_be_set() {
+        for (at, (name, value)) in Affine::DEFAULT.constants().into_iter().enumerate() {
+            let mut affine = Affine::DEFAULT;
+            affine.set(name, value + 1).unwrap();
+            let changed = Affine::DEFAULT.constants().into_iter().zip(affine.constants());
+            let changed: Vec<usize> =
+                changed.enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect();
+            assert_eq!(changed, [at], "{name}");
+        }
+        let mut affine = Affine::DEFAULT;
+        assert!(
+            affine.set("x", 1).unwrap_err().to_string().starts_with("affine has no constant 'x'")
+        );
+        assert!(affine.set("steals_to_rehome", 1 << 32).is_err());
+    }
+
+    fn load(own_ns: u64, other_ns: u64) -> LoadView {
+        LoadView { own_ns, turn_ns: 100, other_ns, average_ns: u64::MAX }
+    }
+
+    #[test]
+    fn two_workers_end_with_the_same_load() {
+        assert_eq!(Affine::DEFAULT.give(&load(2_400, 0)), 12);
+        assert_eq!(Affine::DEFAULT.give(&load(400, 200)), 1, "three and three");
+        assert_eq!(Affine::DEFAULT.give(&load(400, 300)), 0, "the other would then have more");
+        assert_eq!(Affine::DEFAULT.give(&load(300, 400)), 0);
+        assert_eq!(Affine::DEFAULT.give(&load(100_000, 94_000)), 0, "that is noise");
+    }
+
+    #[test]
+    fn a_look_that_was_in_vain_is_not_soon_repeated() {
+        let after = |load_ns, in_vain| Affine::DEFAULT.balance_after_ns(load_ns, in_vain);
+        assert_eq!(after(0, 0), Some(50_000));
+        assert_eq!(after(200_000, 0), Some(200_000), "not before everything has been run once");
+        assert_eq!(after(0, 2), Some(200_000));
+        assert_eq!(after(0, 99), Some(800_000));
+        let never = Affine { balance_every_ns: 0, ..Affine::DEFAULT };
+        assert_eq!(never.balance_after_ns(1_000_000, 0), None);
+    }
+
+    #[test]
+    fn what_talks_to_its_neighbours_stays_unless_many_can_share_the_load() {
+        let may = |ready, own_ns, average_ns| {
+            Affine::DEFAULT.may_give(&GiftView { ready, own_ns, average_ns })
+        };
+        assert!(may(Ready::Again, 101, 100));
+        assert!(!may(Ready::ByOthers, 150, 100));
+        assert!(may(Ready::ByOthers, 151, 100));
+        // All at one of two workers: apart, each message would cost twice as much.
+        assert!(!may(Ready::ByNeighbours, 1_000, 500));
+        // All at one of three.
+        assert!(may(Ready::ByNeighbours, 1_000, 334));
     }
 }

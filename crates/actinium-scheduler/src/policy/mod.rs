@@ -6,11 +6,13 @@
 //! 1. something woke: which worker's queue? [`Policy::wake_to`]
 //! 2. this worker is idle: whom may it take from, and is the move worth it? [`Policy::expose`] (the giving side), [`Policy::worth_stealing`] (the taking side)
 //! 3. something was stolen: does its home move? [`Policy::rehome`]
-//! 4. too much or too little work for those awake? [`Policy::wake_more`]
+//! 4. too much or too little work for those awake? [`Policy::wake_more`]; much more at one worker than at another? [`Policy::balance_after_ns`],
+//!    [`Policy::give`], [`Policy::may_give`]
 
 mod affine;
+pub mod pace;
 
-pub use affine::Affine;
+pub use affine::{Affine, SetError};
 
 use std::fmt;
 use std::str::FromStr;
@@ -69,10 +71,47 @@ pub struct StealView {
 pub struct StolenView {
     /// How often the same worker has stolen it in a row, this time included.
     pub steals_in_a_row: u32,
+    /// How many turns in a row it has run away from home, at whatever worker, this one included.
+    pub away_in_a_row: u32,
     /// Its measured nanoseconds per item; 0: not known.
     pub cost_ns: u32,
     /// How long a turn takes at its home, or has taken if one is under way that takes long: nanoseconds.
     pub home_turn_ns: u64,
+}
+
+/// How much there is to do, as a worker that looks whether others have less sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadView {
+    /// Its own load: how long its queue takes to run once through, weighted over the last rounds, in nanoseconds.
+    pub own_ns: u64,
+    /// Its measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// The other's load.
+    pub other_ns: u64,
+    /// The average load of the worker and of those that it has looked at.
+    pub average_ns: u64,
+}
+
+/// Why something is ready to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Its last turn left it more to do.
+    Again,
+    /// Something elsewhere has sent to it.
+    ByOthers,
+    /// Something at this worker has sent to it.
+    ByNeighbours,
+}
+
+/// Something ready that might be given to a worker with less to do.
+#[derive(Clone, Copy, Debug)]
+pub struct GiftView {
+    /// Why it is ready.
+    pub ready: Ready,
+    /// The worker's load in nanoseconds.
+    pub own_ns: u64,
+    /// The average load of the worker and of those that it has looked at.
+    pub average_ns: u64,
 }
 
 impl QueueView {
@@ -196,13 +235,39 @@ impl Policy {
         }
     }
 
+    /// Question 4, between workers that are all awake: how long after the last time does a worker look at the loads of some others, in
+    /// nanoseconds? `None`: never. Its own load is given, and how often in a row it has looked and given nothing.
+    #[inline]
+    pub fn balance_after_ns(&self, load_ns: u64, in_vain: u32) -> Option<u64> {
+        match self {
+            Policy::Affine(affine) => affine.balance_after_ns(load_ns, in_vain),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
+        }
+    }
+
+    /// How many of its ready runnables does a worker give to another, for good?
+    pub fn give(&self, view: &LoadView) -> usize {
+        match self {
+            Policy::Affine(affine) => affine.give(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => 0,
+        }
+    }
+
+    /// Is this one of them?
+    pub fn may_give(&self, view: &GiftView) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.may_give(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
     /// Where the `n`-th runnable that a thread outside the workers makes is placed: a worker's index.
     ///
-    /// Affine starts at the first worker and lets load, not count, spread the work: two runnables that talk to each other stay
-    /// together until moving one is worth it. The others spread by count.
+    /// Affine starts at the first worker and lets load, not count, spread the work, as long as they are few: two runnables that talk to
+    /// each other stay together until moving one is worth it. The others spread by count.
     pub fn place(&self, n: usize, workers: usize) -> usize {
         match self {
-            Policy::Affine(_) => 0,
+            Policy::Affine(affine) => affine.place(n, workers),
             Policy::Pinned | Policy::Pool | Policy::Stealing => n % workers,
         }
     }
@@ -285,5 +350,7 @@ mod tests {
         assert_eq!(spread, [0, 1, 0, 1]);
         let together: Vec<usize> = (0..4).map(|n| Policy::affine().place(n, 2)).collect();
         assert_eq!(together, [0, 0, 0, 0]);
+        let many: Vec<usize> = [255, 256, 511, 512].map(|n| Policy::affine().place(n, 2)).to_vec();
+        assert_eq!(many, [0, 1, 1, 0], "thousands are spread in blocks");
     }
 }

@@ -37,6 +37,7 @@ impl Worker {
         self.flush_all();
         self.tend_lanes();
         self.offer(0, sharing::EXPOSED_AT_ONCE);
+        self.balance(now_ns);
     }
 
     #[cold]
@@ -65,13 +66,16 @@ impl Worker {
         if !due {
             return;
         }
-        let mut fired = Vec::new();
+        // SAFETY: as above.
+        let mut fired = unsafe { self.fired.with(std::mem::take) };
         // SAFETY: as above.
         unsafe { self.timers.with(|timers| timers.advance(now_ns, &mut fired)) };
         self.counters().timers.add(fired.len() as u64);
-        for (_, alarm) in fired {
+        for (_, alarm) in fired.drain(..) {
             alarm(self);
         }
+        // SAFETY: as above; what it replaces is empty.
+        unsafe { self.fired.with(|room| *room = fired) };
     }
 
     /// Sets an alarm at `deadline_ns` of the scheduler's clock on this worker.

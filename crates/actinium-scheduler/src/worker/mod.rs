@@ -5,6 +5,7 @@
 //!
 //! This file holds the loop and the turns; `sending`, `housekeeping`, `sharing` and `ending` hold the rest.
 
+mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
@@ -14,7 +15,8 @@ mod sharing;
 use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
 use crate::policy::StolenView;
-use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
+use crate::policy::pace::{CHECK_EVERY, LONG_NS, ROUND, TIMED_NS, TIMED_ROUNDS, weigh};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, IN_TRANSIT, NOBODY, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, OwnerCell};
@@ -23,17 +25,6 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that others wait, rare enough
-/// that reading the clock costs below 1 ns per turn.
-const ROUND: u32 = 64;
-/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
-const TIMED_ROUNDS: u64 = 4;
-/// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading the clock is then below 3 % of it.
-const TIMED_NS: u32 = 2_000;
-/// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on what others could do meanwhile.
-const LONG_NS: u64 = 10_000;
-/// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
-const CHECK_EVERY: u32 = 32;
 /// See `Worker::handled`. In a round, at most `ROUND` turns add less than `MANY_BYTES` each, and fewer items than 2^26.
 const BYTES_FROM_BIT: u32 = 32;
 const MANY_BYTES: u64 = 1 << 24;
@@ -66,6 +57,8 @@ pub struct Worker {
     outbox: OwnerCell<Vec<Chain>>,
     ends: lanes::LaneEnds,
     timers: OwnerCell<Wheel<Alarm>>,
+    /// Room for alarms that ring.
+    fired: OwnerCell<Vec<(u64, Alarm)>>,
     /// Turns left in this round.
     round: Cell<u32>,
     /// Turns by which the round was cut short.
@@ -90,6 +83,7 @@ pub struct Worker {
     posted: Cell<bool>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
+    scales: balance::Scales,
     /// The present turn looks at the clock every so many items.
     check_every: Cell<u32>,
     /// For the kind of runnable that is running, cleared before each turn.
@@ -117,6 +111,7 @@ impl Worker {
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
             ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
+            fired: OwnerCell::new(Vec::new()),
             round: Cell::new(ROUND),
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
@@ -130,6 +125,7 @@ impl Worker {
             sampled_turn: Cell::new((0, 0)),
             posted: Cell::new(false),
             spins: Cell::new(sharing::SPINS),
+            scales: balance::Scales::new(now_ns),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
             running: Cell::new(None),
@@ -281,7 +277,15 @@ impl Worker {
     #[inline(always)]
     fn after(&self, runnable: Runnable, turn: Turn) {
         match turn {
-            Turn::Again => self.push(runnable),
+            Turn::Again => {
+                // SAFETY: this worker owns the runnable, and the closure calls no user code.
+                unsafe {
+                    runnable.header().private.with(|private| {
+                        private.flags = private.flags & !BY_NEIGHBOUR | AGAIN;
+                    })
+                }
+                self.push(runnable)
+            }
             // SAFETY: this worker owns the runnable, and the closure calls no user code.
             Turn::Idle => unsafe {
                 runnable.header().private.with(|private| private.flags &= !SCHEDULED)
@@ -335,7 +339,7 @@ impl Worker {
             return self.after_theft(runnable, turn, home);
         }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        unsafe { header.private.with(|private| private.steals = 0) };
+        unsafe { header.private.with(|private| (private.steals, private.away) = (0, 0)) };
         self.after(runnable, turn);
     }
 
@@ -367,14 +371,16 @@ impl Worker {
                 let again = u32::from(private.thief) == me;
                 private.steals = if again { private.steals.saturating_add(1) } else { 1 };
                 private.thief = me as u16;
+                private.away = private.away.saturating_add(1);
                 let view = StolenView {
                     steals_in_a_row: private.steals.into(),
+                    away_in_a_row: private.away.into(),
                     cost_ns: private.cost_ns,
                     home_turn_ns,
                 };
                 let rehomes = self.shared.settings.policy.rehome(&view);
                 if rehomes {
-                    (private.home, private.steals) = (me, 0);
+                    (private.home, private.steals, private.away) = (me, 0, 0);
                 }
                 // Nor does it while much of what was sent here would have to be settled.
                 let returns = !rehomes
@@ -466,6 +472,7 @@ impl Worker {
     #[cold]
     pub fn record_latency(&self, stamp_ns: u64) {
         let now_ns = self.shared.clock.now_ns();
+        self.counters().sampled.add(1);
         let stands_for = u64::from(self.sample_every.get() / sending::SAMPLED);
         self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
     }
@@ -482,20 +489,6 @@ impl std::fmt::Debug for Worker {
             self.running.get()
         )
     }
-}
-
-/// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
-///
-/// A new value counts as at most so many times the old one: mostly such an outlier means that the system did not run this thread for
-/// a while. What has really become slow is known as such after a few more turns.
-fn weigh(old: u32, new: u64) -> u32 {
-    const OUTLIER: u64 = 4;
-    let new = new.clamp(1, u64::from(u32::MAX));
-    if old == 0 {
-        return new as u32;
-    }
-    let old = u64::from(old);
-    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
 }
 
 #[cfg(not(any(loom, shuttle)))]
@@ -526,24 +519,4 @@ pub fn current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     let worker = CURRENT.with(|current| current.get());
     // SAFETY: `enter` sets the pointer to a worker that it borrows for as long as it is set.
     f(unsafe { worker.as_ref() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::weigh;
-
-    #[test]
-    fn the_first_measure_counts_whole_and_later_ones_an_eighth() {
-        assert_eq!(weigh(0, 80), 80);
-        assert_eq!(weigh(80, 160), 90);
-        assert_eq!(weigh(0, 0), 1);
-        assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
-    }
-
-    #[test]
-    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
-        assert!(weigh(100, 50_000_000) < 150);
-        let learnt = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
-        assert!(learnt > 500_000, "{learnt}");
-    }
 }

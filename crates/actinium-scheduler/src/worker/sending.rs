@@ -2,7 +2,7 @@
 
 use super::{BYTES_FROM_BIT, Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
-use crate::runnable::{Header, Runnable, SCHEDULED};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED};
 
 /// One in so many sends is sampled, at first and at the least and most; how many it is follows how fast they come.
 pub(super) const SAMPLED: u32 = 128;
@@ -18,15 +18,19 @@ impl Worker {
     #[inline(always)]
     pub fn schedule(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable (the caller has tested it), and the closure calls no user code.
-        let flags = unsafe {
+        let is_new = unsafe {
             runnable.header().private.with(|private| {
                 let flags = private.flags;
-                private.flags = flags | SCHEDULED;
-                flags
+                if flags & SCHEDULED == 0 {
+                    // Between turns, what wakes it has come from elsewhere.
+                    let by = if self.running.get().is_some() { BY_NEIGHBOUR } else { 0 };
+                    private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | SCHEDULED | by;
+                }
+                flags & SCHEDULED == 0
             })
         };
         // Without an owner between turns, what this worker owns is what it runs: it will be looked at again.
-        if flags & SCHEDULED == 0 {
+        if is_new {
             self.push(runnable);
         }
     }

@@ -1,28 +1,20 @@
 //! Sharing work: exposing what others had better take, taking what they expose, and sleeping when there is nothing.
 
 use super::Worker;
+use crate::policy::pace::{self, KEPT_AT_ONCE, SHORT_NAP_NS, STOLEN_AT_ONCE};
 use crate::policy::{QueueView, StealView};
 use crate::runnable::{ALERTED, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;
 
-/// Most runnables exposed, and taken by a thief, under one hold of a queue's lock: it is held for some microseconds at most.
-pub(super) const EXPOSED_AT_ONCE: usize = 512;
-const STOLEN_AT_ONCE: usize = 64;
+pub(super) use crate::policy::pace::EXPOSED_AT_ONCE;
 /// Most runnables exposed at a time from within a turn: many of them may have been made by this very turn, and then wait for nothing else.
 pub(super) const EXPOSED_IN_TURN: usize = 16;
-/// Most runnables that a worker looks at in vain when it exposes.
-const KEPT_AT_ONCE: usize = 16;
-/// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
-#[cfg(not(any(loom, shuttle, miri)))]
-pub(super) const SPINS: u32 = 300;
-#[cfg(any(loom, shuttle, miri))]
-pub(super) const SPINS: u32 = 1;
+/// Rounds of looking for work before a worker goes to sleep.
+pub(super) const SPINS: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { pace::SPINS };
 /// Fewest rounds.
-const SPINS_LEAST: u32 = if SPINS < 8 { SPINS } else { 8 };
-/// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
-const SHORT_NAP_NS: u64 = 20_000;
+const SPINS_LEAST: u32 = if SPINS < pace::SPINS_LEAST { SPINS } else { pace::SPINS_LEAST };
 /// Pauses of the processor in each of these rounds.
 const PAUSES: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { 16 };
 
@@ -217,6 +209,7 @@ impl Worker {
     #[cold]
     pub(super) fn idle(&self) {
         self.shared.tell_idle();
+        self.unload();
         self.shared.sleep.start_looking();
         if !self.spin() {
             // Grace periods that ended meanwhile may have sent.
@@ -230,6 +223,7 @@ impl Worker {
             }
         }
         self.shared.sleep.stop_looking();
+        self.scales.start(self.shared.clock.now_ns());
     }
 
     /// Looks for a while; true if there may be something. The less it was worth lately, the shorter.

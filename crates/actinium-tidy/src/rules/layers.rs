@@ -9,9 +9,9 @@ use crate::{Finding, Tree};
 pub const FLOORS: &[(u8, &[&str])] = &[
     (5, &["actinium-cli", "actinium-bench"]),
     (4, &["actinium", "actinium-cluster", "actinium-events"]),
-    (3, &["actinium-actor", "actinium-observe", "actinium-sim"]),
-    (2, &["actinium-scheduler", "actinium-memory"]),
-    (1, &["actinium-topology", "actinium-wire"]),
+    (3, &["actinium-actor", "actinium-observe", "actinium-sim", "actinium-wire"]),
+    (2, &["actinium-scheduler", "actinium-memory", "actinium-wire-macros"]),
+    (1, &["actinium-topology", "actinium-wire-model"]),
     // Beside the house: sees no other crate, and is seen by none.
     (0, &["actinium-tidy"]),
 ];

@@ -1,0 +1,242 @@
+//! `actinium memory`.
+
+use crate::memory::arguments::{self, ChildTask, StartupMode};
+use crate::memory::stream::{self, Store};
+use crate::memory::{child, startup, startup_report, stream_report};
+use crate::{Failure, output};
+use actinium::topology::Topology;
+use actinium_memory::{PageSize, Placement, Size};
+use actinium_observe::report::{Page, writable};
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// What it does, in `--help`.
+pub(crate) const ABOUT: &str = "\
+Measure segments of memory: what faulting one in costs at start-up, and what its placement is worth.
+
+'startup' runs a program that does nothing but set a segment up, and sets its times beside what the machine can do. 'stream' runs the STREAM \
+kernels over memory by placement. docs/memory.md says how to read them.";
+
+/// What can be typed after `actinium memory`.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true, allow_negative_numbers = true)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Times of a no-op program with a segment, by mode and size, beside what the machine can do
+    Startup(StartupArgs),
+    /// STREAM's rates over memory by placement, in all and node by node
+    Stream(StreamArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Pages of segments: base, thp (transparent huge), or a pool's huge pages like 2m or 1g
+    #[arg(long, value_name = "PAGES", default_value = "thp")]
+    pages: PageSize,
+
+    /// Threads [default: as many as the cpuset and the CPU quota allow]
+    #[arg(long, value_name = "N", value_parser = arguments::threads)]
+    threads: Option<usize>,
+
+    /// Print JSON, with a schema_version, instead of a table
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Print the table only: no remarks on stderr
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+
+    /// Write a report to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct StartupArgs {
+    /// Sizes of the segment: bytes like 64m or 16g, or shares of memory like 25%
+    #[arg(long, value_name = "SIZE,...", default_value = "64m,1g", value_delimiter = ',', value_parser = arguments::size)]
+    size: Vec<Size>,
+
+    /// What the program does with it: none, lazy, background, eager-1 (one thread), eager (all threads)
+    #[arg(
+        long,
+        value_name = "MODE,...",
+        value_delimiter = ',',
+        default_value = "none,lazy,background,eager-1,eager"
+    )]
+    mode: Vec<StartupMode>,
+
+    /// Where pages lie: interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
+    #[arg(long, value_name = "WHERE", default_value = "interleave")]
+    placement: Placement,
+
+    /// Measure so often, and give medians
+    #[arg(long, value_name = "N", default_value = "5", value_parser = arguments::repeat)]
+    repeat: usize,
+
+    /// Do not measure what the machine can do
+    #[arg(long)]
+    no_limit: bool,
+
+    /// Be the program that is measured
+    #[arg(long, hide = true, value_parser = arguments::child)]
+    child: Option<ChildTask>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct StreamArgs {
+    /// Size of each of the three arrays [default: four times the last level's caches, by STREAM's rules]
+    #[arg(long, value_name = "SIZE", value_parser = arguments::size)]
+    size: Option<Size>,
+
+    /// What the arrays lie in: heap (written by one thread first), heap-touched (by all), interleave, interleave:NODES,
+    /// weighted, bind:NODES, first-touch, local
+    #[arg(long, value_name = "WHERE,...", default_value = "heap heap-touched interleave first-touch local", value_parser = stores)]
+    placement: Stores,
+
+    /// Rounds; the first does not count
+    #[arg(long, value_name = "N", default_value = "10", value_parser = arguments::times)]
+    times: usize,
+
+    /// Measure each node by itself, too
+    #[arg(long)]
+    nodes: bool,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Several stores: between blanks or commas; the commas of a list of nodes belong to that.
+#[derive(Clone, Debug)]
+struct Stores(Vec<Store>);
+
+fn stores(text: &str) -> Result<Stores, String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in text.split([' ', ',']) {
+        match names.last_mut() {
+            Some(last) if last.contains(':') && word.starts_with(|c: char| c.is_ascii_digit()) => {
+                *last += &format!(",{word}");
+            }
+            _ => names.push(word.to_owned()),
+        }
+    }
+    names.iter().map(|name| name.parse()).collect::<Result<_, String>>().map(Stores)
+}
+
+/// Does what was asked.
+///
+/// # Errors
+/// If it was asked wrongly, memory can not be had, or stdout can not be written.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.what {
+        What::Startup(args) => run_startup(args),
+        What::Stream(args) => run_stream(args),
+    }
+}
+
+fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
+    let common = &args.common;
+    if let (Some(task), [size, ..]) = (args.child, args.size.as_slice()) {
+        // It is told how many threads, so that it need not look at the machine.
+        let threads = common.threads.unwrap_or(1);
+        return child::run(task, *size, common.pages, &args.placement, threads);
+    }
+    let threads = threads(common, &look()?)?;
+    common.check()?;
+    let sizes = args.size.iter();
+    let sizes = sizes.map(|&size| startup::bytes_of(size, common.pages, &args.placement));
+    let settings = startup::Settings {
+        sizes: sizes.collect::<Result<_, Failure>>()?,
+        modes: args.mode.clone(),
+        pages: common.pages,
+        placement: args.placement.clone(),
+        threads,
+        repeat: args.repeat,
+        limit: !args.no_limit,
+    };
+    let measured = startup::measure(&settings, |line| common.note(line))?;
+    let report = startup_report::Report::new(&settings, &measured);
+    report.warnings().for_each(|warning| common.note(warning));
+    common.write(|| report.page())?;
+    match common.json {
+        true => output::print_json(&report),
+        false => output::print(report.table().to_string()),
+    }
+}
+
+fn run_stream(args: &StreamArgs) -> Result<(), Failure> {
+    let (common, machine) = (&args.common, look()?);
+    let threads = threads(common, &machine)?;
+    common.check()?;
+    let bytes = match args.size {
+        None => stream::default_bytes(&machine),
+        Some(size) => startup::bytes_of(size, PageSize::Base, &Placement::Interleave)?,
+    };
+    let settings = stream::Settings {
+        numbers: usize::try_from(bytes / 8).unwrap_or(usize::MAX),
+        stores: args.placement.0.clone(),
+        pages: common.pages,
+        threads,
+        times: args.times,
+        nodes: args.nodes,
+    };
+    let achieved = stream::measure(&settings, &machine, |line| common.note(line))?;
+    let report = stream_report::Report::new(&settings, achieved);
+    report.warnings().for_each(|warning| common.note(&warning));
+    common.write(|| report.page())?;
+    match common.json {
+        true => output::print_json(&report)?,
+        false => output::print(report.table().to_string())?,
+    }
+    report.verdict()
+}
+
+impl Common {
+    /// What takes long had better fail before.
+    fn check(&self) -> Result<(), Failure> {
+        match &self.report {
+            Some(path) => {
+                writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn note(&self, line: &str) {
+        if !self.quiet && !self.json {
+            output::note(line);
+        }
+    }
+
+    fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
+        match &self.report {
+            Some(path) => page().write(path).map_err(|error| Failure::Failed(error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn look() -> Result<Topology, Failure> {
+    Topology::detect().map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn threads(common: &Common, machine: &Topology) -> Result<usize, Failure> {
+    let usable = machine.allowed().len();
+    match common.threads {
+        None => Ok(machine.usable_workers().workers),
+        Some(threads) if threads <= usable => Ok(threads),
+        Some(threads) => Err(Failure::Asked(format!(
+            "--threads: '{threads}' is not allowed: 1 to {usable}, one for each PU that may be used"
+        ))),
+    }
+}

@@ -1,0 +1,200 @@
+//! What can be typed: sizes, modes.
+
+use crate::parse::within;
+use actinium_memory::{Baseline, Size};
+use clap::ValueEnum;
+use serde::{Serialize, Serializer};
+use std::fmt::{self, Display};
+
+/// `64m`, `1g`, `4096`, or a share of memory: `25%`.
+///
+/// # Errors
+/// If it is none of these.
+pub fn size(text: &str) -> Result<Size, String> {
+    let wrong = || {
+        format!(
+            "'{text}' is no size: allowed are bytes like 4096, 64k, 512m, 16g, or a share of memory like 25%"
+        )
+    };
+    if let Some(number) = text.strip_suffix('%') {
+        let percent: f64 =
+            digits(number).and_then(|number| number.parse().ok()).ok_or_else(wrong)?;
+        return match percent > 0.0 && percent <= 100.0 {
+            true => Ok(Size::Share(percent / 100.0)),
+            false => Err(wrong()),
+        };
+    }
+    let shift = match text.as_bytes().last() {
+        Some(b'k' | b'K') => 10,
+        Some(b'm' | b'M') => 20,
+        Some(b'g' | b'G') => 30,
+        Some(b't' | b'T') => 40,
+        _ => 0,
+    };
+    let number = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let number: u64 = digits(number)
+        .filter(|number| !number.contains('.'))
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(wrong)?;
+    let bytes = number.checked_mul(1 << shift).filter(|&bytes| bytes > 0);
+    bytes.map(Size::Bytes).ok_or_else(wrong)
+}
+
+/// A number as people write it: no sign, no exponent.
+fn digits(text: &str) -> Option<&str> {
+    let is_plain = text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    (is_plain && !text.is_empty()).then_some(text)
+}
+
+/// A number of threads.
+///
+/// # Errors
+/// If it is none, or too large.
+pub fn threads(text: &str) -> Result<usize, String> {
+    within(text, 1, 4096)
+}
+
+/// A number of repetitions.
+///
+/// # Errors
+/// If it is none, or too large.
+pub fn repeat(text: &str) -> Result<usize, String> {
+    within(text, 1, 1000)
+}
+
+/// STREAM's first round does not count, so there have to be two.
+///
+/// # Errors
+/// If it is none, too small or too large.
+pub fn times(text: &str) -> Result<usize, String> {
+    match within(text, 1, 1000) {
+        Ok(1) | Err(_) => Err(format!("'{text}' is not allowed: 2 to 1000")),
+        Ok(times) => Ok(times),
+    }
+}
+
+/// What the no-op program does with memory before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StartupMode {
+    /// Nothing.
+    None,
+    /// Reserves a segment.
+    Lazy,
+    /// Reserves a segment and lets it be faulted in behind its back.
+    Background,
+    /// Faults a segment in by one thread.
+    #[value(name = "eager-1")]
+    EagerOne,
+    /// Faults a segment in by all threads.
+    #[value(name = "eager")]
+    Eager,
+}
+
+impl StartupMode {
+    /// All that `startup` compares.
+    pub const ALL: [StartupMode; 5] = [
+        StartupMode::None,
+        StartupMode::Lazy,
+        StartupMode::Background,
+        StartupMode::EagerOne,
+        StartupMode::Eager,
+    ];
+
+    /// Whether it faults memory in.
+    pub fn touches(self) -> bool {
+        !matches!(self, StartupMode::None | StartupMode::Lazy)
+    }
+}
+
+/// As it is typed.
+impl Display for StartupMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            StartupMode::None => "none",
+            StartupMode::Lazy => "lazy",
+            StartupMode::Background => "background",
+            StartupMode::EagerOne => "eager-1",
+            StartupMode::Eager => "eager",
+        })
+    }
+}
+
+impl Serialize for StartupMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What a child is to do: a mode, or one of the loops that show what the machine can do.
+///
+/// # Errors
+/// If it is neither.
+pub fn child(text: &str) -> Result<ChildTask, String> {
+    let baseline = Baseline::ALL.into_iter().find(|baseline| baseline.to_string() == text);
+    match baseline {
+        Some(baseline) => Ok(ChildTask::Baseline(baseline)),
+        None => StartupMode::from_str(text, false).map(ChildTask::Mode),
+    }
+}
+
+/// What a child is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildTask {
+    /// Start up in this mode.
+    Mode(StartupMode),
+    /// Show what the machine can do.
+    Baseline(Baseline),
+}
+
+impl Display for ChildTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChildTask::Mode(mode) => mode.fmt(f),
+            ChildTask::Baseline(baseline) => baseline.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [("1", 1), ("4096", 4096), ("64k", 64 << 10), ("2G", 2 << 30)] {
+            assert_eq!(size(text), Ok(Size::Bytes(bytes)));
+        }
+        assert_eq!(size("25%"), Ok(Size::Share(0.25)));
+        assert_eq!(size("0.5%"), Ok(Size::Share(0.005)));
+        let wrong = [
+            "",
+            "0",
+            "m",
+            "1.5g",
+            "-1",
+            "+1",
+            "1e9",
+            "101%",
+            "0%",
+            "%",
+            "nan%",
+            "1x",
+            "99999999t",
+            "é",
+        ];
+        for text in wrong {
+            assert!(size(text).unwrap_err().contains(&format!("'{text}' is no size")), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_what_is_typed() {
+        for mode in StartupMode::ALL {
+            assert_eq!(child(&mode.to_string()), Ok(ChildTask::Mode(mode)));
+        }
+        for baseline in Baseline::ALL {
+            assert_eq!(child(&baseline.to_string()), Ok(ChildTask::Baseline(baseline)));
+        }
+        assert!(child("x").is_err());
+    }
+}

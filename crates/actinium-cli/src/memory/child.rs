@@ -1,0 +1,97 @@
+//! The no-op program that `startup` measures: it sets its memory up, says when it was ready, and ends.
+
+use super::arguments::{ChildTask, StartupMode};
+use super::failure;
+use crate::events::process::cpu_time;
+use crate::{Failure, output};
+use actinium_memory::{Mode, PageSize, Placement, Segment, Size};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds of the clock that all processes of the machine share.
+pub fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    // Neither is negative, and 64 bits last for centuries.
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+}
+
+/// What it says, as a line of JSON.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Said {
+    /// When it could have begun its work.
+    pub ready_ns: u64,
+    /// How large the segment was.
+    pub size_bytes: u64,
+    /// How long faulting in took, if it was done by then.
+    pub fault_in_s: Option<f64>,
+    /// CPU time that it had used by then.
+    pub cpu_s: f64,
+    /// In huge pages.
+    pub huge_bytes: u64,
+    /// What the segment did without.
+    pub warnings: Vec<String>,
+}
+
+/// Does it.
+///
+/// # Errors
+/// If the segment can not be had.
+pub fn run(
+    task: ChildTask,
+    size: Size,
+    pages: PageSize,
+    placement: &Placement,
+    threads: usize,
+) -> Result<(), Failure> {
+    let mode = match task {
+        ChildTask::Mode(mode) => mode,
+        ChildTask::Baseline(baseline) => {
+            let Size::Bytes(size_bytes) = size else {
+                return Err(Failure::Asked("--size: a child is told the bytes".to_owned()));
+            };
+            let seconds = baseline.seconds(size_bytes, pages, threads).map_err(failure)?;
+            let cpu_s = cpu_time().as_secs_f64();
+            let fault_in_s = Some(seconds);
+            return say(&Said {
+                ready_ns: now_ns(),
+                size_bytes,
+                fault_in_s,
+                cpu_s,
+                ..Said::default()
+            });
+        }
+    };
+    let (mode, threads) = match mode {
+        StartupMode::None => return say(&Said { ready_ns: now_ns(), ..Said::default() }),
+        StartupMode::Lazy => (Mode::Lazy, threads),
+        StartupMode::Background => (Mode::Background, threads),
+        StartupMode::EagerOne => (Mode::Eager, 1),
+        StartupMode::Eager => (Mode::Eager, threads),
+    };
+    let builder = Segment::builder().size(size).pages(pages).placement(placement.clone());
+    let segment = builder.mode(mode).threads(threads).build().map_err(failure)?;
+    let ready_ns = now_ns();
+    let cpu_s = cpu_time().as_secs_f64();
+    let figures = segment.fault_figures().filter(|_| mode == Mode::Eager);
+    let huge_bytes = match mode {
+        Mode::Eager => {
+            let stats = segment.stats();
+            stats.transparent_huge_bytes + stats.pool_bytes
+        }
+        _ => 0,
+    };
+    say(&Said {
+        ready_ns,
+        size_bytes: segment.len() as u64,
+        fault_in_s: figures.map(|figures| figures.elapsed_s),
+        cpu_s,
+        huge_bytes,
+        warnings: segment.warnings().iter().map(ToString::to_string).collect(),
+    })
+}
+
+fn say(said: &Said) -> Result<(), Failure> {
+    let line = serde_json::to_string(said)
+        .map_err(|error| Failure::Failed(format!("can not write JSON: {error}")))?;
+    output::print(line + "\n")
+}

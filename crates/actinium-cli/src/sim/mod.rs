@@ -1,0 +1,22 @@
+//! `actinium sim`: the published experiments on simulated machines, under the policies that the runtime runs.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`settings`] | what may be asked |
+//! | [`run`] | cells, policies, threads |
+//! | [`report`] | the tables, and JSON |
+//! | [`sweep`] | which constants of `affine` do best |
+//! | [`calibrate`] | this machine's costs, and the simulation held against it |
+//! | [`measure`] | what is measured for that |
+
+pub mod calibrate;
+pub mod measure;
+pub mod report;
+pub mod run;
+pub mod settings;
+pub mod sweep;
+
+pub use settings::{Settings, SimArgs};
+
+/// Rises when a field of the JSON goes or changes its meaning; not when one comes.
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,0 +1,241 @@
+//! Blocks of a segment: an arena for each worker, and blocks that any thread may give back.
+//!
+//! An [`Arena`] belongs to one thread at a time (`&mut`), and allocates without a single atomic access: from the free list of the
+//! block's size class, else from the class's newest run of pages, else from a new run. Whoever drops a block gathers it with
+//! others of the same arena and puts the whole batch into that arena's [`inbox`] by one compare-and-swap; the arena empties
+//! its inbox when a free list is empty. So a block goes round between a producer and a consumer for a fraction of an atomic
+//! access each way.
+//!
+//! A heap lives as long as the process ([`Heap::leak`]): blocks need no count of their heap, and outlive whoever made it.
+//! Debug builds notice writes beyond a block's end and blocks that are given back twice.
+
+mod arena;
+mod batch;
+mod checks;
+mod class;
+pub mod inbox;
+mod payload;
+mod runs;
+mod shared;
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{MemoryError, Segment};
+use checks::Checks;
+use inbox::Inbox;
+
+pub use arena::Arena;
+pub use batch::flush;
+pub use payload::Payload;
+pub use shared::SharedArena;
+
+/// Pages of a heap: what runs are counted in.
+const PAGE_BYTES: usize = 64 << 10;
+
+/// An arena has no room for a block. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exhausted {
+    /// What was asked for.
+    pub size_bytes: usize,
+    /// The arena.
+    pub arena: usize,
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "arena {} has no room for {} bytes", self.arena, self.size_bytes)
+    }
+}
+
+impl std::error::Error for Exhausted {}
+
+/// What blocks lie in.
+#[derive(Debug)]
+enum Memory {
+    /// Kept for its mapping.
+    #[expect(dead_code, reason = "its end would unmap the blocks")]
+    Segment(Segment),
+    /// Likewise. A page's alignment, so that blocks have theirs.
+    #[expect(dead_code, reason = "its end would free the blocks")]
+    Plain(Vec<Page>),
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(65536))]
+struct Page([u8; PAGE_BYTES]);
+
+/// Memory divided into arenas.
+#[derive(Debug)]
+pub struct Heap {
+    #[expect(dead_code, reason = "keeps the memory")]
+    memory: Memory,
+    start: NonNull<u8>,
+    /// Which arena and class each page belongs to: see [`Owner`].
+    pages: Box<[AtomicU32]>,
+    /// How long the run is that begins at a page, for blocks that are runs.
+    run_pages: Box<[AtomicU32]>,
+    arenas: Box<[Room]>,
+    checks: Checks,
+}
+
+// SAFETY: `start` is only used to make pointers to blocks, each of which belongs to one holder at a time; everything else is
+// atomic, not changed after `leak`, or a state that the arena's one owner has.
+unsafe impl Sync for Heap {}
+// SAFETY: likewise.
+unsafe impl Send for Heap {}
+
+/// One arena, and what others send it.
+#[derive(Debug)]
+struct Room {
+    inbox: Inbox<batch::Free>,
+    /// Whether somebody has the arena, who then is the only one to touch the state.
+    is_taken: AtomicBool,
+    state: UnsafeCell<arena::State>,
+}
+
+/// All heaps there are: what finds leaks sees that these are meant to stay.
+static HEAPS: Mutex<Vec<&'static Heap>> = Mutex::new(Vec::new());
+
+/// Whose a page is: the arena's number above the class's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Owner {
+    arena: u32,
+    class: u8,
+}
+
+impl Owner {
+    fn to_word(self) -> u32 {
+        self.arena << 8 | u32::from(self.class)
+    }
+
+    fn of_word(word: u32) -> Self {
+        Owner { arena: word >> 8, class: word.to_le_bytes()[0] }
+    }
+}
+
+impl Heap {
+    /// A heap in this segment, with one arena for each of the segment's. It stays until the process ends.
+    ///
+    /// # Errors
+    /// If the segment lives in a file (others would have to agree on its blocks), or has an arena without a whole page of 64 KiB.
+    pub fn leak(mut segment: Segment) -> Result<&'static Heap, MemoryError> {
+        let wrong = |value: &str, allowed: &str| MemoryError::Setting {
+            setting: "heap",
+            value: value.to_owned(),
+            allowed: allowed.to_owned(),
+        };
+        let arenas: Vec<_> = segment
+            .arenas()
+            .iter()
+            .map(|arena| arena.range.start.div_ceil(PAGE_BYTES)..arena.range.end / PAGE_BYTES)
+            .collect();
+        let Some(bytes) = segment.bytes() else {
+            return Err(wrong("a segment in a file", "private segments"));
+        };
+        let start = NonNull::from(bytes).cast();
+        if arenas.iter().any(|pages| pages.is_empty()) {
+            return Err(wrong("a small segment", "at least 64 KiB for each arena"));
+        }
+        Self::make(Memory::Segment(segment), start, arenas)
+    }
+
+    /// A heap in ordinary memory: so many arenas of so many pages of 64 KiB each. For tests, and where there are no segments.
+    ///
+    /// # Errors
+    /// If there are no arenas, or they have no pages.
+    pub fn leak_plain(arenas: usize, pages: usize) -> Result<&'static Heap, MemoryError> {
+        if arenas == 0 || pages == 0 {
+            return Err(MemoryError::Setting {
+                setting: "heap",
+                value: format!("{arenas} arenas of {pages} pages"),
+                allowed: "at least one of each".to_owned(),
+            });
+        }
+        let mut memory = vec![Page([0; PAGE_BYTES]); arenas * pages];
+        let start = NonNull::from(memory.as_mut_slice()).cast();
+        let ranges = (0..arenas).map(|arena| arena * pages..(arena + 1) * pages).collect();
+        Self::make(Memory::Plain(memory), start, ranges)
+    }
+
+    fn make(
+        memory: Memory,
+        start: NonNull<u8>,
+        arenas: Vec<std::ops::Range<usize>>,
+    ) -> Result<&'static Heap, MemoryError> {
+        let pages = arenas.last().map_or(0, |arena| arena.end);
+        let too_large = |_| MemoryError::Setting {
+            setting: "heap",
+            value: format!("{pages} pages of 64 KiB"),
+            allowed: "less than 2^32".to_owned(),
+        };
+        let rooms: Result<Vec<Room>, MemoryError> = arenas
+            .iter()
+            .map(|range| {
+                let (from, to) = (u32::try_from(range.start), u32::try_from(range.end));
+                let pages = from.map_err(too_large)?..to.map_err(too_large)?;
+                Ok(Room {
+                    inbox: Inbox::new(),
+                    is_taken: AtomicBool::new(false),
+                    state: UnsafeCell::new(arena::State::new(pages)),
+                })
+            })
+            .collect();
+        let heap: &'static Heap = Box::leak(Box::new(Heap {
+            memory,
+            start,
+            pages: (0..pages).map(|_| AtomicU32::new(0)).collect(),
+            run_pages: (0..pages).map(|_| AtomicU32::new(0)).collect(),
+            arenas: rooms?.into_boxed_slice(),
+            checks: Checks::new(pages * PAGE_BYTES),
+        }));
+        HEAPS.lock().unwrap_or_else(PoisonError::into_inner).push(heap);
+        Ok(heap)
+    }
+
+    /// How many arenas there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.arenas.len()
+    }
+
+    /// Never: there is at least one arena.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// This arena; None if there is no such, or somebody has it.
+    #[must_use]
+    pub fn arena(&'static self, number: usize) -> Option<Arena> {
+        let room = self.arenas.get(number)?;
+        // Acquire pairs with the release in `Arena::drop`: what the last owner left in the arena is seen. Nothing is to be released.
+        let was_taken = room.is_taken.swap(true, Ordering::Acquire);
+        (!was_taken).then(|| Arena::new(self, number))
+    }
+
+    /// Where a page begins.
+    fn page(&self, page: u32) -> NonNull<u8> {
+        debug_assert!((page as usize) < self.pages.len());
+        // SAFETY: the page is one of the heap's, whose memory has so many bytes behind `start`.
+        unsafe { self.start.add(page as usize * PAGE_BYTES) }
+    }
+
+    /// The page that a block lies in, or begins in.
+    fn page_of(&self, block: NonNull<u8>) -> usize {
+        (block.as_ptr() as usize - self.start.as_ptr() as usize) / PAGE_BYTES
+    }
+
+    fn owner_of(&self, block: NonNull<u8>) -> Owner {
+        // Relaxed: the arena wrote it before it gave the first block of the page away, and whoever has a block got it by a
+        // synchronising way.
+        Owner::of_word(self.pages[self.page_of(block)].load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

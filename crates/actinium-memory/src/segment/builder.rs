@@ -1,0 +1,589 @@
+//! What a segment is to be like, and making it so: check, reserve, set the policy, start threads, fault in, in this order.
+
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::thread;
+
+use actinium_topology::Topology;
+use serde::{Serialize, Serializer};
+
+use super::fault_in::{FaultIn, OnProgress};
+use super::{Arena, Asked, Progress, Segment};
+use crate::error::Warnings;
+use crate::limits::{self, Demand};
+use crate::nodes::{Nodes, free_bytes};
+use crate::pages::{SystemPages, pool_free_bytes};
+use crate::plan::{self, Owner, Part};
+use crate::sys::{self, Advice, Mapping, MemoryFile};
+use crate::{MemoryError, PageSize, Placement, Warning};
+
+/// Chunks where the system has no huge pages.
+const CHUNK_BYTES: usize = 2 << 20;
+/// The most threads that fault in: more than any machine has PUs.
+const THREADS_MAX: usize = 4096;
+
+/// How large a segment is to be; rounded up to whole pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Size {
+    /// So many bytes.
+    Bytes(u64),
+    /// This share, above 0 and at most 1, of all memory that the process may use: its nodes', or its cgroup's if that is less.
+    Share(f64),
+}
+
+/// When pages are faulted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// All, before the segment is there.
+    #[default]
+    Eager,
+    /// By threads that yield to the program, which goes on at once.
+    Background,
+    /// Each when it is used first.
+    Lazy,
+}
+
+impl Serialize for Mode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What a segment is to be like.
+#[must_use]
+#[derive(Default)]
+pub struct SegmentBuilder {
+    size: Option<Size>,
+    pages: PageSize,
+    placement: Placement,
+    mode: Mode,
+    threads: Option<usize>,
+    topology: Option<Topology>,
+    on_progress: Option<OnProgress>,
+    touch: bool,
+    lock: bool,
+    no_dump: bool,
+    no_fork: bool,
+    file: Option<String>,
+}
+
+impl fmt::Debug for SegmentBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentBuilder")
+            .field("size", &self.size)
+            .field("pages", &self.pages)
+            .field("placement", &self.placement)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SegmentBuilder {
+    /// How large.
+    pub fn size(mut self, size: Size) -> Self {
+        self.size = Some(size);
+        self
+    }
+
+    /// Of which pages.
+    pub fn pages(mut self, pages: PageSize) -> Self {
+        self.pages = pages;
+        self
+    }
+
+    /// On which nodes.
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    /// When pages are faulted in.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// By how many threads; without this, as many as workers make sense on this machine.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// The machine, for who has looked at it already.
+    pub fn topology(mut self, topology: Topology) -> Self {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// Called after each chunk, by the thread that has faulted it in. If it panics, that thread ends and others do its work.
+    pub fn on_progress(mut self, call: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Box::new(call));
+        self
+    }
+
+    /// Touches each page, as is done by itself where the kernel cannot populate: to compare.
+    pub fn touch(mut self, touch: bool) -> Self {
+        self.touch = touch;
+        self
+    }
+
+    /// Keeps pages from being swapped out, from when they are faulted in.
+    pub fn lock(mut self, lock: bool) -> Self {
+        self.lock = lock;
+        self
+    }
+
+    /// Leaves it out of core dumps.
+    pub fn no_dump(mut self, no_dump: bool) -> Self {
+        self.no_dump = no_dump;
+        self
+    }
+
+    /// Keeps it from children of a fork, which cannot use it then: what registered memory needs.
+    pub fn no_fork(mut self, no_fork: bool) -> Self {
+        self.no_fork = no_fork;
+        self
+    }
+
+    /// Lets it live in a file in memory of this name, which is for people who look at `/proc`. Who gets the file
+    /// ([`Segment::file`]) can [`Segment::reattach`] it, at the same time or later, as long as somebody has it open.
+    pub fn file(mut self, name: impl Into<String>) -> Self {
+        self.file = Some(name.into());
+        self
+    }
+
+    /// Reserves it, places it, and faults it in as was asked for.
+    ///
+    /// # Errors
+    /// If a setting makes no sense, if it does not fit (nothing was touched then), or if the kernel refuses.
+    pub fn build(self) -> Result<Segment, MemoryError> {
+        let size = self.size.ok_or_else(|| setting("size", "", "it has to be said"))?;
+        self.make(Source::New(size))
+    }
+
+    /// The segment in this file, with what it holds: size, pages and file are its own; the rest is as was asked for here, and
+    /// placement counts for pages that are not there yet.
+    ///
+    /// # Errors
+    /// If the file is no segment's; and as [`SegmentBuilder::build`].
+    pub fn reattach(self, file: OwnedFd) -> Result<Segment, MemoryError> {
+        self.make(Source::File(MemoryFile::of(file)))
+    }
+
+    fn make(mut self, source: Source) -> Result<Segment, MemoryError> {
+        let warnings = Warnings::default();
+        if let Some(threads) = self.threads
+            && !(1..=THREADS_MAX).contains(&threads)
+        {
+            let allowed = format!("1 to {THREADS_MAX}");
+            return Err(setting("threads", &threads.to_string(), &allowed));
+        }
+        let nodes = Nodes::of_this_process();
+        let system = SystemPages::look();
+        let (mut size_bytes, file) = match source {
+            Source::New(size) => (bytes_of(size, &nodes)?, None),
+            Source::File(file) => {
+                let (size_bytes, pages) = of_file(&file, &system)?;
+                self.pages = pages;
+                (size_bytes, Some(file))
+            }
+        };
+        let is_new = file.is_none();
+        let is_shared = !is_new || self.file.is_some();
+        let mut used = self.usable_pages(&system, is_shared, &warnings)?;
+        let bound = match &self.placement {
+            Placement::Bind(asked) => Some(asked.intersection(&nodes.usable)),
+            _ => None,
+        };
+        if let PageSize::Huge(page_bytes) = used
+            && is_new
+        {
+            let whole = size_bytes.next_multiple_of(page_bytes as u64);
+            let free = match &bound {
+                None => pool_free_bytes(page_bytes, None),
+                Some(nodes) => {
+                    nodes.iter().map(|node| pool_free_bytes(page_bytes, Some(node))).sum()
+                }
+            };
+            let free = free.unwrap_or(0);
+            if free < whole {
+                let reason = format!("the pool has {free} of {whole} bytes");
+                used = self.instead_of_pool(&system, is_shared, reason, &warnings);
+            }
+        }
+        let step = match used {
+            PageSize::Huge(bytes) => bytes,
+            _ => system.base_bytes,
+        };
+        size_bytes = size_bytes
+            .checked_next_multiple_of(step as u64)
+            .ok_or_else(|| setting("size", &size_bytes.to_string(), "less than 2^64 bytes"))?;
+        let len = usize::try_from(size_bytes)
+            .map_err(|_| setting("size", &size_bytes.to_string(), "what can be addressed"))?;
+
+        // The chunk is the step in which pages go round the nodes, and in which threads take turns.
+        let chunk_bytes = match (used, system.transparent) {
+            (PageSize::Huge(bytes), _) => bytes.max(CHUNK_BYTES),
+            (_, Some(transparent)) => transparent.bytes,
+            (_, None) => CHUNK_BYTES,
+        };
+        let parts = plan::parts(
+            &self.placement,
+            len,
+            chunk_bytes,
+            &nodes,
+            || match (self.mode, self.threads) {
+                (Mode::Lazy, _) => 1,
+                (_, Some(threads)) => threads,
+                (_, None) => machine(&self.topology).map_or(1, |(_, usable)| usable),
+            },
+            || {
+                machine(&self.topology).map(|(machine, _)| machine).map_err(|reason| {
+                    MemoryError::Setting {
+                        setting: "placement",
+                        value: "local".to_owned(),
+                        allowed: format!("only where the machine can be looked at: {reason}"),
+                    }
+                })
+            },
+            |warning| warnings.add(warning),
+        )?;
+        if is_new && !matches!(used, PageSize::Huge(_)) {
+            let is_soon = self.mode != Mode::Lazy;
+            let nodes = match parts.first().and_then(|part| part.policy.as_ref()) {
+                Some((sys::Mode::Bind, nodes)) => Some(nodes),
+                _ => None,
+            };
+            limits::check(&Demand { size_bytes, is_soon, nodes })?;
+        }
+        if is_new && self.mode != Mode::Lazy {
+            warn_of_short_nodes(&parts, &warnings);
+        }
+
+        // Reserve.
+        let (mut mapping, file, used) =
+            self.reserve(&system, len, chunk_bytes, used, file, &warnings)?;
+        self.advise(&mut mapping, used, &warnings);
+        // Set policy, before any page is there.
+        for part in &parts {
+            set_policy(&mapping, part, &nodes, &warnings);
+        }
+        let page_bytes = match used {
+            PageSize::Huge(bytes) => bytes,
+            _ => system.base_bytes,
+        };
+        let on_progress = self.on_progress.take();
+        let steps = (chunk_bytes, page_bytes);
+        let inner = FaultIn::new(mapping, warnings, &parts, steps, on_progress, self.touch);
+        let mut segment = Segment {
+            inner: Arc::new(inner),
+            background: None,
+            file,
+            asked: Asked {
+                pages: self.pages,
+                used_pages: used,
+                placement: self.placement.clone(),
+                mode: self.mode,
+            },
+            arenas: parts.iter().map(arena).collect(),
+            threads: self
+                .threads
+                .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+            owner: std::process::id(),
+        };
+        // Start threads, let them gather, fault in.
+        segment.fault_in(self, parts)?;
+        Ok(segment)
+    }
+
+    /// The pages that the system has, of those that were asked for.
+    fn usable_pages(
+        &self,
+        system: &SystemPages,
+        is_shared: bool,
+        warnings: &Warnings,
+    ) -> Result<PageSize, MemoryError> {
+        match self.pages {
+            PageSize::Base => Ok(PageSize::Base),
+            PageSize::TransparentHuge => Ok(transparent(system, is_shared, warnings)),
+            PageSize::Huge(bytes) if system.pools.contains(&bytes) => Ok(PageSize::Huge(bytes)),
+            PageSize::Huge(bytes) if !bytes.is_power_of_two() || bytes <= system.base_bytes => {
+                Err(setting("pages", &bytes.to_string(), &sizes(system)))
+            }
+            PageSize::Huge(_) => {
+                let reason = format!("this system has no such pages, but {}", sizes(system));
+                Ok(self.instead_of_pool(system, is_shared, reason, warnings))
+            }
+        }
+    }
+
+    fn instead_of_pool(
+        &self,
+        system: &SystemPages,
+        is_shared: bool,
+        reason: String,
+        warnings: &Warnings,
+    ) -> PageSize {
+        // One warning: that of the pages that were asked for.
+        let used = transparent(system, is_shared, &Warnings::default());
+        warnings.add(Warning::Pages { asked: self.pages, used, reason });
+        used
+    }
+
+    fn reserve(
+        &self,
+        system: &SystemPages,
+        len: usize,
+        align: usize,
+        used: PageSize,
+        file: Option<MemoryFile>,
+        warnings: &Warnings,
+    ) -> Result<(Mapping, Option<MemoryFile>, PageSize), MemoryError> {
+        let failed = |errno| MemoryError::System {
+            doing: "reserve the segment",
+            errno,
+            advice: match errno {
+                libc::ENOMEM => {
+                    "see vm.overcommit_memory and the limit of address space (ulimit -v)"
+                }
+                _ => "",
+            },
+        };
+        let try_with = |pool: Option<usize>| match (&file, &self.file) {
+            (Some(file), _) => Mapping::of_file(file.as_fd(), len, align).map(|map| (map, None)),
+            (None, Some(name)) => {
+                let file = MemoryFile::create(name, len, pool)?;
+                Mapping::of_file(file.as_fd(), len, align).map(|map| (map, Some(file)))
+            }
+            (None, None) => Mapping::anonymous(len, align, pool).map(|map| (map, None)),
+        };
+        let (pool, is_new) = match used {
+            PageSize::Huge(bytes) => (Some(bytes), file.is_none()),
+            _ => (None, false),
+        };
+        let (tried, used) = match try_with(pool) {
+            // The pool said that it had enough; a cgroup or a security policy says no, or somebody else was faster.
+            Err(errno) if is_new => {
+                let reason = std::io::Error::from_raw_os_error(errno).to_string();
+                let used = self.instead_of_pool(system, self.file.is_some(), reason, warnings);
+                (try_with(None), used)
+            }
+            tried => (tried, used),
+        };
+        let (mapping, made) = tried.map_err(failed)?;
+        Ok((mapping, file.or(made), used))
+    }
+
+    fn advise(&self, mapping: &mut Mapping, used: PageSize, warnings: &Warnings) {
+        let advice = match used {
+            PageSize::Base => Some(Advice::NoHugePages),
+            PageSize::TransparentHuge => Some(Advice::HugePages),
+            PageSize::Huge(_) => None,
+        };
+        if let Some(advice) = advice
+            && let Err(errno) = mapping.advise(advice)
+            && used != PageSize::Base
+        {
+            // A kernel without transparent huge pages refuses both pieces of advice; base pages is what there is then.
+            let reason = std::io::Error::from_raw_os_error(errno).to_string();
+            warnings.add(Warning::Pages { asked: self.pages, used: PageSize::Base, reason });
+        }
+        if self.no_dump
+            && let Err(errno) = mapping.advise(Advice::NoDump)
+        {
+            warnings.add(Warning::Dumped { errno });
+        }
+        if self.no_fork
+            && let Err(errno) = mapping.advise(Advice::NoFork)
+        {
+            warnings.add(Warning::Forked { errno });
+        }
+        if self.lock
+            && let Err(errno) = mapping.lock_on_fault()
+        {
+            let mut reason = std::io::Error::from_raw_os_error(errno).to_string();
+            if let Some(limit) = sys::lock_limit_bytes() {
+                reason += &format!(", the limit is {limit} bytes (ulimit -l)");
+            }
+            warnings.add(Warning::NotLocked { reason });
+        }
+    }
+}
+
+impl Segment {
+    fn fault_in(&mut self, builder: SegmentBuilder, parts: Vec<Part>) -> Result<(), MemoryError> {
+        let (topology, threads, mode) = (builder.topology, builder.threads, builder.mode);
+        let inner = Arc::clone(&self.inner);
+        let run = move |is_background| {
+            // Looked at here, so that the background's thread does it instead of the program.
+            let machine = machine(&topology);
+            if let Err(reason) = &machine {
+                inner.warnings.add(Warning::Topology { reason: reason.clone() });
+            }
+            let machine = machine.ok();
+            let threads = threads.or(machine.as_ref().map(|(_, usable)| *usable)).unwrap_or(1);
+            let machine = machine.as_ref().map(|(machine, _)| machine);
+            let workers = plan::workers(machine, threads, &parts);
+            inner.run(&workers, is_background)
+        };
+        match mode {
+            Mode::Lazy => Ok(()),
+            Mode::Eager => run(false),
+            Mode::Background => {
+                let inner = Arc::clone(&self.inner);
+                let all = move || {
+                    // An error waits for whoever waits.
+                    let work = std::panic::AssertUnwindSafe(|| run(true));
+                    if std::panic::catch_unwind(work).is_err() {
+                        inner.give_up();
+                    }
+                };
+                let thread = thread::Builder::new().name("fault-in".to_owned()).spawn(all);
+                self.background = Some(thread.map_err(|error| {
+                    let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+                    let advice = "the process may have no more threads (ulimit -u, pids cgroup)";
+                    MemoryError::System { doing: "start the fault-in's thread", errno, advice }
+                })?);
+                Ok(())
+            }
+        }
+    }
+}
+
+enum Source {
+    New(Size),
+    File(MemoryFile),
+}
+
+fn setting(setting: &'static str, value: &str, allowed: &str) -> MemoryError {
+    MemoryError::Setting { setting, value: value.to_owned(), allowed: allowed.to_owned() }
+}
+
+fn sizes(system: &SystemPages) -> String {
+    let pools = system.pools.iter().map(|&bytes| PageSize::Huge(bytes).to_string());
+    let all: Vec<String> = ["base".to_owned(), "thp".to_owned()].into_iter().chain(pools).collect();
+    all.join(", ")
+}
+
+fn transparent(system: &SystemPages, is_shared: bool, warnings: &Warnings) -> PageSize {
+    let (file, may) = match system.transparent {
+        None => ("the kernel has none", false),
+        Some(transparent) if is_shared => {
+            ("/sys/kernel/mm/transparent_hugepage/shmem_enabled forbids them", transparent.shared)
+        }
+        Some(transparent) => {
+            ("/sys/kernel/mm/transparent_hugepage/enabled forbids them", transparent.private)
+        }
+    };
+    if may {
+        return PageSize::TransparentHuge;
+    }
+    let (asked, used) = (PageSize::TransparentHuge, PageSize::Base);
+    warnings.add(Warning::Pages { asked, used, reason: file.to_owned() });
+    used
+}
+
+fn bytes_of(size: Size, nodes: &Nodes) -> Result<u64, MemoryError> {
+    match size {
+        Size::Bytes(0) => Err(setting("size", "0", "at least 1 byte")),
+        Size::Bytes(bytes) => Ok(bytes),
+        Size::Share(share) if share > 0.0 && share <= 1.0 => {
+            let all = limits::all_bytes(&nodes.usable);
+            let all = all.ok_or_else(|| {
+                setting("size", &share.to_string(), "in bytes: how much memory there is is unknown")
+            })?;
+            Ok(((all as f64 * share) as u64).max(1))
+        }
+        Size::Share(share) => {
+            Err(setting("size", &share.to_string(), "a share above 0 and at most 1"))
+        }
+    }
+}
+
+/// The size of a segment's file, and its pages.
+fn of_file(file: &MemoryFile, system: &SystemPages) -> Result<(u64, PageSize), MemoryError> {
+    let failed =
+        |errno| MemoryError::System { doing: "look at the segment's file", errno, advice: "" };
+    let wrong = |why: &str| setting("file", why, "the file of a segment (Segment::file)");
+    if !sys::is_sealed(file.as_fd()) {
+        return Err(wrong("a file whose size may change"));
+    }
+    let page_bytes = sys::file_page_bytes(file.as_fd()).map_err(failed)?;
+    let copy = file.as_fd().try_clone_to_owned();
+    let size = copy.and_then(|copy| std::fs::File::from(copy).metadata());
+    let size = size.map_err(|error| failed(error.raw_os_error().unwrap_or(0)))?.len();
+    if size == 0 || !size.is_multiple_of(page_bytes as u64) {
+        return Err(wrong("a file of no whole number of pages"));
+    }
+    let pages = match page_bytes > system.base_bytes {
+        true => PageSize::Huge(page_bytes),
+        false => PageSize::TransparentHuge,
+    };
+    Ok((size, pages))
+}
+
+/// The machine, and how many threads make sense on it.
+fn machine(known: &Option<Topology>) -> Result<(Topology, usize), String> {
+    let machine = match known {
+        Some(machine) => machine.clone(),
+        None => Topology::detect().map_err(|error| error.to_string())?,
+    };
+    let usable = machine.usable_workers().workers;
+    Ok((machine, usable))
+}
+
+fn arena(part: &Part) -> Arena {
+    let node = match part.owner {
+        Owner::Node(node) => Some(node),
+        _ => None,
+    };
+    Arena { range: part.range.clone(), node }
+}
+
+/// Interleaving and arenas go elsewhere where a node is full, and it shall be known beforehand.
+fn warn_of_short_nodes(parts: &[Part], warnings: &Warnings) {
+    let mut shares = std::collections::BTreeMap::<u32, u64>::new();
+    for part in parts {
+        let Some((mode, nodes)) = &part.policy else { continue };
+        // Of one node there is nothing to say that the whole machine's limit has not said; weights are the kernel's own;
+        // bound memory does not go elsewhere.
+        if *mode == sys::Mode::WeightedInterleave || *mode == sys::Mode::Bind {
+            continue;
+        }
+        for node in nodes.iter() {
+            *shares.entry(node).or_default() += part.range.len() as u64 / nodes.len() as u64;
+        }
+    }
+    if shares.len() < 2 {
+        return;
+    }
+    let free = free_bytes(&shares.keys().copied().collect());
+    for (&node, &share_bytes) in &shares {
+        match free.get(&node) {
+            Some(&left_bytes) if left_bytes < share_bytes => {
+                warnings.add(Warning::NodeShort { node, share_bytes, left_bytes });
+            }
+            _ => (),
+        }
+    }
+}
+
+fn set_policy(mapping: &Mapping, part: &Part, nodes: &Nodes, warnings: &Warnings) {
+    let Some((mode, on)) = &part.policy else { return };
+    let set = |mode| sys::set_policy(mapping, part.range.clone(), mode, on.iter());
+    let mut done = set(*mode);
+    if let (sys::Mode::WeightedInterleave, Err(errno)) = (*mode, done) {
+        done = set(sys::Mode::Interleave);
+        if done.is_ok() {
+            warnings.add(Warning::Weights { errno });
+        }
+    }
+    // With one node only, everything is where it was asked for anyway.
+    if let Err(errno) = done
+        && nodes.usable.len() > 1
+    {
+        warnings.add(Warning::Policy { errno });
+    }
+}

@@ -1,0 +1,285 @@
+//! A contiguous range of memory, reserved at once, placed on purpose and faulted in by many threads.
+
+mod builder;
+mod fault_in;
+mod stats;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use serde::Serialize;
+
+use crate::sys::MemoryFile;
+use crate::{MemoryError, PageSize, Placement, Warning};
+
+pub use builder::{Mode, SegmentBuilder, Size};
+pub use fault_in::{FaultFigures, ThreadFigures};
+pub use stats::{NodeFigures, SegmentStats};
+
+use fault_in::FaultIn;
+
+/// Below this, giving pages back takes less time than starting threads.
+const PARALLEL_TEARDOWN_BYTES: usize = 256 << 20;
+
+/// How far a fault-in is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Faulted in.
+    pub done_bytes: u64,
+    /// The segment's size.
+    pub total_bytes: u64,
+}
+
+impl Progress {
+    /// From 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.done_bytes as f64 / self.total_bytes as f64
+    }
+}
+
+/// A range of memory of its own. Its pages go back when it is dropped, by several threads if it is large.
+///
+/// ```
+/// use actinium_memory::{Mode, Placement, Segment, Size};
+///
+/// let mut segment = Segment::builder()
+///     .size(Size::Bytes(16 << 20))
+///     .placement(Placement::Interleave)
+///     .mode(Mode::Background)
+///     .build()?;
+/// // Reserved and placed; pages come in while we work, and those that we are first at at once.
+/// segment.bytes().expect("private memory")[0] = 1;
+/// segment.wait()?;
+/// let stats = segment.stats();
+/// assert_eq!(stats.absent_bytes, Some(0));
+/// for warning in segment.warnings() {
+///     eprintln!("{warning}"); // whatever could not be had as it was asked for
+/// }
+/// # Ok::<(), actinium_memory::MemoryError>(())
+/// ```
+#[derive(Debug)]
+pub struct Segment {
+    inner: Arc<FaultIn>,
+    /// The thread that looks after the others that fault in in the background.
+    background: Option<JoinHandle<()>>,
+    file: Option<MemoryFile>,
+    asked: Asked,
+    arenas: Vec<Arena>,
+    threads: usize,
+    /// The process that made it: the child of a fork has neither its threads nor, if so asked, its memory.
+    owner: u32,
+}
+
+/// What was asked for, and what of it is used.
+#[derive(Clone, Debug)]
+struct Asked {
+    pages: PageSize,
+    used_pages: PageSize,
+    placement: Placement,
+    mode: Mode,
+}
+
+/// A part of a segment that is on one worker's node, see [`Placement::Local`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Arena {
+    /// Its bytes, as offsets in the segment.
+    pub range: Range<usize>,
+    /// Its node, if it has one.
+    pub node: Option<u32>,
+}
+
+impl Segment {
+    /// One that is interleaved, of transparent huge pages, and all faulted in when it is there; its size has to be said.
+    pub fn builder() -> SegmentBuilder {
+        SegmentBuilder::default()
+    }
+
+    /// The segment that lives in this file, which another process or an earlier one has got from [`Segment::file`]: with what it
+    /// holds. Nothing is faulted in; [`SegmentBuilder::reattach`] can be told to.
+    ///
+    /// # Errors
+    /// If the file is no segment's, or the memory cannot be had.
+    pub fn reattach(file: OwnedFd) -> Result<Segment, MemoryError> {
+        Segment::builder().mode(Mode::Lazy).reattach(file)
+    }
+
+    /// Its size.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.mapping.len()
+    }
+
+    /// Never: a segment has at least one page.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Where it begins: a multiple of the size of its pages.
+    #[must_use]
+    pub fn start(&self) -> NonNull<u8> {
+        self.inner.mapping.start()
+    }
+
+    /// What it holds. None if it lives in a file, which others may write to at any time.
+    pub fn bytes(&mut self) -> Option<&mut [u8]> {
+        if self.file.is_some() {
+            return None;
+        }
+        let (start, len) = (self.start().as_ptr(), self.len());
+        // SAFETY: private readable and writable memory, zeroed by the kernel, that lives as long as `self`, which is borrowed
+        // for as long as the slice. The threads that fault in change nothing: the kernel makes pages present, or their
+        // first bytes are exchanged for themselves.
+        Some(unsafe { std::slice::from_raw_parts_mut(start, len) })
+    }
+
+    /// Copies bytes out, byte by byte as they are when they are read: others may write to a shared segment meanwhile.
+    ///
+    /// # Panics
+    /// If they lie outside.
+    pub fn read(&self, offset: usize, into: &mut [u8]) {
+        self.check(offset, into.len());
+        for (at, byte) in (offset..).zip(into) {
+            // SAFETY: checked to lie within the mapping. Volatile, because the memory may be another process's as well.
+            *byte = unsafe { self.start().add(at).read_volatile() };
+        }
+    }
+
+    /// Copies bytes in.
+    ///
+    /// # Panics
+    /// If they would lie outside.
+    pub fn write(&mut self, offset: usize, from: &[u8]) {
+        self.check(offset, from.len());
+        for (at, byte) in (offset..).zip(from) {
+            // SAFETY: as in `read`; `&mut self` says that nobody of this process reads it.
+            unsafe { self.start().add(at).write_volatile(*byte) };
+        }
+    }
+
+    fn check(&self, offset: usize, len: usize) {
+        let end = offset.checked_add(len);
+        assert!(
+            end.is_some_and(|end| end <= self.len()),
+            "{len} bytes at {offset} lie outside of the segment's {}",
+            self.len()
+        );
+    }
+
+    /// The file that it lives in, to be handed to other processes; see [`SegmentBuilder::file`].
+    #[must_use]
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Its parts: one for each worker with [`Placement::Local`] and [`Placement::FirstTouch`], else one.
+    #[must_use]
+    pub fn arenas(&self) -> &[Arena] {
+        &self.arenas
+    }
+
+    /// What it does without, so far.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.inner.warnings.list()
+    }
+
+    /// How far the fault-in is. Pages that the program was first at count when the fault-in comes by.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.inner.progress()
+    }
+
+    /// Whether the fault-in has ended, well or not; false for one that was never asked for.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.inner.has_ended()
+    }
+
+    /// What faulting in took, when it has ended.
+    #[must_use]
+    pub fn fault_figures(&self) -> Option<FaultFigures> {
+        self.inner.figures()
+    }
+
+    /// Waits until all is faulted in, and helps. Returns at once if it is or was never to be.
+    ///
+    /// # Errors
+    /// If memory has run out all the same. What is in stays.
+    pub fn wait(&self) -> Result<(), MemoryError> {
+        if self.asked.mode == Mode::Lazy {
+            return Ok(());
+        }
+        if self.is_forked() {
+            return self.inner.alone();
+        }
+        self.inner.wait()
+    }
+
+    /// Where its pages are and what they are like, asked of the kernel now.
+    #[must_use]
+    pub fn stats(&self) -> SegmentStats {
+        stats::look(self)
+    }
+
+    /// How many bytes of a part are on which node, asked of the kernel now; pages that are not there are left out. None if it can
+    /// not be asked.
+    ///
+    /// # Panics
+    /// If the part lies outside.
+    #[must_use]
+    pub fn places(&self, part: Range<usize>) -> Option<BTreeMap<u32, u64>> {
+        self.check(part.start, part.len());
+        stats::places(self, part).ok().map(|(on, _)| on)
+    }
+
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.owner
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Eager => "eager",
+            Mode::Background => "background",
+            Mode::Lazy => "lazy",
+        })
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let background = self.background.take();
+        if self.is_forked() {
+            // The thread is the parent's; its share of `inner` keeps the mapping, which the child's end gives back.
+            std::mem::forget(background);
+            return;
+        }
+        self.inner.cancel();
+        if let Some(thread) = background {
+            // Its panics are caught where they happen; there is nothing to learn from its end.
+            let _ = thread.join();
+        }
+        let (is_private, threads) = (self.file.is_none(), self.threads);
+        if let Some(inner) = Arc::get_mut(&mut self.inner)
+            && is_private
+            && threads > 1
+            && inner.mapping.len() >= PARALLEL_TEARDOWN_BYTES
+        {
+            let chunk_bytes = inner.chunk_bytes();
+            inner.mapping.release(threads, chunk_bytes);
+        }
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests;

@@ -1,0 +1,69 @@
+//! How often a worker looks up, how much it moves at a time, and how it learns what things cost: what the workers and the simulator
+//! must have in common beside the policy itself.
+
+/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that others wait, rare enough
+/// that reading the clock costs below 1 ns per turn.
+pub const ROUND: u32 = 64;
+/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
+pub const TIMED_ROUNDS: u64 = 4;
+/// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading the clock is then below 3 % of it.
+pub const TIMED_NS: u32 = 2_000;
+/// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on what others could do meanwhile.
+pub const LONG_NS: u64 = 10_000;
+/// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
+pub const CHECK_EVERY: u32 = 32;
+/// Most runnables exposed under one hold of a queue's lock: it is held for some microseconds at most.
+pub const EXPOSED_AT_ONCE: usize = 512;
+/// Most runnables taken by a thief under one hold of a queue's lock, for the same reason.
+pub const STOLEN_AT_ONCE: usize = 64;
+/// Most runnables that a worker looks at in vain when it exposes.
+pub const KEPT_AT_ONCE: usize = 16;
+/// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what waking it would cost.
+pub const SPINS: u32 = 300;
+/// Fewest rounds.
+pub const SPINS_LEAST: u32 = 8;
+/// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
+pub const SHORT_NAP_NS: u64 = 20_000;
+/// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
+pub const BALANCE_LOOKS: usize = 8;
+
+/// A load weighted over some rounds: an eighth of the new value. The first after a time without any counts whole.
+#[inline]
+pub fn weigh_load(old_ns: u64, new_ns: u64) -> u64 {
+    if old_ns == 0 { new_ns } else { (old_ns.saturating_mul(7).saturating_add(new_ns)) / 8 }
+}
+
+/// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which means unknown.
+///
+/// A new value counts as at most so many times the old one: mostly such an outlier means that the system did not run this thread for
+/// a while. What has really become slow is known as such after a few more turns.
+#[inline]
+pub fn weigh(old: u32, new: u64) -> u32 {
+    const OUTLIER: u64 = 4;
+    let new = new.clamp(1, u64::from(u32::MAX));
+    if old == 0 {
+        return new as u32;
+    }
+    let old = u64::from(old);
+    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weigh;
+
+    #[test]
+    fn the_first_measure_counts_whole_and_later_ones_an_eighth() {
+        assert_eq!(weigh(0, 80), 80);
+        assert_eq!(weigh(80, 160), 90);
+        assert_eq!(weigh(0, 0), 1);
+        assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
+        assert!(weigh(100, 50_000_000) < 150);
+        let learnt = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
+        assert!(learnt > 500_000, "{learnt}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Giving away, for good, what others have less of.
+
+use super::Worker;
+use crate::policy::pace::{self, BALANCE_LOOKS, KEPT_AT_ONCE};
+use crate::policy::{GiftView, LoadView, Ready};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable};
+use crate::sync::atomic::Ordering;
+use std::cell::Cell;
+
+/// What a worker knows of its own load.
+#[derive(Debug)]
+pub(super) struct Scales {
+    /// How long its queue takes to run once through, weighted over some rounds: nanoseconds.
+    load_ns: Cell<u64>,
+    /// When it looked at others' loads last, or found something to do.
+    since_ns: Cell<u64>,
+    /// How often in a row it has looked and given nothing.
+    in_vain: Cell<u32>,
+    /// Where in the list of its neighbours it looks next.
+    next: Cell<usize>,
+}
+
+impl Scales {
+    pub(super) fn new(now_ns: u64) -> Self {
+        let (load_ns, in_vain) = (Cell::new(0), Cell::new(0));
+        Scales { load_ns, since_ns: Cell::new(now_ns), in_vain, next: Cell::new(0) }
+    }
+
+    /// It has found something to do.
+    pub(super) fn start(&self, now_ns: u64) {
+        self.since_ns.set(now_ns);
+    }
+}
+
+impl Worker {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&self, now_ns: u64) {
+        if self.shared.workers() == 1 {
+            return;
+        }
+        let (scales, len) = (&self.scales, self.queue_len());
+        let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
+        let load_ns = pace::weigh_load(scales.load_ns.get(), queued_ns);
+        let policy = &self.shared.settings.policy;
+        let Some(pause_ns) = policy.balance_after_ns(load_ns, scales.in_vain.get()) else { return };
+        scales.load_ns.set(load_ns);
+        self.show_load(load_ns.max(queued_ns));
+        let pause = now_ns.saturating_sub(scales.since_ns.get());
+        if pause >= pause_ns && len >= 2 {
+            scales.since_ns.set(now_ns);
+            // To give, a load must last; to be given more, it must not be there even now.
+            self.even_out(load_ns.min(queued_ns));
+        }
+    }
+
+    /// It has nothing to do.
+    pub(super) fn unload(&self) {
+        if self.scales.load_ns.replace(0) != 0 {
+            self.show_load(0);
+        }
+        self.scales.in_vain.set(0);
+    }
+
+    fn show_load(&self, load_ns: u64) {
+        // Relaxed: a hint.
+        self.shared.load_ns[self.index].store(load_ns as usize, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn even_out(&self, own_ns: u64) {
+        let (scales, neighbours) = (&self.scales, &self.shared.neighbours[self.index]);
+        let looks = neighbours.len().min(BALANCE_LOOKS);
+        let start = scales.next.replace((scales.next.get() + looks) % neighbours.len());
+        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
+        // Relaxed: a hint.
+        let load_of = |other: usize| self.shared.load_ns[other].load(Ordering::Relaxed) as u64;
+        let sum_ns = own_ns + (0..looks).map(|step| load_of(at(step))).sum::<u64>();
+        let average_ns = sum_ns.div_ceil(looks as u64 + 1);
+        let turn_ns = self.turn_ns.get().max(1);
+        let mut left_ns = own_ns;
+        let mut gave = 0;
+        for other in (0..looks).map(at) {
+            let other_ns = load_of(other);
+            let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
+            let n = self.shared.settings.policy.give(&view);
+            if n > 0 {
+                let given = self.give(other, n, left_ns, average_ns);
+                let given_ns = turn_ns * given as u64;
+                left_ns = left_ns.saturating_sub(given_ns);
+                // Others shall not give it as much again before it has seen what it got. Relaxed: a hint, and its owner soon corrects it.
+                self.shared.load_ns[other].fetch_add(given_ns as usize, Ordering::Relaxed);
+                gave += given;
+            }
+        }
+        scales.in_vain.set(if gave > 0 { 0 } else { scales.in_vain.get().saturating_add(1) });
+        scales.load_ns.set(scales.load_ns.get().min(left_ns));
+    }
+
+    /// Gives so many ready runnables, the youngest first, to another worker, where they are at home from now on; returns how many.
+    fn give(&self, to: usize, n: usize, own_ns: u64, average_ns: u64) -> usize {
+        let policy = &self.shared.settings.policy;
+        let away = self.shared.id_of(to) | IN_TRANSIT;
+        let (mut kept, mut given) = (Vec::new(), 0);
+        self.settle();
+        self.flush_all();
+        let mut queue = self.shared.homecomings[to].lock();
+        while given < n && kept.len() < KEPT_AT_ONCE {
+            // SAFETY: this thread owns the queue, and the closure calls no user code.
+            let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
+            let Some(runnable) = youngest else { break };
+            let view = GiftView { ready: self.ready(runnable), own_ns, average_ns };
+            if !policy.may_give(&view) {
+                kept.push(runnable);
+                continue;
+            }
+            // SAFETY: this worker owns the runnable until the lock is released, and the closure calls no user code.
+            unsafe {
+                runnable.header().private.with(|private| {
+                    (private.home, private.steals, private.away) = (to as u32, 0, 0);
+                })
+            }
+            // Relaxed: the queue's lock publishes it.
+            runnable.header().owner.store(away, Ordering::Relaxed);
+            queue.push_back(runnable);
+            given += 1;
+        }
+        drop(queue);
+        for runnable in kept.into_iter().rev() {
+            self.push(runnable);
+        }
+        if given > 0 {
+            self.counters().given.add(given as u64);
+            self.wake(to);
+        }
+        given
+    }
+
+    /// Why a runnable of this worker's queue is ready.
+    fn ready(&self, runnable: Runnable) -> Ready {
+        // SAFETY: this worker owns the runnable, which is alive, and the closure calls no user code.
+        let (flags, pending) = unsafe {
+            let header = runnable.header();
+            let flags = header.private.with(|private| private.flags);
+            (flags, (header.vtable.pending)(runnable.0))
+        };
+        // More than a turn's worth is a backlog: others feed it faster than it goes on by itself.
+        if flags & AGAIN != 0 && pending <= self.batch() as usize {
+            Ready::Again
+        } else if flags & (AGAIN | BY_NEIGHBOUR) != 0 {
+            Ready::ByNeighbours
+        } else {
+            Ready::ByOthers
+        }
+    }
+}

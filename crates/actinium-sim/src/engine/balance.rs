@@ -1,0 +1,126 @@
+//! Giving away, for good, what others have less of.
+
+use super::{Mode, Place, Ps, Sim, ns, ps};
+use actinium_scheduler::policy::pace;
+use actinium_scheduler::policy::{GiftView, LoadView};
+
+impl Sim<'_> {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let state = &mut self.workers[worker];
+        let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
+        state.load_ns = pace::weigh_load(state.load_ns, now_ns);
+        state.shown_load_ns = state.load_ns.max(now_ns);
+        let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
+            return at_ps;
+        };
+        if ns(at_ps.saturating_sub(state.balanced_ps)) < pause_ns || state.queue.len() < 2 {
+            return at_ps;
+        }
+        state.balanced_ps = at_ps;
+        self.even_out(worker, at_ps)
+    }
+
+    fn even_out(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let machine = self.machine;
+        let neighbours = &machine.neighbours[worker];
+        let looks = neighbours.len().min(pace::BALANCE_LOOKS);
+        let start = self.workers[worker].look_at;
+        let looked_at: Vec<usize> =
+            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()].0).collect();
+        self.workers[worker].look_at = (start + looks) % neighbours.len().max(1);
+        let mut at_ps = at_ps;
+        let state = &self.workers[worker];
+        let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
+        // To give, a load must last; to be given more, it must not be there even now.
+        let mut own_ns = state.load_ns.min(now_ns);
+        let mut sum_ns = own_ns;
+        for &other in &looked_at {
+            at_ps += ps(machine.transfer_ns(other, worker));
+            sum_ns += self.workers[other].shown_load_ns;
+        }
+        let average_ns = sum_ns.div_ceil(looks as u64 + 1);
+        let turn_ns = self.workers[worker].turn_ns;
+        let mut gave = false;
+        for other in looked_at {
+            let other_ns = self.workers[other].shown_load_ns;
+            let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
+            let n = self.policy.give(&view);
+            if n == 0 {
+                continue;
+            }
+            let given = self.give(worker, other, n, own_ns, average_ns, &mut at_ps);
+            gave |= given > 0;
+            own_ns = own_ns.saturating_sub(turn_ns * given as u64);
+            // Others shall not give it as much again before it has seen what it got.
+            self.workers[other].shown_load_ns += turn_ns * given as u64;
+        }
+        let state = &mut self.workers[worker];
+        state.in_vain = if gave { 0 } else { state.in_vain.saturating_add(1) };
+        state.load_ns = state.load_ns.min(own_ns);
+        at_ps
+    }
+
+    fn give(
+        &mut self,
+        worker: usize,
+        to: usize,
+        n: usize,
+        own_ns: u64,
+        average_ns: u64,
+        at_ps: &mut Ps,
+    ) -> usize {
+        let mut kept = Vec::new();
+        let mut given = 0;
+        while given < n && kept.len() < pace::KEPT_AT_ONCE {
+            let Some(actor) = self.workers[worker].queue.pop_back() else { break };
+            let view = GiftView { ready: self.actors[actor].ready, own_ns, average_ns };
+            if !self.policy.may_give(&view) {
+                kept.push(actor);
+                continue;
+            }
+            let state = &mut self.actors[actor];
+            (state.owner, state.home) = (to, to);
+            (state.steals, state.away) = (0, 0);
+            state.place = Place::Given;
+            self.figures.given += 1;
+            given += 1;
+            *at_ps += ps(self.machine.costs.remote_send_ns);
+            self.workers[to].gifts.push_back((*at_ps, actor));
+        }
+        self.workers[worker].queue.extend(kept.into_iter().rev());
+        if given > 0 {
+            *at_ps += ps(self.machine.transfer_ns(to, worker) + self.machine.costs.lock_ns);
+            if self.notice(to, *at_ps) {
+                *at_ps += ps(self.machine.costs.wake_ns);
+            }
+        }
+        given
+    }
+
+    /// `Worker::welcome`: what others have given.
+    pub(super) fn welcome(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let mut at_ps = at_ps;
+        while self.workers[worker].gifts.front().is_some_and(|&(arrives, _)| arrives <= at_ps) {
+            let Some((_, actor)) = self.workers[worker].gifts.pop_front() else { break };
+            at_ps += ps(self.machine.costs.remote_receive_ns);
+            self.actors[actor].place = Place::Private;
+            self.workers[worker].queue.push_back(actor);
+        }
+        at_ps
+    }
+
+    /// When the first thing arrives that is under way to this worker.
+    pub(super) fn next_arrival(&self, worker: usize) -> Option<Ps> {
+        let state = &self.workers[worker];
+        let fronts = [state.inbox.front(), state.gifts.front()];
+        fronts.into_iter().flatten().map(|&(arrives_ps, _)| arrives_ps).min()
+    }
+
+    /// It has nothing to do.
+    pub(super) fn unload(&mut self, worker: usize) {
+        debug_assert!(!matches!(self.workers[worker].mode, Mode::Turn { .. }));
+        let state = &mut self.workers[worker];
+        (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
+    }
+}

@@ -1,0 +1,50 @@
+//! What came of a run.
+
+use serde::Serialize;
+
+/// What came of the measured round of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Figures {
+    /// How long it took.
+    pub elapsed_ns: u64,
+    /// Messages handled.
+    pub handled: u64,
+    /// Turns.
+    pub turns: u64,
+    /// When the first actor had handled all its messages, as a share of the run; none where that is not fixed.
+    pub first_done: Option<f64>,
+    /// The longest time that something ready waited to be run.
+    pub wait_max_ns: u64,
+    /// Lines that the first-level caches did not have.
+    pub l1_misses: u64,
+    /// Lines that the second-level caches did not have either.
+    pub l2_misses: u64,
+    /// Lines that the third-level caches did not have either.
+    pub l3_misses: u64,
+    /// Runnables taken from other workers.
+    pub stolen: u64,
+    /// The farthest distance of a steal, as a rank.
+    pub stolen_rank_max: u32,
+    /// Runnables exposed to others.
+    pub exposed: u64,
+    /// Runnables given for good to workers with less to do.
+    pub given: u64,
+    /// Homes that moved to a thief.
+    pub rehomed: u64,
+    /// Times that a worker went to sleep: each is a context switch.
+    pub parked: u64,
+    /// Sleepers woken.
+    pub woken: u64,
+    /// Share of the workers' time that was spent in turns.
+    pub busy: f64,
+    /// Of the whole run, warm-up included: a fingerprint of who ran what where and when.
+    pub fingerprint: u64,
+}
+
+/// The geometric mean of some ratios; none of none.
+pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) =
+        ratios.into_iter().fold((0.0, 0u32), |(sum, count), ratio| (sum + ratio.ln(), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)).exp())
+}

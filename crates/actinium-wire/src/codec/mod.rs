@@ -1,0 +1,194 @@
+//! The encodings: how bytes stand for a message. One trait; which one is used is decided at run time, per link.
+
+mod binary;
+pub(crate) mod problem;
+mod self_describing;
+mod text;
+mod xml;
+
+pub use binary::Binary;
+pub use self_describing::SelfDescribing;
+pub use text::Text;
+pub(crate) use xml::FIELDS;
+pub use xml::Xml;
+
+use crate::bulk::sharing;
+use crate::error::{DecodeError, EncodeError};
+use crate::limits::Limits;
+use bytes::Bytes;
+use serde::de::{Deserialize, DeserializeOwned, DeserializeSeed, Deserializer};
+use serde::{Serialize, Serializer};
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+/// What an encoding can do.
+pub trait Codec {
+    /// Which one it is.
+    const ENCODING: Encoding;
+
+    /// Appends a message. What was appended before an error stays there: [`Encoding::encode`] takes it away.
+    ///
+    /// # Errors
+    /// If the encoding has no way to say something in the message.
+    fn write<M: Serialize + ?Sized>(message: &M, out: &mut Vec<u8>) -> Result<(), EncodeError>;
+
+    /// Reads the message that all of the bytes are.
+    ///
+    /// # Errors
+    /// If they are none, or one that goes beyond the limits.
+    fn read<'de, S: DeserializeSeed<'de>>(
+        bytes: &'de [u8],
+        limits: &Limits,
+        seed: S,
+    ) -> Result<S::Value, DecodeError>;
+}
+
+/// One of the encodings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Encoding {
+    /// Compact, and readable only with the very types that wrote it: postcard.
+    Binary = 1,
+    /// Binary, and readable without the types: MessagePack with named fields.
+    SelfDescribing = 2,
+    /// JSON, one message a line.
+    Text = 3,
+    /// XML, one message a line.
+    Xml = 4,
+}
+
+impl Encoding {
+    /// All of them, the cheapest first.
+    pub const ALL: [Encoding; 4] =
+        [Encoding::Binary, Encoding::SelfDescribing, Encoding::Text, Encoding::Xml];
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Binary => "binary",
+            Encoding::SelfDescribing => "self-describing",
+            Encoding::Text => "text",
+            Encoding::Xml => "xml",
+        }
+    }
+
+    /// What frames call it.
+    #[must_use]
+    pub fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// The one that frames call so.
+    #[must_use]
+    pub fn of_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|encoding| encoding.id() == id)
+    }
+
+    /// Whether people can read it.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        matches!(self, Encoding::Text | Encoding::Xml)
+    }
+
+    /// Appends a message to `out`; nothing, if there is an error.
+    ///
+    /// # Errors
+    /// If the encoding has no way to say something in the message.
+    #[inline]
+    pub fn encode<M: Serialize + ?Sized>(
+        self,
+        message: &M,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let before = out.len();
+        let written = match self {
+            Encoding::Binary => Binary::write(message, out),
+            Encoding::SelfDescribing => SelfDescribing::write(message, out),
+            Encoding::Text => Text::write(message, out),
+            Encoding::Xml => Xml::write(message, out),
+        };
+        if written.is_err() {
+            out.truncate(before);
+        }
+        written
+    }
+
+    /// The message that all of the bytes are. Long [`Blob`](crate::Blob)s and [`Numbers`](crate::Numbers) in it share their memory.
+    ///
+    /// # Errors
+    /// If the bytes are no such message, or one that goes beyond the limits.
+    #[inline]
+    pub fn decode<M: DeserializeOwned>(
+        self,
+        bytes: &Bytes,
+        limits: &Limits,
+    ) -> Result<M, DecodeError> {
+        sharing(bytes, || self.decode_slice(bytes, limits))
+    }
+
+    /// The message that all of the bytes are. What is borrowed in its type lies in them; what is owned is copied.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    #[inline]
+    pub fn decode_slice<'de, M: Deserialize<'de>>(
+        self,
+        bytes: &'de [u8],
+        limits: &Limits,
+    ) -> Result<M, DecodeError> {
+        self.decode_seed(bytes, limits, PhantomData)
+    }
+
+    /// The value that the seed makes of the bytes.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    #[inline]
+    pub fn decode_seed<'de, S: DeserializeSeed<'de>>(
+        self,
+        bytes: &'de [u8],
+        limits: &Limits,
+        seed: S,
+    ) -> Result<S::Value, DecodeError> {
+        if bytes.len() > limits.frame_bytes {
+            return Err(DecodeError::too_long(self, bytes.len(), limits.frame_bytes));
+        }
+        match self {
+            Encoding::Binary => Binary::read(bytes, limits, seed),
+            Encoding::SelfDescribing => SelfDescribing::read(bytes, limits, seed),
+            Encoding::Text => Text::read(bytes, limits, seed),
+            Encoding::Xml => Xml::read(bytes, limits, seed),
+        }
+    }
+}
+
+impl Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|encoding| encoding.name() == name);
+        let allowed = Self::ALL.map(Encoding::name).join(", ");
+        found.ok_or_else(|| format!("unknown encoding '{name}': allowed are {allowed}"))
+    }
+}
+
+/// By its name.
+impl Serialize for Encoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Encoding {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
