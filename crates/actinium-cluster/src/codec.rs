@@ -1,7 +1,16 @@
-//! How a message becomes bytes between nodes: the one place that knows.
+//! How a message becomes bytes between nodes: what `actinium-wire` does, with the message's type in its errors.
 
+use crate::remote::RemoteActor;
+use actinium_wire::hello::Hello;
+use actinium_wire::schema::Schema;
+use actinium_wire::{Encoding, Limits};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
+
+/// What nodes say to each other, in contrast to what actors do.
+pub(crate) const NODES: Encoding = Encoding::Binary;
+/// How hellos travel, so that a later version may say more.
+const HELLO: Encoding = Encoding::SelfDescribing;
 
 /// Why a message did not become bytes, or bytes no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,42 +29,53 @@ impl fmt::Display for CodecError {
 
 impl std::error::Error for CodecError {}
 
+#[cold]
 fn error<T>(reason: impl fmt::Display) -> CodecError {
     CodecError { message: std::any::type_name::<T>(), reason: reason.to_string() }
-}
-
-/// Appends without taking the buffer away, so that it is still there when the encoding fails half-way.
-struct Append<'a>(&'a mut Vec<u8>);
-
-impl Extend<u8> for Append<'_> {
-    fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
-        self.0.extend(bytes);
-    }
 }
 
 /// Appends the message's bytes.
 ///
 /// # Errors
 /// If its type has something that the encoding has not; `into` is then unchanged.
-pub(crate) fn encode<T: Serialize>(message: &T, into: &mut Vec<u8>) -> Result<(), CodecError> {
-    let len = into.len();
-    if let Err(reason) = postcard::to_extend(message, Append(into)) {
-        into.truncate(len);
-        return Err(error::<T>(reason));
-    }
-    Ok(())
+#[inline]
+pub(crate) fn encode<T: Serialize>(
+    encoding: Encoding,
+    message: &T,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    encoding.encode(message, into).map_err(error::<T>)
 }
 
 /// The message of these bytes, which are all its.
 ///
 /// # Errors
 /// If they are no such message, or more than one.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((message, [])) => Ok(message),
-        Ok((_, rest)) => Err(error::<T>(format!("{} bytes are left over", rest.len()))),
-        Err(reason) => Err(error::<T>(reason)),
-    }
+#[inline]
+pub(crate) fn decode<T: DeserializeOwned>(
+    encoding: Encoding,
+    bytes: &[u8],
+) -> Result<T, CodecError> {
+    encoding.decode_slice(bytes, &Limits::default()).map_err(error::<T>)
+}
+
+/// What a node says of the messages of an actor's type: what they look like, and in which encodings it takes them.
+pub(crate) fn hello<A: RemoteActor>(encodings: &[Encoding]) -> Hello {
+    let schema = Schema::of::<(A::Message, A::Question, A::Answer)>(A::KIND, A::VERSION);
+    // The link sees to checksums.
+    Hello::with_schema(schema, encodings, false)
+}
+
+/// A hello's bytes.
+pub(crate) fn encode_hello(hello: &Hello) -> Result<Vec<u8>, CodecError> {
+    let mut bytes = Vec::new();
+    encode(HELLO, hello, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The hello of these bytes.
+pub(crate) fn decode_hello(bytes: &[u8]) -> Result<Hello, CodecError> {
+    decode(HELLO, bytes)
 }
 
 #[cfg(test)]
@@ -74,19 +94,21 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_decoded_and_nothing_else() {
-        let mut bytes = vec![9];
-        encode(&(7_u32, "seven".to_owned()), &mut bytes).unwrap();
-        assert_eq!(decode(&bytes[1..]), Ok((7_u32, "seven".to_owned())));
-        assert!(decode::<(u32, String)>(&bytes[1..bytes.len() - 1]).is_err());
-        bytes.push(0);
-        let error = decode::<(u32, String)>(&bytes[1..]).unwrap_err();
-        assert_eq!(error.reason, "1 bytes are left over");
+        for encoding in [Encoding::Binary, Encoding::SelfDescribing] {
+            let mut bytes = vec![9];
+            encode(encoding, &(7_u32, "seven".to_owned()), &mut bytes).unwrap();
+            assert_eq!(decode(encoding, &bytes[1..]), Ok((7_u32, "seven".to_owned())));
+            assert!(decode::<(u32, String)>(encoding, &bytes[1..bytes.len() - 1]).is_err());
+            bytes.push(0);
+            let error = decode::<(u32, String)>(encoding, &bytes[1..]).unwrap_err();
+            assert!(error.to_string().contains("expected the end of the message"), "{error}");
+        }
     }
 
     #[test]
     fn a_failure_half_way_leaves_nothing() {
         let mut bytes = vec![9];
-        assert!(encode(&Unknown, &mut bytes).is_err());
+        assert!(encode(NODES, &Unknown, &mut bytes).is_err());
         assert_eq!(bytes, [9]);
     }
 }

@@ -6,7 +6,7 @@
 //! Read in this order: [`fabric`] (what moves frames), [`link`] (what makes that dependable), `gather` (how small messages become
 //! frames), `message` (what lies in a frame), [`node`] (how it all runs).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 // The actors below do not build under loom.
 #![cfg(not(loom))]
 
@@ -15,6 +15,8 @@ pub mod fabric;
 mod gather;
 pub mod link;
 mod message;
+#[cfg(feature = "mpi")]
+mod mpi_receive;
 pub mod node;
 mod remote;
 

@@ -1,7 +1,8 @@
 //! What lies in a frame: messages one behind the other, each with its kind and its length.
 
-use crate::codec::{CodecError, decode, encode};
+use crate::codec::{CodecError, NODES, decode, encode};
 use crate::link::HEADER_BYTES;
+use actinium_wire::Encoding;
 use serde::{Deserialize, Serialize};
 
 /// Names an exported actor of one life of one node.
@@ -17,10 +18,10 @@ pub(crate) struct ActorKey {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item<'a> {
     /// For an actor.
-    Tell(ActorKey, &'a [u8]),
-    /// For an actor, which is to answer this question.
-    Ask(ActorKey, u64, &'a [u8]),
-    /// The answer to a question, if there is one.
+    Tell(ActorKey, Encoding, &'a [u8]),
+    /// For an actor, which is to answer this question in the same encoding.
+    Ask(ActorKey, u64, Encoding, &'a [u8]),
+    /// The answer to a question, if there is one: whoever asked knows its encoding.
     Answer(u64, Result<&'a [u8], Unanswered>),
     /// Between the nodes themselves.
     Control(Control),
@@ -40,8 +41,8 @@ pub(crate) enum Unanswered {
 /// What nodes say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Control {
-    /// "Who has this name?" The answer is a [`Found`].
-    Lookup { question: u64, name: String, kind: String },
+    /// "Who has this name?" The answer is a [`Found`]. The hello, encoded by itself, says what the asker knows of the actor's type.
+    Lookup { question: u64, name: String, hello: Vec<u8> },
     /// "Tell me when it ends."
     Watch { watch: u64, key: ActorKey },
     /// "It has ended", and why.
@@ -51,10 +52,13 @@ pub(crate) enum Control {
 /// The answer to [`Control::Lookup`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Found {
-    Actor(ActorKey),
+    /// This one, and how messages to it travel. What is to be said of that.
+    Actor { key: ActorKey, encoding: Encoding, remarks: Vec<String> },
     NoSuchName,
     /// It has another type: this one.
     OtherKind(String),
+    /// It has this type, and the two nodes' ideas of its messages differ too much: why.
+    Unsettled(String),
 }
 
 const TELL: u8 = 0;
@@ -62,16 +66,20 @@ const ASK: u8 = 1;
 const ANSWER: u8 = 2;
 const CONTROL: u8 = 3;
 
-/// Kind and length.
+/// The encoding stands above the kind.
+const ENCODING_FROM_BIT: u32 = 4;
+
+/// Kind with encoding, and length.
 const HEAD_BYTES: usize = 5;
 
 fn with_head(
     kind: u8,
+    encoding: Encoding,
     into: &mut Vec<u8>,
     body: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
 ) -> Result<(), CodecError> {
     let start = into.len();
-    into.extend_from_slice(&[kind, 0, 0, 0, 0]);
+    into.extend_from_slice(&[kind | encoding.id() << ENCODING_FROM_BIT, 0, 0, 0, 0]);
     body(into)?;
     // A frame is far shorter than 4 GiB: the gathering place sees to that.
     let len = (into.len() - start - HEAD_BYTES) as u32;
@@ -87,12 +95,13 @@ fn put_key(key: ActorKey, into: &mut Vec<u8>) {
 /// Appends a message for an actor.
 pub(crate) fn tell<T: Serialize>(
     key: ActorKey,
+    encoding: Encoding,
     message: &T,
     into: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    with_head(TELL, into, |into| {
+    with_head(TELL, encoding, into, |into| {
         put_key(key, into);
-        encode(message, into)
+        encode(encoding, message, into)
     })
 }
 
@@ -100,19 +109,20 @@ pub(crate) fn tell<T: Serialize>(
 pub(crate) fn ask<T: Serialize>(
     key: ActorKey,
     question: u64,
+    encoding: Encoding,
     message: &T,
     into: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    with_head(ASK, into, |into| {
+    with_head(ASK, encoding, into, |into| {
         put_key(key, into);
         into.extend_from_slice(&question.to_le_bytes());
-        encode(message, into)
+        encode(encoding, message, into)
     })
 }
 
 /// Appends an answer that is bytes already.
 pub(crate) fn answer(question: u64, answer: Result<&[u8], Unanswered>, into: &mut Vec<u8>) {
-    let written = with_head(ANSWER, into, |into| {
+    let written = with_head(ANSWER, NODES, into, |into| {
         into.extend_from_slice(&question.to_le_bytes());
         match answer {
             Ok(bytes) => {
@@ -130,7 +140,7 @@ pub(crate) fn answer(question: u64, answer: Result<&[u8], Unanswered>, into: &mu
 
 /// Appends what a node says.
 pub(crate) fn control(control: &Control, into: &mut Vec<u8>) -> Result<(), CodecError> {
-    with_head(CONTROL, into, |into| encode(control, into))
+    with_head(CONTROL, NODES, into, |into| encode(NODES, control, into))
 }
 
 /// Calls `each` for what lies in a frame's payload, in order. False if it is no sequence of messages; those before the fault were read.
@@ -146,15 +156,16 @@ pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) ->
 fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
     let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
     let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
-    let item = match kind {
+    let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
+    let item = match kind & ((1 << ENCODING_FROM_BIT) - 1) {
         TELL => {
             let (key, body) = read_key(body)?;
-            Item::Tell(key, body)
+            Item::Tell(key, encoding, body)
         }
         ASK => {
             let (key, body) = read_key(body)?;
             let (question, body) = body.split_first_chunk::<8>()?;
-            Item::Ask(key, u64::from_le_bytes(*question), body)
+            Item::Ask(key, u64::from_le_bytes(*question), encoding, body)
         }
         ANSWER => {
             let (question, body) = body.split_first_chunk::<8>()?;
@@ -168,7 +179,7 @@ fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
             };
             Item::Answer(u64::from_le_bytes(*question), answer)
         }
-        CONTROL => Item::Control(decode(body).ok()?),
+        CONTROL => Item::Control(decode(NODES, body).ok()?),
         _ => return None,
     };
     Some((item, rest))
@@ -195,8 +206,8 @@ mod tests {
 
     fn frame() -> Vec<u8> {
         let mut bytes = Vec::new();
-        tell(KEY, &5_u32, &mut bytes).unwrap();
-        ask(KEY, 77, &"why", &mut bytes).unwrap();
+        tell(KEY, Encoding::Text, &5_u32, &mut bytes).unwrap();
+        ask(KEY, 77, NODES, &"why", &mut bytes).unwrap();
         answer(77, Ok(&[1, 2]), &mut bytes);
         answer(78, Err(Unanswered::NoReply), &mut bytes);
         control(&Control::Watch { watch: 4, key: KEY }, &mut bytes).unwrap();
@@ -209,8 +220,8 @@ mod tests {
         let mut items = Vec::new();
         assert!(read(&bytes, |item| items.push(item)));
         let expected = [
-            Item::Tell(KEY, &[5]),
-            Item::Ask(KEY, 77, &[3, b'w', b'h', b'y']),
+            Item::Tell(KEY, Encoding::Text, b"5\n"),
+            Item::Ask(KEY, 77, NODES, &[3, b'w', b'h', b'y']),
             Item::Answer(77, Ok(&[1, 2])),
             Item::Answer(78, Err(Unanswered::NoReply)),
             Item::Control(Control::Watch { watch: 4, key: KEY }),

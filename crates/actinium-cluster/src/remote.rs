@@ -8,6 +8,8 @@ use crate::message::{self, ActorKey, Unanswered};
 use crate::node::{Inner, Peer};
 use actinium_actor::{Actor, Context, Reply};
 use futures_channel::oneshot;
+use actinium_wire::Encoding;
+use actinium_wire::schema::Describe;
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
 use std::future::Future;
@@ -47,14 +49,16 @@ use std::time::Duration;
 /// }
 /// ```
 pub trait RemoteActor: Actor {
-    /// What its type is called on every node: stable, and changed when the types below change.
+    /// What its type is called on every node: stable.
     const KIND: &'static str;
-    /// What other nodes may send it.
-    type Message: Serialize + DeserializeOwned + Send + 'static;
+    /// Rises when the types below change. Nodes whose types differ talk as far as the types allow: see `actinium_wire`.
+    const VERSION: u32 = 1;
+    /// What other nodes may send it: `#[derive(Serialize, Deserialize, actinium_wire::Message)]`, or of simple types.
+    type Message: Describe + Serialize + DeserializeOwned + Send;
     /// What other nodes may ask it.
-    type Question: Serialize + DeserializeOwned + Send + 'static;
+    type Question: Describe + Serialize + DeserializeOwned + Send;
     /// What it answers.
-    type Answer: Serialize + DeserializeOwned + Send + 'static;
+    type Answer: Describe + Serialize + DeserializeOwned + Send;
 
     /// Its own message for what another node has sent.
     fn message(message: Self::Message) -> Self::Msg;
@@ -70,6 +74,7 @@ pub struct RemoteAddress<A: RemoteActor> {
     pub(crate) inner: Arc<Inner>,
     pub(crate) peer: Arc<Peer>,
     pub(crate) key: ActorKey,
+    pub(crate) encoding: Encoding,
     pub(crate) kind: PhantomData<fn(A)>,
 }
 
@@ -164,6 +169,13 @@ pub enum RemoteAskError {
         /// What it is.
         found: String,
     },
+    /// The two nodes' ideas of the actor's messages differ so much that none makes sense to the other.
+    Unsettled {
+        /// The name.
+        name: String,
+        /// Where they differ.
+        why: String,
+    },
 }
 
 impl fmt::Display for RemoteAskError {
@@ -194,6 +206,9 @@ impl fmt::Display for RemoteAskError {
             }
             RemoteAskError::OtherKind { name, expected, found } => {
                 write!(f, "the actor '{name}' there is a {found}, not a {expected}")
+            }
+            RemoteAskError::Unsettled { name, why } => {
+                write!(f, "the actor '{name}' there does not understand this node: {why}")
             }
         }
     }
@@ -265,13 +280,18 @@ impl<A: RemoteActor> RemoteAddress<A> {
         self.peer.node
     }
 
+    /// How messages to it travel: what the two nodes have settled on.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// Sends a message. It never blocks and never mutes the sender: a node that does not keep up is an error (see
     /// [`RemoteAddress::room`]).
     ///
     /// # Errors
     /// If it can not be sent. What is sent is delivered at most once; what becomes of it when it is not, the node's events tell.
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
-        let write = |frame: &mut Vec<u8>| message::tell(self.key, &message, frame);
+        let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
         match self.inner.add(&self.peer, false, write) {
             Ok(()) => Ok(()),
             Err(NotGathered::Full) => Err(RemoteSendError::Full(message)),
@@ -295,11 +315,12 @@ impl<A: RemoteActor> RemoteAddress<A> {
 
     /// Asks. Messages may be lost between nodes, so an answer always has a deadline.
     pub fn ask(&self, question: A::Question, limit: Duration) -> RemoteAnswer<A::Answer> {
+        let encoding = self.encoding;
         self.inner.question(
             &self.peer,
             limit,
-            |id, frame| message::ask(self.key, id, &question, frame),
-            |bytes| decode(bytes).map_err(|_| RemoteAskError::NotUnderstood),
+            |id, frame| message::ask(self.key, id, encoding, &question, frame),
+            move |bytes| decode(encoding, bytes).map_err(|_| RemoteAskError::NotUnderstood),
         )
     }
 
@@ -325,6 +346,7 @@ impl<A: RemoteActor> Clone for RemoteAddress<A> {
             inner: self.inner.clone(),
             peer: self.peer.clone(),
             key: self.key,
+            encoding: self.encoding,
             kind: PhantomData,
         }
     }

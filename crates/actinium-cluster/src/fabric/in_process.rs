@@ -372,7 +372,7 @@ mod tests {
         b.send(A, &[4]).unwrap();
         assert_eq!((received(&mut a), received(&mut next)), (vec![], vec![4]));
         a.send(B, &[5]).unwrap();
-        assert_eq!(received(&mut b), vec![]);
+        assert_eq!(received(&mut b), Vec::<u8>::new());
     }
 
     #[test]

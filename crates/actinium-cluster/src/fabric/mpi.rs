@@ -1,7 +1,8 @@
 //! The ranks of an MPI job as nodes.
 //!
 //! One thread calls MPI: two collapse its rate. Frames are sent by `MPI_Bsend`, which copies them into a buffer of ours and never waits for
-//! the receiver, and taken by `MPI_Improbe` and `MPI_Mrecv`, which do not block either.
+//! the receiver, and taken by `MPI_Improbe` and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped must
+//! not stop its receivers. What comes behind such a frame from the same sender waits for it; what others send does not.
 //!
 //! A full buffer would end the job, so each node counts what may still lie in it: a frame counts until its receiver is known to have taken it. That
 //! is said in the tags, which are needed for nothing else: a message's tag is how many frames its sender has taken of its receiver so
@@ -10,8 +11,8 @@
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
 use super::{Fabric, NodeId, SendRefused};
+use crate::mpi_receive::Receive;
 use mpi::environment::Universe;
-use mpi::point_to_point::MatchedReceiveVec;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::collections::VecDeque;
@@ -42,11 +43,15 @@ struct Rank {
     taken_here: usize,
     told: usize,
     untold_bytes: usize,
+    /// What it sends and MPI has not yet received to the end, oldest first; at most what the sender may have in its buffer.
+    receiving: VecDeque<Receive>,
 }
 
 /// The fabric.
 pub struct Mpi {
     ranks: Vec<Rank>,
+    /// Ranks of which something is being received, in the order in which they are asked.
+    receiving: VecDeque<usize>,
     bytes_buffered: usize,
     world: SimpleCommunicator,
     node: NodeId,
@@ -76,6 +81,7 @@ impl Mpi {
         universe.set_buffer_size(2 * size * bytes_buffered);
         Ok(Mpi {
             ranks: (0..size).map(|_| Rank::default()).collect(),
+            receiving: VecDeque::new(),
             bytes_buffered,
             node: NodeId(world.rank() as u32),
             world,
@@ -142,25 +148,53 @@ impl Fabric for Mpi {
     }
 
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
-        loop {
-            let message = self.world.any_process().immediate_matched_probe()?;
-            let (frame, status) = message.matched_receive_vec::<u8>();
+        while let Some((message, status)) = self.world.any_process().immediate_matched_probe() {
             let from = status.source_rank() as usize;
-            self.ranks[from].heard(status.tag() as usize);
-            if frame.is_empty() {
-                continue;
-            }
             let rank = &mut self.ranks[from];
-            rank.taken_here += 1;
-            rank.untold_bytes += frame.len() + OVERHEAD_BYTES;
-            // Half of either bound: its sender never has to stop for want of news. Of such messages, few are ever under way, for each is
-            // the answer to many.
-            let untold = rank.taken_here - rank.told;
-            if untold >= FRAMES_BUFFERED / 2 || rank.untold_bytes >= self.bytes_buffered / 2 {
-                self.bsend(from, &[]);
+            rank.heard(status.tag() as usize);
+            if rank.receiving.is_empty() {
+                self.receiving.push_back(from);
             }
-            return Some((NodeId(from as u32), frame));
+            rank.receiving.push_back(Receive::start(message, &status));
+            // The usual case: it is short, and nothing is before it.
+            if let Some(frame) = self.received(from) {
+                return Some((NodeId(from as u32), frame));
+            }
         }
+        // Each once: those that are not complete yet go to the end.
+        (0..self.receiving.len()).find_map(|_| {
+            let from = *self.receiving.front()?;
+            self.received(from).map(|frame| (NodeId(from as u32), frame))
+        })
+    }
+}
+
+impl Mpi {
+    /// The next frame of a rank of which something is being received, if it is complete; the rank then goes to the end of the queue,
+    /// or leaves it.
+    fn received(&mut self, from: usize) -> Option<Vec<u8>> {
+        self.receiving.retain(|&other| other != from);
+        let rank = &mut self.ranks[from];
+        let mut frame = None;
+        while frame.is_none()
+            && let Some(complete) = rank.receiving.pop_front_if(Receive::is_complete)
+        {
+            // What is empty was news only, and was heard.
+            frame = complete.into_bytes().filter(|bytes| !bytes.is_empty());
+        }
+        if !rank.receiving.is_empty() {
+            self.receiving.push_back(from);
+        }
+        let bytes = frame.as_ref()?.len() + OVERHEAD_BYTES;
+        rank.taken_here += 1;
+        rank.untold_bytes += bytes;
+        // Half of either bound: its sender never has to stop for want of news. Of such messages, few are ever under way, for each is
+        // the answer to many.
+        let untold = rank.taken_here - rank.told;
+        if untold >= FRAMES_BUFFERED / 2 || rank.untold_bytes >= self.bytes_buffered / 2 {
+            self.bsend(from, &[]);
+        }
+        frame
     }
 }
 

@@ -142,7 +142,7 @@ impl Driver {
             // Checked when the node was made.
             let Ok(link) = link else { continue };
             let peer = inner.peer(node);
-            let unpacker = Unpacker { inner: inner.clone(), peer: peer.clone() };
+            let unpacker = Unpacker::new(inner.clone(), peer.clone());
             let unpacker = inner.system.spawn(unpacker);
             self.ends.insert(node, End { link, peer, unpacker });
         }

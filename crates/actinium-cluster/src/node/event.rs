@@ -29,6 +29,15 @@ pub enum NodeEvent {
     LostThere(NodeId, Lost),
     /// The two do not talk.
     Refused(NodeId, Refusal),
+    /// The other node's idea of an actor's messages differs from this one's. They talk, but not quite as usual: how.
+    Remark {
+        /// Which.
+        node: NodeId,
+        /// The actor's [`RemoteActor::KIND`](crate::RemoteActor::KIND).
+        kind: &'static str,
+        /// What is to be said.
+        remark: String,
+    },
 }
 
 /// What a node has counted.

@@ -1,19 +1,23 @@
 //! The actors of this node that others may reach.
 
 use super::unpack::{UnpackMsg, Unpacker};
-use crate::codec::{decode, encode};
+use crate::codec::{decode, encode, hello};
 use crate::message::{ActorKey, Found, Unanswered};
 use crate::remote::RemoteActor;
 use actinium_actor::{Actor, Address, Context};
+use actinium_wire::Encoding;
+use actinium_wire::hello::{Hello, settle};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// An exported actor, without its type.
 pub(super) trait Exported: Send + Sync {
-    fn kind(&self) -> &'static str;
+    /// What its messages look like.
+    fn hello(&self, encodings: &[Encoding]) -> Hello;
     /// False if the bytes are no message of its.
-    fn tell(&self, message: &[u8]) -> bool;
-    fn ask(&self, question: u64, message: &[u8], ctx: &Context<'_, Unpacker>);
+    fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
+    fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>);
     fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>);
 }
 
@@ -21,18 +25,18 @@ impl<A: RemoteActor> Exported for Address<A>
 where
     <A as Actor>::Msg: Send,
 {
-    fn kind(&self) -> &'static str {
-        A::KIND
+    fn hello(&self, encodings: &[Encoding]) -> Hello {
+        hello::<A>(encodings)
     }
 
-    fn tell(&self, message: &[u8]) -> bool {
-        let Ok(message) = decode(message) else { return false };
+    fn tell(&self, encoding: Encoding, message: &[u8]) -> bool {
+        let Ok(message) = decode(encoding, message) else { return false };
         Address::tell(self, A::message(message));
         true
     }
 
-    fn ask(&self, question: u64, message: &[u8], ctx: &Context<'_, Unpacker>) {
-        let Ok(message) = decode(message) else {
+    fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>) {
+        let Ok(message) = decode(encoding, message) else {
             ctx.address().tell(UnpackMsg::Answered(question, Err(Unanswered::NotUnderstood)));
             return;
         };
@@ -44,7 +48,8 @@ where
         ctx.pipe(answer, move |answer| {
             let mut bytes = Vec::new();
             let result = match answer {
-                Ok(answer) => encode(&answer, &mut bytes).map_err(|_| Unanswered::NotUnderstood),
+                Ok(answer) => encode(encoding, &answer, &mut bytes)
+                    .map_err(|_| Unanswered::NotUnderstood),
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),
                 Err(_) => Err(Unanswered::NoReply),
             };
@@ -75,7 +80,7 @@ impl std::error::Error for ExportError {}
 /// The table of exports. It only grows: a place never means another actor.
 pub(super) struct Exports {
     life: u32,
-    actors: Vec<Box<dyn Exported>>,
+    actors: Vec<Arc<dyn Exported>>,
     names: BTreeMap<String, u32>,
 }
 
@@ -94,21 +99,32 @@ impl Exports {
         }
         // More than 4 billion exports would fill the memory first.
         self.names.insert(name.to_owned(), self.actors.len() as u32);
-        self.actors.push(Box::new(address.clone()));
+        self.actors.push(Arc::new(address.clone()));
         Ok(())
     }
 
-    pub(super) fn get(&self, key: ActorKey) -> Option<&dyn Exported> {
-        let actor = self.actors.get(key.index as usize).filter(|_| key.life == self.life)?;
-        Some(&**actor)
+    /// What `Unpacker` keeps a copy of, because this one lies behind a lock: those after the first `known`.
+    pub(super) fn after(&self, known: usize) -> &[Arc<dyn Exported>] {
+        self.actors.get(known..).unwrap_or_default()
     }
 
-    pub(super) fn find(&self, name: &str, kind: &str) -> Found {
+    pub(super) fn life(&self) -> u32 {
+        self.life
+    }
+
+    pub(super) fn find(&self, name: &str, peer: &Hello, encodings: &[Encoding]) -> Found {
         let Some(&index) = self.names.get(name) else { return Found::NoSuchName };
-        let found = self.actors[index as usize].kind();
-        if found != kind {
-            return Found::OtherKind(found.to_owned());
+        let own = self.actors[index as usize].hello(encodings);
+        if own.protocol != peer.protocol {
+            return Found::OtherKind(own.protocol);
         }
-        Found::Actor(ActorKey { index, life: self.life })
+        match settle(&own, peer) {
+            Ok(settled) => Found::Actor {
+                key: ActorKey { index, life: self.life },
+                encoding: settled.encoding,
+                remarks: settled.remarks,
+            },
+            Err(why) => Found::Unsettled(why.to_string()),
+        }
     }
 }

@@ -16,7 +16,7 @@ pub use event::{NodeEvent, NodeStats, PeerStats};
 pub use exports::ExportError;
 pub use start::{Node, StartError};
 
-use crate::codec::{CodecError, decode};
+use crate::codec::{CodecError, NODES, decode, encode_hello, hello};
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
 use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
@@ -26,6 +26,7 @@ use crate::remote::{
 };
 use actinium_actor::{Address, SystemHandle};
 use actinium_scheduler::Clock;
+use actinium_wire::Encoding;
 use bell::Alarm;
 use exports::Exports;
 use futures_channel::oneshot;
@@ -44,6 +45,9 @@ pub struct NodeConfig {
     pub link: LinkConfig,
     /// How its messages gather.
     pub gather: GatherConfig,
+    /// How messages may travel, the dearest first; both nodes settle on one per type of actor (see [`actinium_wire::hello::settle`]).
+    /// `ACTINIUM_ENCODING` is asked by whoever makes this: [`actinium_wire::Options::from_env`].
+    pub encodings: Vec<Encoding>,
     /// How long [`Node::leave`] waits for what is under way.
     pub linger: Duration,
 }
@@ -53,6 +57,7 @@ impl Default for NodeConfig {
         NodeConfig {
             link: LinkConfig::default(),
             gather: GatherConfig::default(),
+            encodings: Encoding::ALL.to_vec(),
             linger: Duration::from_secs(1),
         }
     }
@@ -70,6 +75,9 @@ impl NodeConfig {
         }
         if self.gather.frames_waiting == 0 {
             return bad("frames_waiting", 0, "1 or more".to_owned());
+        }
+        if self.encodings.is_empty() {
+            return bad("encodings", 0, "1 or more".to_owned());
         }
         Ok(())
     }
@@ -239,15 +247,20 @@ impl Inner {
             return RemoteAnswer::new(receiver);
         }
         let peer = self.peer(node);
-        let (name, kind) = (name.to_owned(), A::KIND.to_owned());
-        let (inner, there, wanted) = (self.clone(), peer.clone(), name.clone());
-        let write = move |question, frame: &mut Vec<u8>| {
-            message::control(&Control::Lookup { question, name, kind }, frame)
+        let (inner, there, wanted) = (self.clone(), peer.clone(), name.to_owned());
+        let write = |question, frame: &mut Vec<u8>| {
+            let hello = encode_hello(&hello::<A>(&self.config.encodings))?;
+            message::control(&Control::Lookup { question, name: name.to_owned(), hello }, frame)
         };
-        self.question(&peer, limit, write, move |bytes| match decode(bytes) {
-            Ok(Found::Actor(key)) => {
-                Ok(RemoteAddress { inner, peer: there, key, kind: PhantomData })
+        self.question(&peer, limit, write, move |bytes| match decode(NODES, bytes) {
+            Ok(Found::Actor { key, encoding, remarks }) => {
+                for remark in remarks {
+                    let kind = A::KIND;
+                    inner.tell_listeners(&NodeEvent::Remark { node, kind, remark });
+                }
+                Ok(RemoteAddress { inner, peer: there, key, encoding, kind: PhantomData })
             }
+            Ok(Found::Unsettled(why)) => Err(RemoteAskError::Unsettled { name: wanted, why }),
             Ok(Found::NoSuchName) => Err(RemoteAskError::NoSuchName(wanted)),
             Ok(Found::OtherKind(found)) => {
                 Err(RemoteAskError::OtherKind { name: wanted, expected: A::KIND, found })

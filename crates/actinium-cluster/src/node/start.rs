@@ -152,7 +152,7 @@ impl Node {
         self.inner.lookup(node, name, limit)
     }
 
-    /// Calls `listener` for all that happens between this node and others from now on, on the node's thread: it must not block.
+    /// Calls `listener` for all that happens between this node and others from now on, on the node's thread or a worker: it must not block.
     pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
         lock(&self.inner.listeners).push(Arc::new(listener));
     }

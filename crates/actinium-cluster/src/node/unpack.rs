@@ -3,9 +3,11 @@
 //! A frame counts as handled when the actor has its next turn. If a bounded mailbox was overfilled meanwhile, it is muted and has none: then the
 //! other node's credit is not renewed, and it stops sending.
 
+use super::exports::Exported;
 use super::{Inner, Peer};
+use crate::codec::{decode_hello, encode};
 use crate::link::Delivery;
-use crate::message::{self, Control, Item, Unanswered};
+use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
 use actinium_actor::{Actor, Context};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,6 +26,9 @@ pub(crate) enum UnpackMsg {
 pub(crate) struct Unpacker {
     pub(super) inner: Arc<Inner>,
     pub(super) peer: Arc<Peer>,
+    /// The table of exports, as far as it was needed: it only grows, and lies behind a lock.
+    actors: Vec<Arc<dyn Exported>>,
+    life: u32,
 }
 
 impl Actor for Unpacker {
@@ -51,35 +56,56 @@ fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
 }
 
 impl Unpacker {
-    fn item(&self, item: Item<'_>, ctx: &Context<'_, Self>) {
-        let inner = &self.inner;
+    pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
+        let life = inner.exports().life();
+        Unpacker { inner, peer, actors: Vec::new(), life }
+    }
+
+    fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
+        if key.life != self.life {
+            return None;
+        }
+        let index = key.index as usize;
+        if index >= self.actors.len() {
+            self.actors.extend_from_slice(self.inner.exports().after(self.actors.len()));
+        }
+        self.actors.get(index).map(|actor| &**actor)
+    }
+
+    fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
+        let inner = self.inner.clone();
         match item {
-            Item::Tell(key, message) => match inner.exports().get(key) {
+            Item::Tell(key, encoding, message) => match self.actor(key) {
                 // How bytes become its message is the user's code.
-                Some(actor) => match guarded(|| actor.tell(message)) {
+                Some(actor) => match guarded(|| actor.tell(encoding, message)) {
                     Some(true) => {}
                     Some(false) | None => inner.not_understood(),
                 },
                 // Relaxed: a count.
                 None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
             },
-            Item::Ask(key, question, message) => match inner.exports().get(key) {
+            Item::Ask(key, question, encoding, message) => match self.actor(key) {
                 Some(actor) => {
-                    if guarded(|| actor.ask(question, message, ctx)).is_none() {
+                    if guarded(|| actor.ask(question, encoding, message, ctx)).is_none() {
                         self.answer(question, Err(&Unanswered::NotUnderstood));
                     }
                 }
                 None => self.answer(question, Err(&Unanswered::Closed)),
             },
             Item::Answer(question, answer) => inner.answered(question, answer),
-            Item::Control(Control::Lookup { question, name, kind }) => {
-                let found = inner.exports().find(&name, &kind);
+            Item::Control(Control::Lookup { question, name, hello }) => {
+                let found = match decode_hello(&hello) {
+                    Ok(hello) => {
+                        inner.exports().find(&name, &hello, &inner.config.encodings)
+                    }
+                    Err(error) => Found::Unsettled(error.to_string()),
+                };
                 let mut bytes = Vec::new();
-                let written = crate::codec::encode(&found, &mut bytes);
+                let written = encode(crate::codec::NODES, &found, &mut bytes);
                 let answer = written.map(|()| bytes).map_err(|_| Unanswered::NotUnderstood);
                 self.answer(question, answer.as_deref());
             }
-            Item::Control(Control::Watch { watch, key }) => match inner.exports().get(key) {
+            Item::Control(Control::Watch { watch, key }) => match self.actor(key) {
                 Some(actor) => actor.watch(watch, ctx),
                 None => {
                     let reason = "this node has no such actor (any more)".to_owned();
