@@ -5,8 +5,9 @@
 //! nobody. When messages come so fast that the last frame carried several and left only just now, a frame that is not full is held until its
 //! oldest message has waited for `hold_ns`, or until a worker runs out of work, which is when nothing more is to be expected.
 //!
-//! There is one gathering place per destination and not one per worker and destination: an actor may move from one worker to another between
-//! two messages, and the second must not overtake the first.
+//! There is one gathering place per destination, behind a lock. What an actor sends in one turn comes there at once: until the turn ends,
+//! it is staged on the actor's worker (see `stage`), which no other worker touches. It may not stay there any longer, for the actor may run
+//! elsewhere next, and what it sends there must not overtake it.
 
 use crate::codec::CodecError;
 use crate::link::HEADER_BYTES;
@@ -75,6 +76,13 @@ pub(crate) enum NotGathered {
     TooLong { bytes: usize, allowed: usize },
 }
 
+/// An empty frame: room for the header.
+pub(crate) fn new_frame(frame_bytes: usize) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(frame_bytes + HEADER_BYTES);
+    frame.resize(HEADER_BYTES, 0);
+    frame
+}
+
 /// The gathering place of one destination.
 pub(crate) struct Gather {
     config: GatherConfig,
@@ -82,6 +90,8 @@ pub(crate) struct Gather {
     /// So many full frames wait that senders are refused: changed behind the lock, read without it. Whoever tries again and again
     /// must not keep the node's thread from the lock.
     is_full: AtomicBool,
+    /// Likewise: nothing goes in.
+    is_closed: AtomicBool,
     refused: AtomicU64,
     state: Mutex<State>,
 }
@@ -109,6 +119,7 @@ impl Gather {
             config,
             frame_bytes_max,
             is_full: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             state: Mutex::default(),
         }
@@ -128,6 +139,26 @@ impl Gather {
         refuses
     }
 
+    /// Whether the destination is down, as far as is known without the lock.
+    pub(crate) fn is_closed(&self) -> bool {
+        // Relaxed: a hint, whose truth is behind the lock.
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// A frame of so many bytes is full.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        self.config.frame_bytes
+    }
+
+    /// Whether a message of so many bytes fits in a frame.
+    pub(crate) fn check_len(&self, bytes: usize) -> Result<(), NotGathered> {
+        let allowed = self.frame_bytes_max - HEADER_BYTES;
+        if bytes > allowed {
+            return Err(NotGathered::TooLong { bytes, allowed });
+        }
+        Ok(())
+    }
+
     fn note_full(&self, state: &State) {
         // Relaxed: see `refuses`.
         self.is_full.store(state.full.len() >= self.config.frames_waiting, Ordering::Relaxed);
@@ -144,10 +175,7 @@ impl Gather {
         always: bool,
         message: &[u8],
     ) -> Result<bool, NotGathered> {
-        let allowed = self.frame_bytes_max - HEADER_BYTES;
-        if message.len() > allowed {
-            return Err(NotGathered::TooLong { bytes: message.len(), allowed });
-        }
+        self.check_len(message.len())?;
         let state = &mut *self.lock();
         if state.is_closed {
             return Err(NotGathered::Closed);
@@ -157,26 +185,66 @@ impl Gather {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(NotGathered::Full);
         }
+        Ok(self.append(state, now_ns, 1, message))
+    }
+
+    /// Adds what a turn has staged: so many messages, behind room for a header. The staged frame is empty afterwards. True as for `add`.
+    /// It is never refused, for its senders were told that it was taken; a turn adds at most about one frame to what may wait.
+    pub(crate) fn add_staged(
+        &self,
+        now_ns: impl FnOnce() -> u64,
+        messages: u32,
+        staged: &mut Vec<u8>,
+    ) -> Result<bool, NotGathered> {
+        let state = &mut *self.lock();
+        if state.is_closed {
+            staged.truncate(HEADER_BYTES);
+            return Err(NotGathered::Closed);
+        }
+        let fits = |open: &Gathered| open.frame.len() + staged.len() <= self.config.frame_bytes;
+        if staged.len() < self.config.frame_bytes / 4 || state.open.as_ref().is_some_and(fits) {
+            let is_first = self.append(state, now_ns, messages, &staged[HEADER_BYTES..]);
+            staged.truncate(HEADER_BYTES);
+            return Ok(is_first);
+        }
+        // Much: not copied, but taken as it is.
+        let is_first = state.open.is_none();
+        state.full.extend(state.open.take());
+        state.idle = false;
+        let frame = std::mem::replace(staged, new_frame(self.config.frame_bytes));
+        state.open = Some(Gathered { frame, messages, first_ns: now_ns() });
+        self.close_full(state);
+        Ok(is_first)
+    }
+
+    fn append(
+        &self,
+        state: &mut State,
+        now_ns: impl FnOnce() -> u64,
+        messages: u32,
+        bytes: &[u8],
+    ) -> bool {
         if let Some(open) =
-            state.open.take_if(|open| open.frame.len() + message.len() > self.frame_bytes_max)
+            state.open.take_if(|open| open.frame.len() + bytes.len() > self.frame_bytes_max)
         {
             // Together they would be too long.
             state.full.push_back(open);
         }
         let is_first = state.open.is_none();
         let open = state.open.get_or_insert_with(|| {
-            let mut frame = Vec::with_capacity(self.config.frame_bytes + HEADER_BYTES);
-            frame.resize(HEADER_BYTES, 0);
             state.idle = false;
+            let frame = new_frame(self.config.frame_bytes);
             Gathered { frame, messages: 0, first_ns: now_ns() }
         });
-        open.frame.extend_from_slice(message);
-        open.messages += 1;
-        if open.frame.len() >= self.config.frame_bytes {
-            state.full.extend(state.open.take());
-        }
+        open.frame.extend_from_slice(bytes);
+        open.messages += messages;
+        self.close_full(state);
+        is_first
+    }
+
+    fn close_full(&self, state: &mut State) {
+        state.full.extend(state.open.take_if(|open| open.frame.len() >= self.config.frame_bytes));
         self.note_full(state);
-        Ok(is_first)
     }
 
     /// The oldest frame, if it is to leave now.
@@ -250,6 +318,8 @@ impl Gather {
     pub(crate) fn close(&self) -> Vec<Gathered> {
         let mut state = self.lock();
         state.is_closed = true;
+        // Relaxed: see `is_closed`.
+        self.is_closed.store(true, Ordering::Relaxed);
         state.last = None;
         let waiters = std::mem::take(&mut state.waiters);
         let open = state.open.take();
@@ -262,7 +332,10 @@ impl Gather {
 
     /// Takes [`Gather::close`] back.
     pub(crate) fn open(&self) {
-        self.lock().is_closed = false;
+        let mut state = self.lock();
+        state.is_closed = false;
+        // Relaxed: see `is_closed`.
+        self.is_closed.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn counters(&self) -> GatherCounters {

@@ -19,6 +19,7 @@ mod message;
 mod mpi_receive;
 pub mod node;
 mod remote;
+mod stage;
 
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};

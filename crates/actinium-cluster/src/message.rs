@@ -53,7 +53,11 @@ pub(crate) enum Control {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Found {
     /// This one, and how messages to it travel. What is to be said of that.
-    Actor { key: ActorKey, encoding: Encoding, remarks: Vec<String> },
+    Actor {
+        key: ActorKey,
+        encoding: Encoding,
+        remarks: Vec<String>,
+    },
     NoSuchName,
     /// It has another type: this one.
     OtherKind(String),

@@ -177,8 +177,7 @@ fn types_that_make_no_sense_to_each_other_are_refused_with_the_reason() {
     assert!(matches!(error, RemoteAskError::Unsettled { .. }), "{error:?}");
     assert!(error.to_string().contains("amount"), "{error}");
     assert_eq!(seen, []);
-    let (result, ..) =
-        talk::<V1, V1>([&[Encoding::Text], &[Encoding::Xml]], || V1 { value: 2.5 });
+    let (result, ..) = talk::<V1, V1>([&[Encoding::Text], &[Encoding::Xml]], || V1 { value: 2.5 });
     let error = result.unwrap_err().to_string();
     assert!(error.contains("text") && error.contains("xml"), "{error}");
 }

@@ -177,7 +177,8 @@ impl Mpi {
         let rank = &mut self.ranks[from];
         let mut frame = None;
         while frame.is_none()
-            && let Some(complete) = rank.receiving.pop_front_if(Receive::is_complete)
+            && rank.receiving.front_mut().is_some_and(Receive::is_complete)
+            && let Some(complete) = rank.receiving.pop_front()
         {
             // What is empty was news only, and was heard.
             frame = complete.into_bytes().filter(|bytes| !bytes.is_empty());
@@ -204,10 +205,14 @@ impl Drop for Mpi {
     fn drop(&mut self) {
         let mut barrier = Some(self.world.immediate_barrier());
         while let Some(request) = barrier.take() {
-            match request.test() {
-                Ok(_) => return,
-                Err(request) => barrier = Some(request),
+            if let Err(request) = request.test() {
+                barrier = Some(request);
             }
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+        // What is still under way ends, too: all are here, and help.
+        while !self.receiving.is_empty() {
             while self.poll().is_some() {}
             std::thread::yield_now();
         }

@@ -23,6 +23,13 @@ pub enum NodeEvent {
         /// Messages that came back or never left: certain not to arrive, unless they were among those sent.
         undelivered: u64,
     },
+    /// Messages that were taken by `send` while the node went down, and never left: besides those that `Down` counts.
+    Undelivered {
+        /// Whose they were to be.
+        node: NodeId,
+        /// How many.
+        messages: u64,
+    },
     /// Messages of that node to this one are lost.
     Lost(NodeId, Lost),
     /// Messages of this node to that one are lost.

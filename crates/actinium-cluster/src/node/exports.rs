@@ -48,8 +48,9 @@ where
         ctx.pipe(answer, move |answer| {
             let mut bytes = Vec::new();
             let result = match answer {
-                Ok(answer) => encode(encoding, &answer, &mut bytes)
-                    .map_err(|_| Unanswered::NotUnderstood),
+                Ok(answer) => {
+                    encode(encoding, &answer, &mut bytes).map_err(|_| Unanswered::NotUnderstood)
+                }
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),
                 Err(_) => Err(Unanswered::NoReply),
             };

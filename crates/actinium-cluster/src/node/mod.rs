@@ -24,6 +24,7 @@ use crate::message::{self, ActorKey, Control, Found, Unanswered};
 use crate::remote::{
     RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
 };
+use crate::stage;
 use actinium_actor::{Address, SystemHandle};
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
@@ -173,8 +174,8 @@ impl Inner {
 
     /// Adds the message that `write` appends to the next frame for a node.
     pub(crate) fn add(
-        &self,
-        peer: &Peer,
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
         always: bool,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
     ) -> Result<(), NotGathered> {
@@ -184,9 +185,10 @@ impl Inner {
         // Taken out, not borrowed: the user's code may send while it encodes.
         let mut bytes = SCRATCH.take();
         bytes.clear();
-        let result = write(&mut bytes)
-            .map_err(NotGathered::Failed)
-            .and_then(|()| peer.gather.add(|| self.clock.now_ns(), always, &bytes));
+        let result = write(&mut bytes).map_err(NotGathered::Failed).and_then(|()| {
+            let is_staged = stage::add(self, peer, &bytes)?;
+            Ok(!is_staged && peer.gather.add(|| self.clock.now_ns(), always, &bytes)?)
+        });
         if bytes.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(bytes);
         }
@@ -196,10 +198,23 @@ impl Inner {
         Ok(())
     }
 
+    /// Adds what a turn has staged.
+    pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, frame: &mut Vec<u8>) {
+        match peer.gather.add_staged(|| self.clock.now_ns(), messages, frame) {
+            Ok(true) => self.alarm.ring(),
+            Ok(false) => {}
+            // The node went down while the turn ran.
+            Err(_) => {
+                let messages = messages.into();
+                self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
+            }
+        }
+    }
+
     /// Asks a node, or an actor there.
     pub(crate) fn question<R: Send + 'static>(
         self: &Arc<Self>,
-        peer: &Peer,
+        peer: &Arc<Peer>,
         limit: Duration,
         write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
         read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
@@ -269,7 +284,7 @@ impl Inner {
         })
     }
 
-    pub(crate) fn watch(&self, peer: &Peer, key: ActorKey, notify: Notify) {
+    pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
         // Relaxed: only uniqueness matters.
         let watch = self.last_watch.fetch_add(1, Ordering::Relaxed);
         lock(&self.watches).insert(watch, (peer.node, notify));

@@ -95,9 +95,7 @@ impl Unpacker {
             Item::Answer(question, answer) => inner.answered(question, answer),
             Item::Control(Control::Lookup { question, name, hello }) => {
                 let found = match decode_hello(&hello) {
-                    Ok(hello) => {
-                        inner.exports().find(&name, &hello, &inner.config.encodings)
-                    }
+                    Ok(hello) => inner.exports().find(&name, &hello, &inner.config.encodings),
                     Err(error) => Found::Unsettled(error.to_string()),
                 };
                 let mut bytes = Vec::new();

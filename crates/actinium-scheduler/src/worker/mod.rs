@@ -53,6 +53,8 @@ pub struct Worker {
     /// To whom the running turn has sent to another worker last, and how often in a row; null: to nobody.
     run: Cell<(*const Header, u32)>,
     gathered: OwnerCell<Option<Box<dyn Gathered>>>,
+    /// What is to be done when the running turn has ended, and before anybody else may run it.
+    at_turn_end: Cell<Option<fn()>>,
     /// Tokens gathered for other workers' inboxes.
     outbox: OwnerCell<Vec<Chain>>,
     ends: lanes::LaneEnds,
@@ -108,6 +110,7 @@ impl Worker {
             queue: OwnerCell::new(VecDeque::with_capacity(256)),
             run: Cell::new((std::ptr::null(), 0)),
             gathered: OwnerCell::new(None),
+            at_turn_end: Cell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
             ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
@@ -258,7 +261,7 @@ impl Worker {
         } else {
             // SAFETY: this worker owns the runnable, which is alive.
             let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
-            self.end_run();
+            self.end_turn();
             self.after(runnable, turn);
         }
         self.running.set(None);
@@ -320,7 +323,7 @@ impl Worker {
         self.check_every.set(if cost_ns == 0 || cost_ns >= TIMED_NS { 1 } else { CHECK_EVERY });
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
-        self.end_run();
+        self.end_turn();
         self.check_every.set(CHECK_EVERY);
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         if took_ns >= LONG_NS {
@@ -424,7 +427,7 @@ impl Worker {
         // SAFETY: this worker holds the runnable, which is alive.
         let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
         // Before anybody else may run it: what it sent comes before what it will send.
-        self.end_run();
+        self.end_turn();
         // Relaxed: only this worker tests for its own id; `finish` and the queue's lock hand it on.
         header.owner.store(NOBODY, Ordering::Relaxed);
         match turn {
