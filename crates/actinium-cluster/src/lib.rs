@@ -20,6 +20,7 @@ mod mpi_receive;
 pub mod node;
 mod remote;
 mod stage;
+pub mod team;
 
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};
@@ -30,3 +31,4 @@ pub use remote::{
     RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
     RemoteSendError,
 };
+pub use team::{Team, TeamAnswer, TeamError};

@@ -42,7 +42,8 @@ pub(crate) enum Unanswered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Control {
     /// "Who has this name?" The answer is a [`Found`]. The hello, encoded by itself, says what the asker knows of the actor's type.
-    Lookup { question: u64, name: String, hello: Vec<u8> },
+    /// Whether to wait with the answer until somebody has it.
+    Lookup { question: u64, name: String, hello: Vec<u8>, wait: bool },
     /// "Tell me when it ends."
     Watch { watch: u64, key: ActorKey },
     /// "It has ended", and why.
@@ -55,6 +56,8 @@ pub(crate) enum Found {
     /// This one, and how messages to it travel. What is to be said of that.
     Actor {
         key: ActorKey,
+        /// So many actors have the name: this one, and those behind it in the table.
+        count: u32,
         encoding: Encoding,
         remarks: Vec<String>,
     },

@@ -53,6 +53,9 @@ pub trait RemoteActor: Actor {
     const KIND: &'static str;
     /// Rises when the types below change. Nodes whose types differ talk as far as the types allow: see `actinium_wire`.
     const VERSION: u32 = 1;
+    /// Whether it is of the cluster's own machinery, whose messages are no work that [`Team::quiesce`](crate::Team::quiesce) waits for.
+    #[doc(hidden)]
+    const INTERNAL: bool = false;
     /// What other nodes may send it: `#[derive(Serialize, Deserialize, actinium_wire::Message)]`, or of simple types.
     type Message: Describe + Serialize + DeserializeOwned + Send;
     /// What other nodes may ask it.
@@ -280,6 +283,13 @@ impl<A: RemoteActor> RemoteAddress<A> {
         self.peer.node
     }
 
+    /// The actor that was exported so many places behind this one.
+    pub(crate) fn behind(&self, places: u32) -> Self {
+        let mut address = self.clone();
+        address.key.index = address.key.index.wrapping_add(places);
+        address
+    }
+
     /// How messages to it travel: what the two nodes have settled on.
     pub fn encoding(&self) -> Encoding {
         self.encoding
@@ -292,7 +302,7 @@ impl<A: RemoteActor> RemoteAddress<A> {
     /// If it can not be sent. What is sent is delivered at most once; what becomes of it when it is not, the node's events tell.
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
         let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
-        match self.inner.add(&self.peer, false, write) {
+        match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
             Ok(()) => Ok(()),
             Err(NotGathered::Full) => Err(RemoteSendError::Full(message)),
             Err(NotGathered::Closed) => Err(RemoteSendError::NodeDown(message)),

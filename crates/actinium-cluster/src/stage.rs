@@ -15,6 +15,8 @@ struct Staged {
     peer: Arc<Peer>,
     frame: Vec<u8>,
     messages: u32,
+    /// Of these, the ones that are work, and not of the cluster's own machinery.
+    work: u32,
 }
 
 /// Frames that a worker keeps for later turns, however many nodes one turn has sent to.
@@ -35,6 +37,7 @@ thread_local! {
 pub(crate) fn add(
     inner: &Arc<Inner>,
     peer: &Arc<Peer>,
+    is_work: bool,
     message: &[u8],
 ) -> Result<bool, NotGathered> {
     let is_turn = actinium_scheduler::current(|worker| {
@@ -57,12 +60,13 @@ pub(crate) fn add(
         let index = found.unwrap_or_else(|| {
             let frame = stage.spare.pop().unwrap_or_else(|| new_frame(frame_bytes));
             let (inner, peer) = (inner.clone(), peer.clone());
-            stage.staged.push(Staged { inner, peer, frame, messages: 0 });
+            stage.staged.push(Staged { inner, peer, frame, messages: 0, work: 0 });
             stage.staged.len() - 1
         });
         let staged = &mut stage.staged[index];
         staged.frame.extend_from_slice(message);
         staged.messages += 1;
+        staged.work += u32::from(is_work);
         let is_full = staged.frame.len() >= frame_bytes;
         is_full.then(|| stage.staged.remove(index))
     });
@@ -81,7 +85,7 @@ fn leave() {
 
 impl Staged {
     fn deliver(mut self) {
-        self.inner.add_staged(&self.peer, self.messages, &mut self.frame);
+        self.inner.add_staged(&self.peer, self.messages, self.work, &mut self.frame);
         let frame = self.frame;
         STAGE.with_borrow_mut(|stage| {
             if stage.spare.len() < KEPT && frame.capacity() <= 2 * self.peer.gather.frame_bytes() {

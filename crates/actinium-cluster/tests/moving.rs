@@ -118,7 +118,7 @@ fn run(policy: Policy, frame_bytes: usize) {
     let (done, all) = mpsc::channel();
     let sink = Sink { next: BTreeMap::new(), disorder: 0, done, senders_left: SENDERS };
     sink_node.export("sink", &there.spawn(sink)).unwrap();
-    let sink = node.lookup::<Sink>(NodeId(1), "sink", LIMIT).wait().unwrap();
+    let sink = node.find::<Sink>(NodeId(1), "sink", LIMIT).wait().unwrap();
     let sum = Arc::new(AtomicU64::new(0));
     let senders: Vec<_> = (0..SENDERS)
         .map(|me| {

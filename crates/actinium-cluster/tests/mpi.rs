@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(240);
 /// What is sent each way.
 const MESSAGES: u64 = 1_000_000;
 
@@ -100,7 +100,7 @@ fn part(rank: &Rank, there: &RemoteAddress<Counter>, number: u64) {
 /// Both send a stream of small messages and then some that are longer than a frame, all in order, and end together.
 fn stream() {
     let rank = rank(patient());
-    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     let mut bytes = 0;
     for number in 0..MESSAGES + 100 {
         let len = if number < MESSAGES { number % 50 } else { 20_000 };
@@ -144,7 +144,7 @@ fn stopped() {
         ..LinkConfig::default()
     };
     let rank = rank(NodeConfig { link, ..NodeConfig::default() });
-    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     if rank.node.id() == NodeId(1) {
         // Tells rank 0 who it is, and waits until it has been stopped, given up, and called again.
         there.send((0, vec![0; std::process::id() as usize])).unwrap();
@@ -174,7 +174,7 @@ fn stopped() {
     // All that was sent in vain is told.
     assert_eq!(undelivered, sent);
     expect(&rank, |event| matches!(event, NodeEvent::Up(_)));
-    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     assert_eq!(there.ask(0, LIMIT).wait().map(drop), Ok(()));
     rank.node.leave();
     println!("stopped: {sent} messages came back");
@@ -188,7 +188,7 @@ fn expect(rank: &Rank, wanted: fn(&NodeEvent) -> bool) -> NodeEvent {
 fn long() {
     const LONG: u64 = 300;
     let rank = rank(patient());
-    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     let mut bytes = 0;
     for number in 0..LONG {
         // From nothing to 1,000,000 bytes and back, in steps of no round number.
@@ -272,7 +272,7 @@ fn half() {
 /// Rank 1 dies; MPI ends the job.
 fn killed() {
     let rank = rank(patient());
-    let there = rank.node.lookup::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
+    let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     if rank.node.id() == NodeId(1) {
         std::process::abort();
     }
@@ -324,7 +324,7 @@ fn main() -> ExitCode {
             .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
             // Long frames then need both ends, as they do between hosts: else the receiver reads the sender's memory, stopped or not.
             .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
-            .env("MPIEXEC_TIMEOUT", "300")
+            .env("MPIEXEC_TIMEOUT", "900")
             .output()
             .unwrap_or_else(|error| panic!("mpiexec: {error}"));
         let text = String::from_utf8_lossy(&output.stdout);

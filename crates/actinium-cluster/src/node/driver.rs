@@ -196,7 +196,11 @@ impl End {
                 inner.tell_listeners(&NodeEvent::Up(node));
             }
             LinkEvent::Frame(frame) => self.unpacker.tell(UnpackMsg::Frame(frame)),
-            LinkEvent::Lost(lost) => inner.tell_listeners(&NodeEvent::Lost(node, lost)),
+            LinkEvent::Lost(lost) => {
+                // Nobody needs to wait for them. Relaxed: see `sent_and_received`.
+                inner.received.fetch_add(lost.messages, Ordering::Relaxed);
+                inner.tell_listeners(&NodeEvent::Lost(node, lost));
+            }
             LinkEvent::LostThere(lost) => inner.tell_listeners(&NodeEvent::LostThere(node, lost)),
             LinkEvent::Refused(refusal) => {
                 inner.tell_listeners(&NodeEvent::Refused(node, refusal));
@@ -261,7 +265,7 @@ impl ManualNode {
         name: &str,
         address: &Address<A>,
     ) -> Result<(), ExportError> {
-        self.0.inner.export(name, address)
+        self.0.inner.export(name, std::slice::from_ref(address))
     }
 
     /// See [`super::Node::lookup`].

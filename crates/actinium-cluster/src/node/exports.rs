@@ -1,5 +1,6 @@
 //! The actors of this node that others may reach.
 
+use super::Peer;
 use super::unpack::{UnpackMsg, Unpacker};
 use crate::codec::{decode, encode, hello};
 use crate::message::{ActorKey, Found, Unanswered};
@@ -19,6 +20,8 @@ pub(super) trait Exported: Send + Sync {
     fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
     fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>);
     fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>);
+    /// Whether it is of the cluster's own machinery, whose messages are no work.
+    fn is_internal(&self) -> bool;
 }
 
 impl<A: RemoteActor> Exported for Address<A>
@@ -58,6 +61,10 @@ where
         });
     }
 
+    fn is_internal(&self) -> bool {
+        A::INTERNAL
+    }
+
     fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>) {
         ctx.watch(self, move |down| UnpackMsg::Ended(watch, down.reason.to_string()));
     }
@@ -82,25 +89,54 @@ impl std::error::Error for ExportError {}
 pub(super) struct Exports {
     life: u32,
     actors: Vec<Arc<dyn Exported>>,
-    names: BTreeMap<String, u32>,
+    /// The first place and the number of actors of a name.
+    names: BTreeMap<String, (u32, u32)>,
+    /// Questions for names that are not there yet.
+    waiting: Vec<Waiting>,
 }
+
+/// A question for a name that is not there yet.
+pub(super) struct Waiting {
+    pub(super) name: String,
+    pub(super) hello: Hello,
+    pub(super) peer: Arc<Peer>,
+    pub(super) question: u64,
+}
+
+/// Such questions, at most: others may ask for what will never be.
+const WAITING_MAX: usize = 4096;
 
 impl Exports {
     pub(super) fn new(life: u32) -> Self {
-        Exports { life, actors: Vec::new(), names: BTreeMap::new() }
+        Exports { life, actors: Vec::new(), names: BTreeMap::new(), waiting: Vec::new() }
     }
 
     pub(super) fn add<A: RemoteActor>(
         &mut self,
         name: &str,
-        address: &Address<A>,
-    ) -> Result<(), ExportError> {
+        addresses: &[Address<A>],
+    ) -> Result<Vec<Waiting>, ExportError> {
         if self.names.contains_key(name) {
             return Err(ExportError { name: name.to_owned() });
         }
         // More than 4 billion exports would fill the memory first.
-        self.names.insert(name.to_owned(), self.actors.len() as u32);
-        self.actors.push(Arc::new(address.clone()));
+        let place = (self.actors.len() as u32, addresses.len() as u32);
+        self.names.insert(name.to_owned(), place);
+        for address in addresses {
+            self.actors.push(Arc::new(address.clone()));
+        }
+        let (asked, waiting) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|waiting| waiting.name == name);
+        self.waiting = waiting;
+        Ok(asked)
+    }
+
+    /// Keeps a question for a name that is not there; gives it back if it is there by now, or too many wait.
+    pub(super) fn wait(&mut self, waiting: Waiting) -> Result<(), Box<Waiting>> {
+        if self.names.contains_key(&waiting.name) || self.waiting.len() >= WAITING_MAX {
+            return Err(Box::new(waiting));
+        }
+        self.waiting.push(waiting);
         Ok(())
     }
 
@@ -114,14 +150,16 @@ impl Exports {
     }
 
     pub(super) fn find(&self, name: &str, peer: &Hello, encodings: &[Encoding]) -> Found {
-        let Some(&index) = self.names.get(name) else { return Found::NoSuchName };
-        let own = self.actors[index as usize].hello(encodings);
+        let Some(&(index, count)) = self.names.get(name) else { return Found::NoSuchName };
+        let Some(first) = self.actors.get(index as usize) else { return Found::NoSuchName };
+        let own = first.hello(encodings);
         if own.protocol != peer.protocol {
             return Found::OtherKind(own.protocol);
         }
         match settle(&own, peer) {
             Ok(settled) => Found::Actor {
                 key: ActorKey { index, life: self.life },
+                count,
                 encoding: settled.encoding,
                 remarks: settled.remarks,
             },

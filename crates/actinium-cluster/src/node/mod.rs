@@ -16,7 +16,7 @@ pub use event::{NodeEvent, NodeStats, PeerStats};
 pub use exports::ExportError;
 pub use start::{Node, StartError};
 
-use crate::codec::{CodecError, NODES, decode, encode_hello, hello};
+use crate::codec::{CodecError, NODES, decode, encode, encode_hello, hello};
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
 use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
@@ -29,14 +29,14 @@ use actinium_actor::{Address, SystemHandle};
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
 use bell::Alarm;
-use exports::Exports;
+use exports::{Exports, Waiting};
 use futures_channel::oneshot;
 use questions::Questions;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// How a node behaves.
@@ -113,8 +113,14 @@ pub(crate) struct Inner {
     listeners: Mutex<Vec<Listener>>,
     misaddressed: AtomicU64,
     not_understood: AtomicU64,
+    /// See [`Inner::sent_and_received`].
+    sent: AtomicU64,
+    received: AtomicU64,
     leaving: AtomicBool,
 }
+
+/// No more actors are exported together than this: whoever says so has another program.
+const EXPORTED_TOGETHER_MAX: u32 = 1 << 24;
 
 /// What a thread keeps to encode messages in; a longer one is given back.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
@@ -154,6 +160,8 @@ impl Inner {
             listeners: Mutex::default(),
             misaddressed: AtomicU64::new(0),
             not_understood: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
         })
     }
@@ -179,6 +187,17 @@ impl Inner {
         always: bool,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
     ) -> Result<(), NotGathered> {
+        self.add_work(peer, always, true, write)
+    }
+
+    /// As `add`; whether the message is work, and not of the cluster's own machinery.
+    pub(crate) fn add_work(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        always: bool,
+        is_work: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    ) -> Result<(), NotGathered> {
         if !always && peer.gather.refuses() {
             return Err(NotGathered::Full);
         }
@@ -186,8 +205,13 @@ impl Inner {
         let mut bytes = SCRATCH.take();
         bytes.clear();
         let result = write(&mut bytes).map_err(NotGathered::Failed).and_then(|()| {
-            let is_staged = stage::add(self, peer, &bytes)?;
-            Ok(!is_staged && peer.gather.add(|| self.clock.now_ns(), always, &bytes)?)
+            if stage::add(self, peer, is_work, &bytes)? {
+                return Ok(false);
+            }
+            let is_first = peer.gather.add(|| self.clock.now_ns(), always, &bytes)?;
+            // Relaxed: see `sent_and_received`.
+            self.sent.fetch_add(is_work.into(), Ordering::Relaxed);
+            Ok(is_first)
         });
         if bytes.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(bytes);
@@ -199,7 +223,9 @@ impl Inner {
     }
 
     /// Adds what a turn has staged.
-    pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, frame: &mut Vec<u8>) {
+    pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
+        // Relaxed: see `sent_and_received`.
+        self.sent.fetch_add(work.into(), Ordering::Relaxed);
         match peer.gather.add_staged(|| self.clock.now_ns(), messages, frame) {
             Ok(true) => self.alarm.ring(),
             Ok(false) => {}
@@ -255,6 +281,18 @@ impl Inner {
         name: &str,
         limit: Duration,
     ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.find(node, name, limit, false, |address, _| address)
+    }
+
+    /// `wait`: for a name that is not there yet. `make` makes of the first actor's address, and of how many have the name, what is wanted.
+    fn find<A: RemoteActor, R: Send + 'static>(
+        self: &Arc<Self>,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+        wait: bool,
+        make: impl FnOnce(RemoteAddress<A>, u32) -> R + Send + 'static,
+    ) -> RemoteAnswer<R> {
         if node == self.node {
             let (sender, receiver) = oneshot::channel();
             // The receiver is here.
@@ -265,15 +303,22 @@ impl Inner {
         let (inner, there, wanted) = (self.clone(), peer.clone(), name.to_owned());
         let write = |question, frame: &mut Vec<u8>| {
             let hello = encode_hello(&hello::<A>(&self.config.encodings))?;
-            message::control(&Control::Lookup { question, name: name.to_owned(), hello }, frame)
+            message::control(
+                &Control::Lookup { question, name: name.to_owned(), hello, wait },
+                frame,
+            )
         };
         self.question(&peer, limit, write, move |bytes| match decode(NODES, bytes) {
-            Ok(Found::Actor { key, encoding, remarks }) => {
+            Ok(Found::Actor { key, count, encoding, remarks }) => {
                 for remark in remarks {
                     let kind = A::KIND;
                     inner.tell_listeners(&NodeEvent::Remark { node, kind, remark });
                 }
-                Ok(RemoteAddress { inner, peer: there, key, encoding, kind: PhantomData })
+                if count > EXPORTED_TOGETHER_MAX {
+                    return Err(RemoteAskError::NotUnderstood);
+                }
+                let kind = PhantomData;
+                Ok(make(RemoteAddress { inner, peer: there, key, encoding, kind }, count))
             }
             Ok(Found::Unsettled(why)) => Err(RemoteAskError::Unsettled { name: wanted, why }),
             Ok(Found::NoSuchName) => Err(RemoteAskError::NoSuchName(wanted)),
@@ -350,9 +395,69 @@ impl Inner {
         self.not_understood.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn export<A: RemoteActor>(&self, name: &str, address: &Address<A>) -> Result<(), ExportError> {
-        let mut exports = self.exports.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        exports.add(name, address)
+    fn exports_mut(&self) -> RwLockWriteGuard<'_, Exports> {
+        self.exports.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn export<A: RemoteActor>(
+        self: &Arc<Self>,
+        name: &str,
+        addresses: &[Address<A>],
+    ) -> Result<(), ExportError> {
+        let waiting = self.exports_mut().add(name, addresses)?;
+        for asked in waiting {
+            self.look_up(asked, false);
+        }
+        Ok(())
+    }
+
+    /// Another node asks for a name.
+    fn look_up(self: &Arc<Self>, mut asked: Waiting, wait: bool) {
+        if wait {
+            match self.exports_mut().wait(asked) {
+                Ok(()) => return,
+                Err(back) => asked = *back,
+            }
+        }
+        let found = self.exports().find(&asked.name, &asked.hello, &self.config.encodings);
+        self.found(&asked.peer, asked.question, &found);
+    }
+
+    fn found(self: &Arc<Self>, peer: &Arc<Peer>, question: u64, found: &Found) {
+        let mut bytes = Vec::new();
+        let written = encode(NODES, found, &mut bytes);
+        let answer = written.map(|()| &bytes[..]).map_err(|_| Unanswered::NotUnderstood);
+        self.answer(peer, question, answer);
+    }
+
+    /// Answers another node's question.
+    fn answer(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        question: u64,
+        answer: Result<&[u8], Unanswered>,
+    ) {
+        let write = |frame: &mut Vec<u8>| {
+            message::answer(question, answer, frame);
+            Ok(())
+        };
+        if let Err(NotGathered::TooLong { .. }) = self.add(peer, true, write) {
+            self.answer(peer, question, Err(Unanswered::NotUnderstood));
+        }
+    }
+
+    /// The nodes that are or were there, this one included, in order.
+    pub(crate) fn nodes(&self) -> Vec<NodeId> {
+        let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut nodes: Vec<NodeId> = peers.keys().copied().chain([self.node]).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Messages that this node has sent to others and that it has of others, without those of the cluster's own machinery.
+    pub(crate) fn sent_and_received(&self) -> (u64, u64) {
+        // Relaxed: whoever asks has waited until this system is idle.
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
     }
 
     fn stats(&self) -> NodeStats {

@@ -139,7 +139,24 @@ impl Node {
         name: &str,
         address: &Address<A>,
     ) -> Result<(), ExportError> {
-        self.inner.export(name, address)
+        self.inner.export(name, std::slice::from_ref(address))
+    }
+
+    /// As [`Node::export`], for many actors of one name: [`Node::find_all`] finds them together.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn export_all<A: RemoteActor>(
+        &self,
+        name: &str,
+        addresses: &[Address<A>],
+    ) -> Result<(), ExportError> {
+        self.inner.export(name, addresses)
+    }
+
+    /// The nodes that are or were there, this one included, in order.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        self.inner.nodes()
     }
 
     /// Finds an exported actor of another node. A node that is not up yet is waited for, within the limit.
@@ -150,6 +167,32 @@ impl Node {
         limit: Duration,
     ) -> RemoteAnswer<RemoteAddress<A>> {
         self.inner.lookup(node, name, limit)
+    }
+
+    /// As [`Node::lookup`], and waits for a name that is not there yet, too.
+    pub fn find<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.inner.find(node, name, limit, true, |address, _| address)
+    }
+
+    /// As [`Node::find`], for all actors that were exported together, in that order.
+    pub fn find_all<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<Vec<RemoteAddress<A>>> {
+        self.inner.find(node, name, limit, true, |first: RemoteAddress<A>, count| {
+            (0..count).map(|index| first.behind(index)).collect()
+        })
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
     }
 
     /// Calls `listener` for all that happens between this node and others from now on, on the node's thread or a worker: it must not block.

@@ -3,9 +3,9 @@
 //! A frame counts as handled when the actor has its next turn. If a bounded mailbox was overfilled meanwhile, it is muted and has none: then the
 //! other node's credit is not renewed, and it stops sending.
 
-use super::exports::Exported;
+use super::exports::{Exported, Waiting};
 use super::{Inner, Peer};
-use crate::codec::{decode_hello, encode};
+use crate::codec::decode_hello;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
 use actinium_actor::{Actor, Context};
@@ -37,7 +37,13 @@ impl Actor for Unpacker {
     fn handle(&mut self, msg: UnpackMsg, ctx: &mut Context<'_, Self>) {
         match msg {
             UnpackMsg::Frame(frame) => {
-                let whole = message::read(frame.payload(), |item| self.item(item, ctx));
+                let mut items = 0;
+                let whole = message::read(frame.payload(), |item| {
+                    items += u64::from(!self.is_internal(&item));
+                    self.item(item, ctx);
+                });
+                // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
+                self.inner.received.fetch_add(items, Ordering::Relaxed);
                 if !whole {
                     self.inner.not_understood();
                 }
@@ -72,6 +78,13 @@ impl Unpacker {
         self.actors.get(index).map(|actor| &**actor)
     }
 
+    fn is_internal(&mut self, item: &Item<'_>) -> bool {
+        match item {
+            Item::Tell(key, ..) => self.actor(*key).is_some_and(Exported::is_internal),
+            _ => false,
+        }
+    }
+
     fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
         let inner = self.inner.clone();
         match item {
@@ -93,15 +106,16 @@ impl Unpacker {
                 None => self.answer(question, Err(&Unanswered::Closed)),
             },
             Item::Answer(question, answer) => inner.answered(question, answer),
-            Item::Control(Control::Lookup { question, name, hello }) => {
-                let found = match decode_hello(&hello) {
-                    Ok(hello) => inner.exports().find(&name, &hello, &inner.config.encodings),
-                    Err(error) => Found::Unsettled(error.to_string()),
-                };
-                let mut bytes = Vec::new();
-                let written = encode(crate::codec::NODES, &found, &mut bytes);
-                let answer = written.map(|()| bytes).map_err(|_| Unanswered::NotUnderstood);
-                self.answer(question, answer.as_deref());
+            Item::Control(Control::Lookup { question, name, hello, wait }) => {
+                match decode_hello(&hello) {
+                    Ok(hello) => {
+                        let asked = Waiting { name, hello, peer: self.peer.clone(), question };
+                        inner.look_up(asked, wait);
+                    }
+                    Err(error) => {
+                        inner.found(&self.peer, question, &Found::Unsettled(error.to_string()));
+                    }
+                }
             }
             Item::Control(Control::Watch { watch, key }) => match self.actor(key) {
                 Some(actor) => actor.watch(watch, ctx),
@@ -115,15 +129,7 @@ impl Unpacker {
     }
 
     fn answer(&self, question: u64, answer: Result<&[u8], &Unanswered>) {
-        let write = |frame: &mut Vec<u8>| {
-            message::answer(question, answer.map_err(|unanswered| *unanswered), frame);
-            Ok(())
-        };
-        if let Err(crate::gather::NotGathered::TooLong { .. }) =
-            self.inner.add(&self.peer, true, write)
-        {
-            self.answer(question, Err(&Unanswered::NotUnderstood));
-        }
+        self.inner.answer(&self.peer, question, answer.map_err(|unanswered| *unanswered));
     }
 
     fn control(&self, control: &Control) {
