@@ -590,6 +590,12 @@ impl SystemHandle {
         self.inner.dead_letters.latest()
     }
 
+    /// Calls `listener` each time a worker has run out of work, on that worker: for what gathers messages on their way elsewhere, and
+    /// should not hold them when nothing more is to be expected. There is one such listener; false if there was one before.
+    pub fn on_worker_idle(&self, listener: impl Fn() + Send + Sync + 'static) -> bool {
+        self.inner.shared.on_idle(listener)
+    }
+
     /// Counters and sampled latencies.
     pub fn stats(&self) -> Stats {
         self.inner.stats()

@@ -16,6 +16,7 @@ use crate::sync::{Mutex, lock};
 use crate::worker::Worker;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::task::Waker;
 use std::time::Duration;
@@ -46,11 +47,26 @@ const DIGITS: u8 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 /// Latencies from 1 ns to 60 s.
 pub(crate) type Latencies = Histogram<u64>;
 
+/// Who wants to know when a worker has run out of work.
+#[derive(Default)]
+struct IdleListener(OnceLock<Box<dyn Fn() + Send + Sync>>);
+
+impl std::fmt::Debug for IdleListener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.get().is_some() {
+            "IdleListener(somebody)"
+        } else {
+            "IdleListener(nobody)"
+        })
+    }
+}
+
 /// The shared part of a scheduler.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
+    idle_listener: IdleListener,
     /// Worker `i` has the id `first_id + i`; ids are unique in the process.
     first_id: u32,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -81,6 +97,19 @@ pub struct Shared {
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 impl Shared {
+    /// Calls `listener` each time a worker has run out of work, before it looks for more: on that worker, and briefly, please. There is one
+    /// such listener; false if there was one before.
+    pub fn on_idle(&self, listener: impl Fn() + Send + Sync + 'static) -> bool {
+        self.idle_listener.0.set(Box::new(listener)).is_ok()
+    }
+
+    /// A worker has run out of work.
+    pub(crate) fn tell_idle(&self) {
+        if let Some(listener) = self.idle_listener.0.get() {
+            listener();
+        }
+    }
+
     /// The shared part of a scheduler on this machine.
     ///
     /// # Panics
@@ -119,6 +148,7 @@ impl Shared {
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
+            idle_listener: IdleListener::default(),
             settings,
         }
     }

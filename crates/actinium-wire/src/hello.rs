@@ -28,10 +28,15 @@ impl Hello {
     /// Of a side that speaks `M`.
     #[must_use]
     pub fn of<M: Message>(encodings: &[Encoding], checksum: bool) -> Self {
-        let schema = M::schema();
+        Self::with_schema(M::schema(), encodings, checksum)
+    }
+
+    /// Of a side whose messages look so.
+    #[must_use]
+    pub fn with_schema(schema: Schema, encodings: &[Encoding], checksum: bool) -> Self {
         Hello {
-            protocol: M::NAME.to_owned(),
-            version: M::VERSION,
+            protocol: schema.name.clone(),
+            version: schema.version,
             fingerprint: schema.fingerprint(),
             encodings: encodings.iter().map(|encoding| encoding.name().to_owned()).collect(),
             checksum,

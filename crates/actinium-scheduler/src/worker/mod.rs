@@ -53,6 +53,8 @@ pub struct Worker {
     /// To whom the running turn has sent to another worker last, and how often in a row; null: to nobody.
     run: Cell<(*const Header, u32)>,
     gathered: OwnerCell<Option<Box<dyn Gathered>>>,
+    /// What is to be done when the running turn has ended, and before anybody else may run it.
+    at_turn_end: Cell<Option<fn()>>,
     /// Tokens gathered for other workers' inboxes.
     outbox: OwnerCell<Vec<Chain>>,
     ends: lanes::LaneEnds,
@@ -119,6 +121,7 @@ impl Worker {
             queue: OwnerCell::new(RunQueue::new(256)),
             run: Cell::new((std::ptr::null(), 0)),
             gathered: OwnerCell::new(None),
+            at_turn_end: Cell::new(None),
             outbox: OwnerCell::new((0..workers).map(|_| Chain::default()).collect()),
             ends: lanes::LaneEnds::new(&shared),
             timers: OwnerCell::new(Wheel::new(now_ns)),
@@ -280,7 +283,7 @@ impl Worker {
     fn turn_plainly(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, _) = unsafe { (runnable.header().vtable.run)(runnable.0, self) };
-        self.end_run();
+        self.end_turn();
         self.after(runnable, turn);
     }
 
@@ -357,7 +360,7 @@ impl Worker {
         }
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
-        self.end_run();
+        self.end_turn();
         self.check_every.set(CHECK_EVERY.min(self.batch));
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         if took_ns >= LONG_NS {
@@ -461,7 +464,7 @@ impl Worker {
         // SAFETY: this worker holds the runnable, which is alive.
         let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
         // Before anybody else may run it: what it sent comes before what it will send.
-        self.end_run();
+        self.end_turn();
         // Relaxed: only this worker tests for its own id; `finish` and the queue's lock hand it on.
         header.owner.store(NOBODY, Ordering::Relaxed);
         match turn {

@@ -99,6 +99,30 @@ impl Worker {
         }
     }
 
+    /// Calls `f` when the running turn has ended, before anybody else may run it: what the turn has gathered for elsewhere can leave in order
+    /// then, wherever its runnable goes next. Of several calls in a turn only the last counts.
+    #[inline]
+    pub fn at_turn_end(&self, f: fn()) {
+        self.at_turn_end.set(Some(f));
+    }
+
+    /// The turn has ended.
+    #[inline(always)]
+    pub(super) fn end_turn(&self) {
+        self.end_run();
+        if self.at_turn_end.get().is_some() {
+            self.do_at_turn_end();
+        }
+    }
+
+    #[inline(never)]
+    fn do_at_turn_end(&self) {
+        // It may call user code (a listener), which may send.
+        while let Some(f) = self.at_turn_end.take() {
+            f();
+        }
+    }
+
     #[cold]
     pub(super) fn flush_gathered(&self) {
         self.run.set((std::ptr::null(), 0));

@@ -209,6 +209,7 @@ impl Worker {
     /// Nothing to do: looks for work for a while, then sleeps until woken or until the next alarm.
     #[cold]
     pub(super) fn idle(&self) {
+        self.shared.tell_idle();
         self.unload();
         self.shared.sleep.start_looking();
         if let Some(scaling) = &self.shared.scaling {

@@ -20,14 +20,7 @@ pub trait Message: Describe + Serialize + DeserializeOwned + Send + 'static {
     /// What the type looks like.
     #[must_use]
     fn schema() -> Schema {
-        let mut types = Types::default();
-        let root = Self::describe(&mut types);
-        Schema {
-            name: Self::NAME.to_owned(),
-            version: Self::VERSION,
-            root,
-            types: types.definitions(),
-        }
+        Schema::of::<Self>(Self::NAME, Self::VERSION)
     }
 }
 
@@ -167,6 +160,14 @@ impl Variant {
 }
 
 impl Schema {
+    /// What `T` looks like, under this name and version: for what is described, and is no [`Message`] by itself.
+    #[must_use]
+    pub fn of<T: Describe>(name: &str, version: u32) -> Self {
+        let mut types = Types::default();
+        let root = T::describe(&mut types);
+        Schema { name: name.to_owned(), version, root, types: types.definitions() }
+    }
+
     /// The struct or enum of this name.
     #[must_use]
     pub fn definition(&self, name: &str) -> Option<&Definition> {

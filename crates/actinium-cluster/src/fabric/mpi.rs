@@ -1,0 +1,238 @@
+//! The ranks of an MPI job as nodes.
+//!
+//! One thread calls MPI: two collapse its rate. Frames are sent by `MPI_Bsend`, which copies them into a buffer of ours and never waits for
+//! the receiver, and taken by `MPI_Improbe` and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped must
+//! not stop its receivers. What comes behind such a frame from the same sender waits for it; what others send does not.
+//!
+//! A full buffer would end the job, so each node counts what may still lie in it: a frame counts until its receiver is known to have taken it. That
+//! is said in the tags, which are needed for nothing else: a message's tag is how many frames its sender has taken of its receiver so
+//! far, modulo 2^15. Whoever has taken much and has nothing to send sends an empty message.
+//!
+//! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
+
+use super::{Fabric, NodeId, SendRefused};
+use crate::mpi_receive::Receive;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+use std::collections::VecDeque;
+
+/// Longest frame.
+const FRAME_BYTES_MAX: usize = 1 << 20;
+/// A tag has at least 15 bits, by the standard.
+const TAGS: usize = 1 << 15;
+/// Frames that may lie in the buffer for one node: far below the number of tags, so that counts can be told apart.
+const FRAMES_BUFFERED: usize = 512;
+const _: () = assert!(2 * FRAMES_BUFFERED < TAGS);
+/// Bytes that may lie in the buffer for one node, where memory allows.
+const BYTES_BUFFERED: usize = 4 << 20;
+/// What MPI adds to each buffered message: more than its MPI_BSEND_OVERHEAD anywhere.
+const OVERHEAD_BYTES: usize = 512;
+/// The whole buffer: MPI counts its bytes in a C int.
+const BUFFER_BYTES_MAX: usize = 1 << 30;
+
+/// What this node knows of another.
+#[derive(Default)]
+struct Rank {
+    /// Sizes of the frames that may still lie in the buffer, oldest first, and their sum.
+    buffered: VecDeque<usize>,
+    buffered_bytes: usize,
+    /// Frames that it has taken of ours.
+    taken_there: usize,
+    /// Frames that we have taken of its, and how many of them it knows of.
+    taken_here: usize,
+    told: usize,
+    untold_bytes: usize,
+    /// What it sends and MPI has not yet received to the end, oldest first; at most what the sender may have in its buffer.
+    receiving: VecDeque<Receive>,
+}
+
+/// The fabric.
+pub struct Mpi {
+    ranks: Vec<Rank>,
+    /// Ranks of which something is being received, in the order in which they are asked.
+    receiving: VecDeque<usize>,
+    bytes_buffered: usize,
+    world: SimpleCommunicator,
+    node: NodeId,
+    // Dropped last: that ends MPI.
+    _universe: Universe,
+}
+
+impl Mpi {
+    /// Joins the job. Once in a process, on the thread that will use it.
+    ///
+    /// # Errors
+    /// If MPI was started before, or cannot be used beside other threads.
+    pub fn start() -> Result<Self, String> {
+        let started = mpi::initialize_with_threading(mpi::Threading::Funneled);
+        let (mut universe, threading) = started
+            .ok_or("MPI was started before in this process, and can be started only once")?;
+        if threading < mpi::Threading::Funneled {
+            return Err(format!("this MPI allows no threads beside its own ({threading:?})"));
+        }
+        let world = universe.world();
+        let size = world.size() as usize;
+        // Buffers are not packed tightly: twice the room.
+        let bytes_buffered = BYTES_BUFFERED.min(BUFFER_BYTES_MAX / 2 / size);
+        if bytes_buffered < FRAME_BYTES_MAX + OVERHEAD_BYTES {
+            return Err(format!("a job of {size} ranks: this fabric has buffers for at most 500"));
+        }
+        universe.set_buffer_size(2 * size * bytes_buffered);
+        Ok(Mpi {
+            ranks: (0..size).map(|_| Rank::default()).collect(),
+            receiving: VecDeque::new(),
+            bytes_buffered,
+            node: NodeId(world.rank() as u32),
+            world,
+            _universe: universe,
+        })
+    }
+
+    fn bsend(&mut self, to: usize, frame: &[u8]) {
+        let rank = &mut self.ranks[to];
+        rank.told = rank.taken_here;
+        rank.untold_bytes = 0;
+        let tag = (rank.taken_here % TAGS) as i32;
+        self.world.process_at_rank(to as i32).buffered_send_with_tag(frame, tag);
+    }
+}
+
+impl Rank {
+    /// The other node has taken so many of our frames, modulo [`TAGS`].
+    fn heard(&mut self, tag: usize) {
+        let new = (tag + TAGS - self.taken_there % TAGS) % TAGS;
+        // Messages of one rank keep their order, so the count never goes back; more than there are, it can not have taken.
+        for _ in 0..new.min(self.buffered.len()) {
+            self.taken_there += 1;
+            self.buffered_bytes -= self.buffered.pop_front().unwrap_or_default();
+        }
+    }
+}
+
+impl Fabric for Mpi {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn node(&self) -> NodeId {
+        self.node
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        (0..self.ranks.len() as u32).map(NodeId).collect()
+    }
+
+    fn frame_bytes_max(&self) -> usize {
+        FRAME_BYTES_MAX
+    }
+
+    fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
+        let (index, allowed) = (to.0 as usize, self.bytes_buffered);
+        let rank = self.ranks.get_mut(index).ok_or(SendRefused::NoSuchNode(to))?;
+        if frame.len() > FRAME_BYTES_MAX {
+            return Err(SendRefused::TooLong { bytes: frame.len(), allowed: FRAME_BYTES_MAX });
+        }
+        if frame.is_empty() {
+            // That is what empty messages are not for.
+            return Ok(());
+        }
+        let bytes = frame.len() + OVERHEAD_BYTES;
+        if rank.buffered.len() >= FRAMES_BUFFERED || rank.buffered_bytes + bytes > allowed {
+            return Err(SendRefused::Busy);
+        }
+        rank.buffered.push_back(bytes);
+        rank.buffered_bytes += bytes;
+        self.bsend(index, frame);
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+        while let Some((message, status)) = self.world.any_process().immediate_matched_probe() {
+            let from = status.source_rank() as usize;
+            let rank = &mut self.ranks[from];
+            rank.heard(status.tag() as usize);
+            if rank.receiving.is_empty() {
+                self.receiving.push_back(from);
+            }
+            rank.receiving.push_back(Receive::start(message, &status));
+            // The usual case: it is short, and nothing is before it.
+            if let Some(frame) = self.received(from) {
+                return Some((NodeId(from as u32), frame));
+            }
+        }
+        // Each once: those that are not complete yet go to the end.
+        (0..self.receiving.len()).find_map(|_| {
+            let from = *self.receiving.front()?;
+            self.received(from).map(|frame| (NodeId(from as u32), frame))
+        })
+    }
+}
+
+impl Mpi {
+    /// The next frame of a rank of which something is being received, if it is complete; the rank then goes to the end of the queue,
+    /// or leaves it.
+    fn received(&mut self, from: usize) -> Option<Vec<u8>> {
+        self.receiving.retain(|&other| other != from);
+        let rank = &mut self.ranks[from];
+        let mut frame = None;
+        while frame.is_none()
+            && rank.receiving.front_mut().is_some_and(Receive::is_complete)
+            && let Some(complete) = rank.receiving.pop_front()
+        {
+            // What is empty was news only, and was heard.
+            frame = complete.into_bytes().filter(|bytes| !bytes.is_empty());
+        }
+        if !rank.receiving.is_empty() {
+            self.receiving.push_back(from);
+        }
+        let bytes = frame.as_ref()?.len() + OVERHEAD_BYTES;
+        rank.taken_here += 1;
+        rank.untold_bytes += bytes;
+        // Half of either bound: its sender never has to stop for want of news. Of such messages, few are ever under way, for each is
+        // the answer to many.
+        let untold = rank.taken_here - rank.told;
+        if untold >= FRAMES_BUFFERED / 2 || rank.untold_bytes >= self.bytes_buffered / 2 {
+            self.bsend(from, &[]);
+        }
+        frame
+    }
+}
+
+impl Drop for Mpi {
+    /// All ranks end together. Until all are here, each takes what is still sent to it: else a sender's buffer would never be empty,
+    /// and MPI waits for that.
+    fn drop(&mut self) {
+        let mut barrier = Some(self.world.immediate_barrier());
+        while let Some(request) = barrier.take() {
+            if let Err(request) = request.test() {
+                barrier = Some(request);
+            }
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+        // What is still under way ends, too: all are here, and help.
+        while !self.receiving.is_empty() {
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_in_tags_go_round() {
+        let mut rank = Rank { taken_there: TAGS - 2, ..Rank::default() };
+        rank.buffered = [10, 20, 30, 40].into();
+        rank.buffered_bytes = 100;
+        rank.heard(TAGS - 2);
+        assert_eq!(rank.buffered_bytes, 100);
+        rank.heard(1);
+        assert_eq!((rank.buffered_bytes, rank.taken_there), (40, TAGS + 1));
+        rank.heard(TAGS - 1);
+        assert_eq!((rank.buffered_bytes, rank.taken_there), (0, TAGS + 2), "nonsense is bounded");
+    }
+}

@@ -1,0 +1,435 @@
+//! Small messages for one node gather in a frame.
+//!
+//! The policy is *drain*: whoever moves the frames (the node's thread) takes the oldest frame as soon as it is free and the other node has
+//! credit, full or not; what is sent meanwhile fills the next. So frames grow by themselves as the load does, and a single message waits for
+//! nobody. When messages come so fast that the last frame carried several and left only just now, a frame that is not full is held until its
+//! oldest message has waited for `hold_ns`, or until a worker runs out of work, which is when nothing more is to be expected.
+//!
+//! There is one gathering place per destination, behind a lock. What an actor sends in one turn comes there at once: until the turn ends,
+//! it is staged on the actor's worker (see `stage`), which no other worker touches. It may not stay there any longer, for the actor may run
+//! elsewhere next, and what it sends there must not overtake it.
+
+use crate::codec::CodecError;
+use crate::link::HEADER_BYTES;
+use futures_channel::oneshot;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// How messages gather.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatherConfig {
+    /// A frame is full when it has so many bytes. A longer message has a frame of its own.
+    pub frame_bytes: usize,
+    /// Full frames that may wait for one destination; then senders are refused.
+    pub frames_waiting: usize,
+    /// How long a frame that is not full is held at most while messages come fast.
+    pub hold_ns: u64,
+}
+
+impl Default for GatherConfig {
+    fn default() -> Self {
+        GatherConfig { frame_bytes: 16 << 10, frames_waiting: 4, hold_ns: 10_000 }
+    }
+}
+
+/// What has gathered so far, and why frames left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GatherCounters {
+    /// Messages that left.
+    pub messages: u64,
+    /// Frames that left.
+    pub frames: u64,
+    /// Of these, because they were full.
+    pub full: u64,
+    /// Because nothing held them: the sender was free.
+    pub free: u64,
+    /// Because a worker had nothing else to do.
+    pub idle: u64,
+    /// Because their oldest message was due.
+    pub due: u64,
+    /// How long the oldest message of each frame waited, in sum.
+    pub waited_ns: u64,
+    /// Messages that were refused, because too much waits.
+    pub refused: u64,
+}
+
+/// A frame on its way to its link.
+pub(crate) struct Gathered {
+    /// With room for the link's header.
+    pub(crate) frame: Vec<u8>,
+    pub(crate) messages: u32,
+    first_ns: u64,
+}
+
+/// Why a message did not go in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotGathered {
+    /// Too much waits.
+    Full,
+    /// The destination is down.
+    Closed,
+    /// It has no bytes.
+    Failed(CodecError),
+    /// It is longer than any frame.
+    TooLong { bytes: usize, allowed: usize },
+}
+
+/// An empty frame: room for the header.
+pub(crate) fn new_frame(frame_bytes: usize) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(frame_bytes + HEADER_BYTES);
+    frame.resize(HEADER_BYTES, 0);
+    frame
+}
+
+/// The gathering place of one destination.
+pub(crate) struct Gather {
+    config: GatherConfig,
+    frame_bytes_max: usize,
+    /// So many full frames wait that senders are refused: changed behind the lock, read without it. Whoever tries again and again
+    /// must not keep the node's thread from the lock.
+    is_full: AtomicBool,
+    /// Likewise: nothing goes in.
+    is_closed: AtomicBool,
+    refused: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<Gathered>,
+    full: VecDeque<Gathered>,
+    is_closed: bool,
+    /// A worker has run out of work since the open frame was begun.
+    idle: bool,
+    /// When the last frame left, and how many messages it had.
+    last: Option<(u64, u32)>,
+    /// Who waits for room.
+    waiters: Vec<oneshot::Sender<()>>,
+    counters: GatherCounters,
+}
+
+/// A frame of so few messages says that they do not come fast.
+const FEW: u32 = 4;
+
+impl Gather {
+    pub(crate) fn new(config: GatherConfig, frame_bytes_max: usize) -> Self {
+        Gather {
+            config,
+            frame_bytes_max,
+            is_full: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether a message would be refused now, because too much waits. Counts as a refusal.
+    pub(crate) fn refuses(&self) -> bool {
+        // Relaxed, both: a hint, whose truth is behind the lock; and a count.
+        let refuses = self.is_full.load(Ordering::Relaxed);
+        if refuses {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        refuses
+    }
+
+    /// Whether the destination is down, as far as is known without the lock.
+    pub(crate) fn is_closed(&self) -> bool {
+        // Relaxed: a hint, whose truth is behind the lock.
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// A frame of so many bytes is full.
+    pub(crate) fn frame_bytes(&self) -> usize {
+        self.config.frame_bytes
+    }
+
+    /// Whether a message of so many bytes fits in a frame.
+    pub(crate) fn check_len(&self, bytes: usize) -> Result<(), NotGathered> {
+        let allowed = self.frame_bytes_max - HEADER_BYTES;
+        if bytes > allowed {
+            return Err(NotGathered::TooLong { bytes, allowed });
+        }
+        Ok(())
+    }
+
+    fn note_full(&self, state: &State) {
+        // Relaxed: see `refuses`.
+        self.is_full.store(state.full.len() >= self.config.frames_waiting, Ordering::Relaxed);
+    }
+
+    /// Adds a message. True if it is the first of a frame: the node's thread may not know of it.
+    /// `always`: even if much waits; for what must not fail, and is rare or was asked for.
+    ///
+    /// It is bytes already: the lock is held for a copy and not while user code encodes, or whoever sends without a pause would keep the
+    /// node's thread out (seen: for more than a second, after which the other node took this one for dead).
+    pub(crate) fn add(
+        &self,
+        now_ns: impl FnOnce() -> u64,
+        always: bool,
+        message: &[u8],
+    ) -> Result<bool, NotGathered> {
+        self.check_len(message.len())?;
+        let state = &mut *self.lock();
+        if state.is_closed {
+            return Err(NotGathered::Closed);
+        }
+        if state.full.len() >= self.config.frames_waiting && !always {
+            // Relaxed: a count.
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(NotGathered::Full);
+        }
+        Ok(self.append(state, now_ns, 1, message))
+    }
+
+    /// Adds what a turn has staged: so many messages, behind room for a header. The staged frame is empty afterwards. True as for `add`.
+    /// It is never refused, for its senders were told that it was taken; a turn adds at most about one frame to what may wait.
+    pub(crate) fn add_staged(
+        &self,
+        now_ns: impl FnOnce() -> u64,
+        messages: u32,
+        staged: &mut Vec<u8>,
+    ) -> Result<bool, NotGathered> {
+        let state = &mut *self.lock();
+        if state.is_closed {
+            staged.truncate(HEADER_BYTES);
+            return Err(NotGathered::Closed);
+        }
+        let fits = |open: &Gathered| open.frame.len() + staged.len() <= self.config.frame_bytes;
+        if staged.len() < self.config.frame_bytes / 4 || state.open.as_ref().is_some_and(fits) {
+            let is_first = self.append(state, now_ns, messages, &staged[HEADER_BYTES..]);
+            staged.truncate(HEADER_BYTES);
+            return Ok(is_first);
+        }
+        // Much: not copied, but taken as it is.
+        let is_first = state.open.is_none();
+        state.full.extend(state.open.take());
+        state.idle = false;
+        let frame = std::mem::replace(staged, new_frame(self.config.frame_bytes));
+        state.open = Some(Gathered { frame, messages, first_ns: now_ns() });
+        self.close_full(state);
+        Ok(is_first)
+    }
+
+    fn append(
+        &self,
+        state: &mut State,
+        now_ns: impl FnOnce() -> u64,
+        messages: u32,
+        bytes: &[u8],
+    ) -> bool {
+        if let Some(open) =
+            state.open.take_if(|open| open.frame.len() + bytes.len() > self.frame_bytes_max)
+        {
+            // Together they would be too long.
+            state.full.push_back(open);
+        }
+        let is_first = state.open.is_none();
+        let open = state.open.get_or_insert_with(|| {
+            state.idle = false;
+            let frame = new_frame(self.config.frame_bytes);
+            Gathered { frame, messages: 0, first_ns: now_ns() }
+        });
+        open.frame.extend_from_slice(bytes);
+        open.messages += messages;
+        self.close_full(state);
+        is_first
+    }
+
+    fn close_full(&self, state: &mut State) {
+        state.full.extend(state.open.take_if(|open| open.frame.len() >= self.config.frame_bytes));
+        self.note_full(state);
+    }
+
+    /// The oldest frame, if it is to leave now.
+    pub(crate) fn take(&self, now_ns: u64) -> Option<Gathered> {
+        let (gathered, waiters) = self.take_and_call(now_ns)?;
+        // After the lock: whoever is called may send at once.
+        for waiter in waiters {
+            // It may have stopped waiting.
+            let _ = waiter.send(());
+        }
+        Some(gathered)
+    }
+
+    fn take_and_call(&self, now_ns: u64) -> Option<(Gathered, Vec<oneshot::Sender<()>>)> {
+        let state = &mut *self.lock();
+        let gathered = if let Some(full) = state.full.pop_front() {
+            state.counters.full += 1;
+            full
+        } else {
+            let first_ns = state.open.as_ref()?.first_ns;
+            let is_fast = state.last.is_some_and(|(last_ns, messages)| {
+                messages > FEW && first_ns.saturating_sub(last_ns) < self.config.hold_ns
+            });
+            let why = if !is_fast {
+                &mut state.counters.free
+            } else if now_ns.saturating_sub(first_ns) >= self.config.hold_ns {
+                &mut state.counters.due
+            } else if state.idle {
+                &mut state.counters.idle
+            } else {
+                return None;
+            };
+            *why += 1;
+            state.open.take()?
+        };
+        self.note_full(state);
+        state.counters.frames += 1;
+        state.counters.messages += u64::from(gathered.messages);
+        state.counters.waited_ns += now_ns.saturating_sub(gathered.first_ns);
+        state.last = Some((now_ns, gathered.messages));
+        let has_room = state.full.len() < self.config.frames_waiting;
+        let waiters = if has_room { std::mem::take(&mut state.waiters) } else { Vec::new() };
+        Some((gathered, waiters))
+    }
+
+    /// Is done when there is room, or there never will be: when sending no longer says that too much waits.
+    pub(crate) fn room(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.lock();
+        if state.full.len() >= self.config.frames_waiting && !state.is_closed {
+            state.waiters.push(sender);
+        }
+        // Else dropping it is news enough.
+        receiver
+    }
+
+    /// Whether anything waits to leave, now or soon.
+    pub(crate) fn is_empty(&self) -> bool {
+        let state = self.lock();
+        state.full.is_empty() && state.open.is_none()
+    }
+
+    /// A worker has run out of work. True if a frame waits for that.
+    pub(crate) fn worker_is_idle(&self) -> bool {
+        let mut state = self.lock();
+        state.idle = true;
+        state.open.is_some()
+    }
+
+    /// From now on nothing goes in; what is in comes back.
+    pub(crate) fn close(&self) -> Vec<Gathered> {
+        let mut state = self.lock();
+        state.is_closed = true;
+        // Relaxed: see `is_closed`.
+        self.is_closed.store(true, Ordering::Relaxed);
+        state.last = None;
+        let waiters = std::mem::take(&mut state.waiters);
+        let open = state.open.take();
+        let back = state.full.drain(..).chain(open).collect();
+        self.note_full(&state);
+        drop(state);
+        drop(waiters);
+        back
+    }
+
+    /// Takes [`Gather::close`] back.
+    pub(crate) fn open(&self) {
+        let mut state = self.lock();
+        state.is_closed = false;
+        // Relaxed: see `is_closed`.
+        self.is_closed.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counters(&self) -> GatherCounters {
+        // Relaxed: a count.
+        let refused = self.refused.load(Ordering::Relaxed);
+        GatherCounters { refused, ..self.lock().counters }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gather(frame_bytes: usize) -> Gather {
+        let config = GatherConfig { frame_bytes, frames_waiting: 2, hold_ns: 10 };
+        Gather::new(config, HEADER_BYTES + 100)
+    }
+
+    fn add(gather: &Gather, now_ns: u64, bytes: usize) -> Result<bool, NotGathered> {
+        gather.add(|| now_ns, false, &vec![7; bytes])
+    }
+
+    #[test]
+    fn a_single_message_leaves_at_once() {
+        let gather = gather(100);
+        for now_ns in 0..10 {
+            assert_eq!(add(&gather, now_ns, 8), Ok(true));
+            assert_eq!(gather.take(now_ns).unwrap().messages, 1);
+            assert!(gather.take(now_ns).is_none());
+        }
+        assert_eq!((gather.counters().free, gather.counters().waited_ns), (10, 0));
+    }
+
+    #[test]
+    fn while_messages_come_fast_a_frame_waits_until_it_is_full_or_due_or_a_worker_is_idle() {
+        let gather = gather(HEADER_BYTES + 80);
+        let fill = |now_ns| (0..6).for_each(|_| drop(add(&gather, now_ns, 8)));
+        fill(0);
+        assert_eq!(gather.take(0).unwrap().messages, 6);
+        fill(1);
+        assert!(gather.take(1).is_none());
+        assert!(gather.worker_is_idle());
+        assert_eq!(gather.take(1).unwrap().messages, 6);
+        fill(2);
+        assert!(gather.take(2).is_none(), "it was idle before, not since");
+        fill(3);
+        assert_eq!(gather.take(3).unwrap().messages, 10, "full");
+        assert!(gather.take(12).is_none());
+        assert_eq!(gather.take(13).unwrap().messages, 2, "due");
+        let counters = gather.counters();
+        assert_eq!(
+            (counters.free, counters.idle, counters.full, counters.due),
+            (1, 1, 1, 1),
+            "{counters:?}"
+        );
+        assert_eq!((counters.frames, counters.messages, counters.waited_ns), (4, 24, 11));
+    }
+
+    #[test]
+    fn too_much_is_refused_unless_it_must_not_fail() {
+        let gather = gather(HEADER_BYTES + 8);
+        assert_eq!(add(&gather, 0, 8), Ok(true));
+        assert_eq!(add(&gather, 0, 8), Ok(true));
+        assert_eq!(add(&gather, 0, 8), Err(NotGathered::Full));
+        let mut room = gather.room();
+        assert_eq!(room.try_recv(), Ok(None));
+        gather.take(0).unwrap();
+        assert_eq!(room.try_recv(), Ok(Some(())));
+        assert!(gather.room().try_recv().is_err(), "there is room");
+        assert_eq!(add(&gather, 0, 8), Ok(true));
+        let mut room = gather.room();
+        assert_eq!(gather.add(|| 0, true, &[]), Ok(true));
+        assert_eq!(gather.counters().refused, 1);
+        gather.close();
+        assert!(room.try_recv().is_err(), "there never will be");
+    }
+
+    #[test]
+    fn long_messages_have_frames_of_their_own_and_too_long_ones_are_refused() {
+        let gather = gather(HEADER_BYTES + 90);
+        assert_eq!(add(&gather, 0, 60), Ok(true));
+        assert_eq!(add(&gather, 0, 101), Err(NotGathered::TooLong { bytes: 101, allowed: 100 }));
+        assert_eq!(add(&gather, 0, 100), Ok(true));
+        let lens: Vec<_> = std::iter::from_fn(|| gather.take(0)).map(|it| it.frame.len()).collect();
+        assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
+    }
+
+    #[test]
+    fn a_closed_one_takes_nothing_and_gives_all_back() {
+        let gather = gather(HEADER_BYTES + 16);
+        (0..3).for_each(|_| drop(add(&gather, 0, 8)));
+        assert_eq!(gather.close().iter().map(|it| it.messages).sum::<u32>(), 3);
+        assert_eq!(add(&gather, 0, 8), Err(NotGathered::Closed));
+        gather.open();
+        assert_eq!(add(&gather, 0, 8), Ok(true));
+    }
+}

@@ -1,0 +1,34 @@
+//! Nodes of a cluster: the same actors, reached from other processes.
+//!
+//! A [`Node`] joins a system of actors to a [`fabric::Fabric`]. Actors that it exports are found by name from other nodes, and then sent to,
+//! asked and watched through a [`RemoteAddress`]. What may be sent is data: see [`RemoteActor`].
+//!
+//! Read in this order: [`fabric`] (what moves frames), [`link`] (what makes that dependable), `gather` (how small messages become
+//! frames), `message` (what lies in a frame), [`node`] (how it all runs).
+
+#![deny(unsafe_code)]
+// The actors below do not build under loom.
+#![cfg(not(loom))]
+
+mod codec;
+pub mod fabric;
+mod gather;
+pub mod link;
+mod message;
+#[cfg(feature = "mpi")]
+mod mpi_receive;
+pub mod node;
+mod remote;
+mod stage;
+pub mod team;
+
+pub use codec::CodecError;
+pub use gather::{GatherConfig, GatherCounters};
+pub use node::{
+    ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, StartError,
+};
+pub use remote::{
+    RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
+    RemoteSendError,
+};
+pub use team::{Team, TeamAnswer, TeamError};

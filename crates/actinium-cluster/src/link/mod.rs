@@ -1,0 +1,511 @@
+//! What makes a fabric dependable: one [`Link`] at each end of a pair of nodes.
+//!
+//! A link is a state machine without clock, thread or socket: it is told the time and given the frames that arrive; it says which frames to
+//! send and what has happened. So it runs the same in a test, under any fabric, and with faults that a seed decides.
+//!
+//! **What holds**, whatever the fabric does to frames, as long as neither session ends:
+//! - Messages are handed over in the order in which they were sent, and none twice.
+//! - What is lost is reported at both ends, with its number of messages. On a *reliable* link nothing is: what is not acknowledged is sent again.
+//! - At most `window_frames` data frames are under way that the other node has not yet *handled*. A node that stops reading stops its
+//!   senders, and neither end needs more memory than that.
+//!
+//! **Sessions.** Each end has an *epoch*, larger than any that it had before. Frames name both epochs, so a frame of an earlier
+//! life of either node is told from the present ones. A session begins when both ends know each other's epoch (`Up`). It ends when a
+//! node leaves, is not heard for too long, or comes with a new epoch (`Down`); this end then takes its next epoch, and what was not
+//! acknowledged is reported: nobody knows which of that arrived. An interruption that is shorter than `down_after_ns` ends nothing: numbers go on
+//! where they were.
+//!
+//! **States.** *Connecting* (says hello every `heartbeat_ns`) → *up*, when a frame comes that names this end's epoch → *down*, which is
+//! connecting again. After the other node has left or refused, this end is quiet until it hears from it.
+//!
+//! **One's own pauses.** A process that was stopped (SIGSTOP, a suspended laptop) finds that it has heard nobody for long; that is no news of
+//! others. [`Link::tick`] counts no time in which it was not called itself.
+
+mod config;
+mod event;
+mod frame;
+mod incoming;
+mod outgoing;
+
+pub use config::{BadConfig, LinkConfig};
+pub use event::{Delivery, Down, DownReason, LinkEvent, Lost, Refusal, Undelivered};
+pub use frame::{HEADER_BYTES, VERSION};
+
+use config::WINDOW_FRAMES_MAX;
+use frame::{BadFrame, Header, Kind};
+use incoming::{Arrival, Incoming};
+use outgoing::Outgoing;
+use std::collections::VecDeque;
+
+/// What a link has counted, over all its sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkCounters {
+    /// Data frames sent, those sent again included.
+    pub sent: u64,
+    /// Data frames sent again.
+    pub resent: u64,
+    /// Data frames handed to the owner.
+    pub delivered: u64,
+    /// Data frames that had arrived before, and were dropped.
+    pub duplicates: u64,
+    /// Frames that were damaged or none of ours, and were dropped.
+    pub garbage: u64,
+    /// Frames of other sessions, dropped.
+    pub stale: u64,
+    /// Data frames beyond what this end had allowed, dropped.
+    pub beyond_window: u64,
+    /// Frames without messages sent: hello, heartbeat, acknowledgement.
+    pub control: u64,
+}
+
+/// What the other end has said of itself when it said hello.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    epoch: u64,
+    reliable: bool,
+    window_frames: u32,
+}
+
+/// What is to be said besides data.
+#[derive(Default)]
+struct Say {
+    hello: bool,
+    heartbeat: bool,
+    /// To this epoch: "I have seen this one of you."
+    refuse: Option<(u64, u64)>,
+}
+
+/// One end of a pair of nodes; see the module's documentation.
+pub struct Link {
+    config: LinkConfig,
+    epoch: u64,
+    session: u64,
+    peer: Option<Peer>,
+    /// The largest epoch of the other end.
+    seen_epoch: u64,
+    is_up: bool,
+    is_quiet: bool,
+    refused: Option<Refusal>,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    say: Say,
+    heard_ns: u64,
+    said_ns: u64,
+    ticked_ns: u64,
+    /// When what has been handled is to be acknowledged.
+    acknowledge_at_ns: Option<u64>,
+    /// What the other end knows to have been handled.
+    acknowledged: u64,
+    events: VecDeque<LinkEvent>,
+    counters: LinkCounters,
+}
+
+impl Link {
+    /// An end of a link that begins to connect. The epoch is larger than any that this node had before: the time of its start, say.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense.
+    pub fn new(config: LinkConfig, epoch: u64, now_ns: u64) -> Result<Self, BadConfig> {
+        config.check()?;
+        Ok(Link {
+            config,
+            epoch: epoch.max(1),
+            session: 1,
+            peer: None,
+            seen_epoch: 0,
+            is_up: false,
+            is_quiet: false,
+            refused: None,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            say: Say { hello: true, ..Say::default() },
+            heard_ns: now_ns,
+            said_ns: now_ns,
+            ticked_ns: now_ns,
+            acknowledge_at_ns: None,
+            acknowledged: 0,
+            events: VecDeque::new(),
+            counters: LinkCounters::default(),
+        })
+    }
+
+    /// Whether both ends know each other.
+    pub fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// Whether a frame may be sent now.
+    pub fn has_credit(&self) -> bool {
+        self.is_up && self.outgoing.has_credit()
+    }
+
+    /// Whether all that was sent has been handled at the other end.
+    pub fn is_settled(&self) -> bool {
+        self.outgoing.is_empty()
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> LinkCounters {
+        self.counters
+    }
+
+    /// Sends a frame of so many messages. Its first [`HEADER_BYTES`] bytes are room for the header.
+    ///
+    /// # Errors
+    /// Gives the frame back if there is no credit: see [`Link::has_credit`].
+    ///
+    /// # Panics
+    /// If the frame has no room for the header.
+    pub fn send(&mut self, messages: u32, frame: Vec<u8>) -> Result<(), Vec<u8>> {
+        assert!(frame.len() >= HEADER_BYTES, "a frame begins with {HEADER_BYTES} bytes of room");
+        if !self.has_credit() {
+            return Err(frame);
+        }
+        self.outgoing.add(messages, frame);
+        Ok(())
+    }
+
+    /// The next thing that has happened.
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    /// The owner has handled the next so many of the frames that it was given in this session: the other end may send more.
+    pub fn handled(&mut self, session: u64, frames: u64, now_ns: u64) {
+        if session != self.session {
+            return;
+        }
+        self.incoming.mark_handled(frames);
+        self.owe_acknowledgement(now_ns);
+    }
+
+    fn owe_acknowledgement(&mut self, now_ns: u64) {
+        let owed = self.incoming.handled() - self.acknowledged;
+        if owed == 0 || !self.is_up {
+            return;
+        }
+        let window = self.peer.map_or(1, |peer| peer.window_frames.min(self.config.window_frames));
+        if owed >= u64::from(window / 4).max(1) {
+            self.say.heartbeat = true;
+        } else {
+            self.acknowledge_at_ns.get_or_insert(now_ns + self.config.acknowledge_ns);
+        }
+    }
+
+    /// A frame has come from the other node.
+    pub fn receive(&mut self, frame: Vec<u8>, now_ns: u64) {
+        let header = match Header::read(&frame) {
+            Ok(header) => header,
+            Err(BadFrame::Garbage) => {
+                self.counters.garbage += 1;
+                return;
+            }
+            Err(BadFrame::Version(theirs)) => {
+                return self.refuse(Refusal::Version { theirs, ours: VERSION });
+            }
+        };
+        match header.kind {
+            Kind::Hello => self.hello(&header, &frame[HEADER_BYTES..], now_ns),
+            Kind::Refuse if header.to_epoch == self.epoch => {
+                self.is_quiet = true;
+                self.refuse(Refusal::OldEpoch { ours: self.epoch, seen: header.number });
+            }
+            Kind::Data | Kind::Heartbeat | Kind::Bye
+                if header.to_epoch == self.epoch
+                    && self.peer.is_some_and(|peer| peer.epoch == header.from_epoch) =>
+            {
+                self.of_this_session(&header, frame, now_ns);
+            }
+            _ => self.counters.stale += 1,
+        }
+    }
+
+    fn hello(&mut self, header: &Header, payload: &[u8], now_ns: u64) {
+        let &[reliable, a, b, c, d] = payload else {
+            self.counters.garbage += 1;
+            return;
+        };
+        let window_frames = u32::from_le_bytes([a, b, c, d]).clamp(1, WINDOW_FRAMES_MAX);
+        let epoch = header.from_epoch;
+        if epoch < self.seen_epoch {
+            self.say.refuse = Some((epoch, self.seen_epoch));
+            if !self.is_up {
+                self.refuse(Refusal::TheirOldEpoch { theirs: epoch, seen: self.seen_epoch });
+            }
+            return;
+        }
+        if self.is_up && epoch > self.seen_epoch {
+            self.end(DownReason::Restarted);
+        }
+        self.seen_epoch = epoch;
+        self.heard_ns = now_ns;
+        self.is_quiet = false;
+        if self.is_up {
+            // It does not know yet that we are.
+            self.say.heartbeat = true;
+            return;
+        }
+        self.peer = Some(Peer { epoch, reliable: reliable != 0, window_frames });
+        if header.to_epoch == self.epoch {
+            self.up();
+        } else {
+            self.say.hello = true;
+        }
+    }
+
+    fn up(&mut self) {
+        let Some(peer) = self.peer else { return };
+        self.is_up = true;
+        self.refused = None;
+        let window_frames = peer.window_frames.min(self.config.window_frames);
+        self.outgoing = Outgoing::new(self.config.reliable, window_frames);
+        self.incoming = Incoming::new(peer.reliable, window_frames);
+        self.acknowledged = 0;
+        self.say = Say { heartbeat: true, ..Say::default() };
+        self.events.push_back(LinkEvent::Up);
+    }
+
+    fn of_this_session(&mut self, header: &Header, frame: Vec<u8>, now_ns: u64) {
+        if !self.is_up {
+            self.up();
+        }
+        self.heard_ns = now_ns;
+        self.outgoing.heard(header.arrived, header.handled);
+        match header.kind {
+            Kind::Data => {
+                let (session, events) = (self.session, &mut self.events);
+                let delivered = &mut self.counters.delivered;
+                // What was lost is told before what came after it.
+                let mut ready = Vec::new();
+                let arrival = self.incoming.data(header, frame, |frame| ready.push(frame));
+                if let Arrival::New(lost) = arrival
+                    && lost.frames > 0
+                {
+                    events.push_back(LinkEvent::Lost(lost));
+                    self.say.heartbeat = true;
+                }
+                *delivered += ready.len() as u64;
+                events.extend(
+                    ready.into_iter().map(|frame| LinkEvent::Frame(Delivery { session, frame })),
+                );
+                match arrival {
+                    Arrival::New(_) => {}
+                    Arrival::Duplicate => {
+                        self.counters.duplicates += 1;
+                        // It may not know that it had arrived.
+                        self.say.heartbeat = true;
+                    }
+                    Arrival::BeyondWindow => self.counters.beyond_window += 1,
+                }
+            }
+            Kind::Heartbeat => {
+                let lost = self.incoming.announced(header.number, header.messages_before);
+                if lost.frames > 0 {
+                    self.events.push_back(LinkEvent::Lost(lost));
+                    self.say.heartbeat = true;
+                }
+                self.owe_acknowledgement(now_ns);
+                if let Some(there) = read_lost(&frame[HEADER_BYTES..])
+                    && let Some(new) = self.outgoing.heard_lost(there)
+                {
+                    self.events.push_back(LinkEvent::LostThere(new));
+                }
+            }
+            _ => {
+                let lost = self.incoming.announced(header.number, header.messages_before);
+                if lost.frames > 0 {
+                    self.events.push_back(LinkEvent::Lost(lost));
+                }
+                self.end(DownReason::Left);
+                // A hello that its farewell has overtaken is no new beginning.
+                self.seen_epoch = header.from_epoch.saturating_add(1);
+                self.is_quiet = true;
+                self.say.hello = false;
+            }
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        if self.refused != Some(refusal) {
+            self.refused = Some(refusal);
+            self.events.push_back(LinkEvent::Refused(refusal));
+        }
+    }
+
+    fn end(&mut self, reason: DownReason) {
+        let outgoing = std::mem::take(&mut self.outgoing);
+        let last_acknowledged = outgoing.acknowledged;
+        let (unacknowledged, undelivered) = outgoing.end();
+        self.incoming = Incoming::default();
+        self.is_up = false;
+        self.peer = None;
+        self.epoch += 1;
+        self.session += 1;
+        self.acknowledge_at_ns = None;
+        self.say = Say { hello: true, ..Say::default() };
+        let down = Down { reason, last_acknowledged, unacknowledged, undelivered };
+        self.events.push_back(LinkEvent::Down(down));
+    }
+
+    /// This node leaves: says so through `send`, and ends the session.
+    pub fn leave(&mut self, mut send: impl FnMut(&[u8]) -> bool) {
+        if self.is_up {
+            let mut frame = vec![0; HEADER_BYTES];
+            self.header(Kind::Bye).write(&mut frame);
+            // If the fabric does not take it, the other end notices by itself.
+            send(&frame);
+            self.end(DownReason::Leaving);
+        }
+        self.is_quiet = true;
+        self.say = Say::default();
+    }
+
+    /// Looks at the time. To be called at least once in `heartbeat_ns`.
+    pub fn tick(&mut self, now_ns: u64) {
+        let since_ns = now_ns.saturating_sub(self.ticked_ns);
+        self.ticked_ns = now_ns;
+        if since_ns > self.config.down_after_ns / 2 {
+            self.heard_ns = self.heard_ns.saturating_add(since_ns);
+        }
+        if self.is_up {
+            let for_ns = now_ns.saturating_sub(self.heard_ns);
+            if for_ns > self.config.down_after_ns {
+                return self.end(DownReason::Silent { for_ns });
+            }
+            self.say.heartbeat |= now_ns >= self.speak_at_ns();
+        } else if !self.is_quiet {
+            self.say.hello |= now_ns >= self.speak_at_ns();
+        }
+    }
+
+    /// When this end has to say something, even if there is nothing to say.
+    fn speak_at_ns(&self) -> u64 {
+        // On a link that does not resend, the other end learns that the last frames before a pause were lost from what is said next.
+        let probe = self.is_up && !self.config.reliable && !self.outgoing.is_empty();
+        let silence_ns = if probe {
+            self.config.resend_ns.min(self.config.heartbeat_ns)
+        } else {
+            self.config.heartbeat_ns
+        };
+        let at_ns = self.said_ns.saturating_add(silence_ns);
+        self.acknowledge_at_ns.map_or(at_ns, |acknowledge_ns| acknowledge_ns.min(at_ns))
+    }
+
+    /// When to call [`Link::tick`] and [`Link::transmit`] again at the latest, if nothing else happens.
+    pub fn due_ns(&self) -> u64 {
+        let speak_ns = if self.is_quiet { u64::MAX } else { self.speak_at_ns() };
+        self.outgoing.resend_at_ns().map_or(speak_ns, |resend_ns| resend_ns.min(speak_ns))
+    }
+
+    /// Gives `send` all that is to be sent now; stops when it takes no more (returns false). True if all was taken.
+    pub fn transmit(&mut self, now_ns: u64, mut send: impl FnMut(&[u8]) -> bool) -> bool {
+        if let Some((to_epoch, seen)) = self.say.refuse {
+            let header = Header { to_epoch, number: seen, ..self.header(Kind::Refuse) };
+            if !self.say_one(header, &[], &mut send, now_ns) {
+                return false;
+            }
+            self.say.refuse = None;
+        }
+        if !self.is_up {
+            if self.say.hello {
+                let mut payload = [u8::from(self.config.reliable), 0, 0, 0, 0];
+                payload[1..].copy_from_slice(&self.config.window_frames.to_le_bytes());
+                let header = self.header(Kind::Hello);
+                self.say.hello = !self.say_one(header, &payload, &mut send, now_ns);
+            }
+            return !self.say.hello;
+        }
+        self.transmit_data(now_ns, &mut send) && self.transmit_heartbeat(now_ns, &mut send)
+    }
+
+    fn transmit_data(&mut self, now_ns: u64, send: &mut impl FnMut(&[u8]) -> bool) -> bool {
+        if !self.outgoing.has_unsent()
+            && self.outgoing.resend_at_ns().is_none_or(|resend_ns| now_ns < resend_ns)
+        {
+            return true;
+        }
+        let common = self.header(Kind::Data);
+        let (first_unsent, _) = self.outgoing.front();
+        let (mut sent, mut resent) = (0, 0);
+        let complete = self.outgoing.transmit(now_ns, self.config.resend_ns, |it| {
+            let header = Header {
+                number: it.number,
+                messages_before: it.messages_before,
+                messages: it.messages,
+                ..common
+            };
+            header.write(it.frame);
+            let taken = send(it.frame);
+            sent += u64::from(taken);
+            resent += u64::from(taken && it.number < first_unsent);
+            taken
+        });
+        self.counters.sent += sent;
+        self.counters.resent += resent;
+        if sent > 0 {
+            self.said(now_ns);
+            // Data says what an acknowledgement says, but for what was lost.
+            self.say.heartbeat &= self.incoming.lost.frames > 0;
+        }
+        complete
+    }
+
+    fn transmit_heartbeat(&mut self, now_ns: u64, send: &mut impl FnMut(&[u8]) -> bool) -> bool {
+        if !self.say.heartbeat {
+            return true;
+        }
+        let Lost { frames, messages } = self.incoming.lost;
+        let mut payload = [0; 16];
+        payload[..8].copy_from_slice(&frames.to_le_bytes());
+        payload[8..].copy_from_slice(&messages.to_le_bytes());
+        let header = self.header(Kind::Heartbeat);
+        self.say.heartbeat = !self.say_one(header, &payload, send, now_ns);
+        !self.say.heartbeat
+    }
+
+    fn say_one(
+        &mut self,
+        header: Header,
+        payload: &[u8],
+        send: &mut impl FnMut(&[u8]) -> bool,
+        now_ns: u64,
+    ) -> bool {
+        let mut frame = [0; HEADER_BYTES + 16];
+        let frame = &mut frame[..HEADER_BYTES + payload.len()];
+        frame[HEADER_BYTES..].copy_from_slice(payload);
+        header.write(frame);
+        if !send(frame) {
+            return false;
+        }
+        self.counters.control += 1;
+        self.said(now_ns);
+        true
+    }
+
+    fn said(&mut self, now_ns: u64) {
+        self.said_ns = now_ns;
+        self.acknowledge_at_ns = None;
+        self.acknowledged = self.incoming.handled();
+    }
+
+    fn header(&self, kind: Kind) -> Header {
+        let (number, messages_before) = self.outgoing.front();
+        Header {
+            kind,
+            from_epoch: self.epoch,
+            to_epoch: self.peer.map_or(0, |peer| peer.epoch),
+            number,
+            messages_before,
+            messages: 0,
+            arrived: self.incoming.arrived,
+            handled: self.incoming.handled(),
+        }
+    }
+}
+
+fn read_lost(payload: &[u8]) -> Option<Lost> {
+    let (frames, messages) = payload.split_first_chunk::<8>()?;
+    let messages = messages.first_chunk::<8>()?;
+    Some(Lost { frames: u64::from_le_bytes(*frames), messages: u64::from_le_bytes(*messages) })
+}

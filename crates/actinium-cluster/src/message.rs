@@ -1,0 +1,254 @@
+//! What lies in a frame: messages one behind the other, each with its kind and its length.
+
+use crate::codec::{CodecError, NODES, decode, encode};
+use crate::link::HEADER_BYTES;
+use actinium_wire::Encoding;
+use serde::{Deserialize, Serialize};
+
+/// Names an exported actor of one life of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct ActorKey {
+    /// Its place in the table of exports, which only grows.
+    pub(crate) index: u32,
+    /// Tells the lives of a node apart.
+    pub(crate) life: u32,
+}
+
+/// One message of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Item<'a> {
+    /// For an actor.
+    Tell(ActorKey, Encoding, &'a [u8]),
+    /// For an actor, which is to answer this question in the same encoding.
+    Ask(ActorKey, u64, Encoding, &'a [u8]),
+    /// The answer to a question, if there is one: whoever asked knows its encoding.
+    Answer(u64, Result<&'a [u8], Unanswered>),
+    /// Between the nodes themselves.
+    Control(Control),
+}
+
+/// Why a question was not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The actor has ended, or never was.
+    Closed,
+    /// The actor dropped the question, or its answer has no bytes.
+    NoReply,
+    /// The question could not be read there.
+    NotUnderstood,
+}
+
+/// What nodes say to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Control {
+    /// "Who has this name?" The answer is a [`Found`]. The hello, encoded by itself, says what the asker knows of the actor's type.
+    /// Whether to wait with the answer until somebody has it.
+    Lookup { question: u64, name: String, hello: Vec<u8>, wait: bool },
+    /// "Tell me when it ends."
+    Watch { watch: u64, key: ActorKey },
+    /// "It has ended", and why.
+    Ended { watch: u64, reason: String },
+}
+
+/// The answer to [`Control::Lookup`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Found {
+    /// This one, and how messages to it travel. What is to be said of that.
+    Actor {
+        key: ActorKey,
+        /// So many actors have the name: this one, and those behind it in the table.
+        count: u32,
+        encoding: Encoding,
+        remarks: Vec<String>,
+    },
+    NoSuchName,
+    /// It has another type: this one.
+    OtherKind(String),
+    /// It has this type, and the two nodes' ideas of its messages differ too much: why.
+    Unsettled(String),
+}
+
+const TELL: u8 = 0;
+const ASK: u8 = 1;
+const ANSWER: u8 = 2;
+const CONTROL: u8 = 3;
+
+/// The encoding stands above the kind.
+const ENCODING_FROM_BIT: u32 = 4;
+
+/// Kind with encoding, and length.
+const HEAD_BYTES: usize = 5;
+
+fn with_head(
+    kind: u8,
+    encoding: Encoding,
+    into: &mut Vec<u8>,
+    body: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+) -> Result<(), CodecError> {
+    let start = into.len();
+    into.extend_from_slice(&[kind | encoding.id() << ENCODING_FROM_BIT, 0, 0, 0, 0]);
+    body(into)?;
+    // A frame is far shorter than 4 GiB: the gathering place sees to that.
+    let len = (into.len() - start - HEAD_BYTES) as u32;
+    into[start + 1..start + HEAD_BYTES].copy_from_slice(&len.to_le_bytes());
+    Ok(())
+}
+
+fn put_key(key: ActorKey, into: &mut Vec<u8>) {
+    into.extend_from_slice(&key.index.to_le_bytes());
+    into.extend_from_slice(&key.life.to_le_bytes());
+}
+
+/// Appends a message for an actor.
+pub(crate) fn tell<T: Serialize>(
+    key: ActorKey,
+    encoding: Encoding,
+    message: &T,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    with_head(TELL, encoding, into, |into| {
+        put_key(key, into);
+        encode(encoding, message, into)
+    })
+}
+
+/// Appends a question to an actor.
+pub(crate) fn ask<T: Serialize>(
+    key: ActorKey,
+    question: u64,
+    encoding: Encoding,
+    message: &T,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    with_head(ASK, encoding, into, |into| {
+        put_key(key, into);
+        into.extend_from_slice(&question.to_le_bytes());
+        encode(encoding, message, into)
+    })
+}
+
+/// Appends an answer that is bytes already.
+pub(crate) fn answer(question: u64, answer: Result<&[u8], Unanswered>, into: &mut Vec<u8>) {
+    let written = with_head(ANSWER, NODES, into, |into| {
+        into.extend_from_slice(&question.to_le_bytes());
+        match answer {
+            Ok(bytes) => {
+                into.push(0);
+                into.extend_from_slice(bytes);
+            }
+            Err(Unanswered::Closed) => into.push(1),
+            Err(Unanswered::NoReply) => into.push(2),
+            Err(Unanswered::NotUnderstood) => into.push(3),
+        }
+        Ok(())
+    });
+    debug_assert_eq!(written, Ok(()));
+}
+
+/// Appends what a node says.
+pub(crate) fn control(control: &Control, into: &mut Vec<u8>) -> Result<(), CodecError> {
+    with_head(CONTROL, NODES, into, |into| encode(NODES, control, into))
+}
+
+/// Calls `each` for what lies in a frame's payload, in order. False if it is no sequence of messages; those before the fault were read.
+pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) -> bool {
+    while !payload.is_empty() {
+        let Some((item, rest)) = read_one(payload) else { return false };
+        each(item);
+        payload = rest;
+    }
+    true
+}
+
+fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
+    let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
+    let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
+    let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
+    let item = match kind & ((1 << ENCODING_FROM_BIT) - 1) {
+        TELL => {
+            let (key, body) = read_key(body)?;
+            Item::Tell(key, encoding, body)
+        }
+        ASK => {
+            let (key, body) = read_key(body)?;
+            let (question, body) = body.split_first_chunk::<8>()?;
+            Item::Ask(key, u64::from_le_bytes(*question), encoding, body)
+        }
+        ANSWER => {
+            let (question, body) = body.split_first_chunk::<8>()?;
+            let (status, body) = body.split_first()?;
+            let answer = match status {
+                0 => Ok(body),
+                1 => Err(Unanswered::Closed),
+                2 => Err(Unanswered::NoReply),
+                3 => Err(Unanswered::NotUnderstood),
+                _ => return None,
+            };
+            Item::Answer(u64::from_le_bytes(*question), answer)
+        }
+        CONTROL => Item::Control(decode(NODES, body).ok()?),
+        _ => return None,
+    };
+    Some((item, rest))
+}
+
+fn read_key(body: &[u8]) -> Option<(ActorKey, &[u8])> {
+    let (index, body) = body.split_first_chunk::<4>()?;
+    let (life, body) = body.split_first_chunk::<4>()?;
+    let key = ActorKey { index: u32::from_le_bytes(*index), life: u32::from_le_bytes(*life) };
+    Some((key, body))
+}
+
+/// As [`read`], for a whole frame that never left.
+pub(crate) fn read_unsent<'a>(frame: &'a [u8], each: impl FnMut(Item<'a>)) {
+    read(frame.get(HEADER_BYTES..).unwrap_or_default(), each);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const KEY: ActorKey = ActorKey { index: 3, life: 9 };
+
+    fn frame() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        tell(KEY, Encoding::Text, &5_u32, &mut bytes).unwrap();
+        ask(KEY, 77, NODES, &"why", &mut bytes).unwrap();
+        answer(77, Ok(&[1, 2]), &mut bytes);
+        answer(78, Err(Unanswered::NoReply), &mut bytes);
+        control(&Control::Watch { watch: 4, key: KEY }, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = frame();
+        let mut items = Vec::new();
+        assert!(read(&bytes, |item| items.push(item)));
+        let expected = [
+            Item::Tell(KEY, Encoding::Text, b"5\n"),
+            Item::Ask(KEY, 77, NODES, &[3, b'w', b'h', b'y']),
+            Item::Answer(77, Ok(&[1, 2])),
+            Item::Answer(78, Err(Unanswered::NoReply)),
+            Item::Control(Control::Watch { watch: 4, key: KEY }),
+        ];
+        assert_eq!(items, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_garbage_panics(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            read(&bytes, |_| {});
+        }
+
+        #[test]
+        fn a_frame_cut_short_is_noticed(len in 1..frame().len()) {
+            let bytes = frame();
+            let mut items = 0;
+            let whole = read(&bytes[..len], |_| items += 1);
+            // Unless it was cut between two messages.
+            prop_assert!(!whole || items < 5);
+        }
+    }
+}

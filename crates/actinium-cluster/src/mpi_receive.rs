@@ -1,0 +1,51 @@
+//! A message that MPI is receiving while this thread does something else.
+//!
+//! The safe interface ties a buffer to a scope on the stack, and gives it back for reading only: neither lets a receive outlive the call that
+//! began it. So this file, and no other of the crate, holds `unsafe`.
+
+#![allow(unsafe_code)]
+
+use mpi::point_to_point::{Message, Status};
+use mpi::request::{Request, StaticScope};
+use mpi::traits::Equivalence;
+use std::mem::ManuallyDrop;
+
+/// See the module.
+pub(crate) struct Receive {
+    /// None: it is complete.
+    request: Option<ManuallyDrop<Request<'static, [u8], StaticScope>>>,
+    /// MPI writes here as long as there is a request; nobody else touches it until then.
+    bytes: ManuallyDrop<Vec<u8>>,
+}
+
+impl Receive {
+    /// Begins to receive a message that a probe has found.
+    pub(crate) fn start(message: Message, status: &Status) -> Self {
+        let len = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default();
+        let mut bytes = ManuallyDrop::new(vec![0; len]);
+        let place = bytes.as_mut_ptr();
+        // SAFETY: the vector is owned by the `Receive`, neither read, written, grown nor freed before the request is complete (its heap
+        // memory does not move with it), and leaked if that never happens: so MPI may write there for as long as it wants to.
+        let place: &'static mut [u8] = unsafe { std::slice::from_raw_parts_mut(place, len) };
+        let request = message.immediate_matched_receive_into(StaticScope, place);
+        Receive { request: Some(ManuallyDrop::new(request)), bytes }
+    }
+
+    /// Whether it has arrived. Does not wait.
+    pub(crate) fn is_complete(&mut self) -> bool {
+        let Some(request) = self.request.take() else { return true };
+        match ManuallyDrop::into_inner(request).test() {
+            Ok(_) => true,
+            Err(request) => {
+                self.request = Some(ManuallyDrop::new(request));
+                false
+            }
+        }
+    }
+
+    /// What has arrived; none (and the memory stays MPI's) if it is not complete.
+    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
+        // Dropping the rest does nothing: both fields are dropped by hand only.
+        self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
+    }
+}

@@ -1,0 +1,295 @@
+//! What moves a node's frames: whoever owns it has the fabric, and gives it turns.
+
+use super::unpack::{UnpackMsg, Unpacker};
+use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, lock};
+use crate::fabric::{Bell, Fabric, NodeId};
+use crate::link::{BadConfig, Down, Link, LinkEvent};
+use crate::message;
+use crate::node::ExportError;
+use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError};
+use actinium_actor::{Address, SystemHandle};
+use actinium_scheduler::Clock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Frames taken from the fabric in one turn: few enough that none of the other work waits long.
+const FRAMES_PER_TURN: usize = 16;
+/// How often it asks the fabric who is there, and publishes what the links have counted.
+const REVIEW_NS: u64 = 10_000_000;
+
+/// See the module.
+pub(super) struct Driver {
+    pub(super) inner: Arc<Inner>,
+    fabric: Box<dyn Fabric>,
+    epoch: u64,
+    ends: BTreeMap<NodeId, End>,
+    review_at_ns: u64,
+    pub(super) can_ring: bool,
+}
+
+struct End {
+    link: Link,
+    peer: Arc<Peer>,
+    unpacker: Address<Unpacker>,
+}
+
+impl Driver {
+    pub(super) fn new(
+        system: SystemHandle,
+        mut fabric: Box<dyn Fabric>,
+        config: NodeConfig,
+        epoch: u64,
+        clock: Clock,
+    ) -> Result<Self, BadConfig> {
+        let inner =
+            Inner::new(fabric.node(), system, config, fabric.frame_bytes_max(), epoch, clock)?;
+        let inner = Arc::new(inner);
+        let alarm = inner.alarm.clone();
+        let bell: Bell = Arc::new(move || alarm.ring());
+        let can_ring = fabric.set_bell(bell);
+        // Held weakly: the listener stays with the system.
+        let listener = Arc::downgrade(&inner);
+        // Of several nodes of one system only the first hears of it; the others' frames leave when they are due.
+        inner.system.on_worker_idle(move || {
+            if let Some(inner) = listener.upgrade() {
+                inner.worker_is_idle();
+            }
+        });
+        let mut driver =
+            Driver { inner, fabric, epoch, ends: BTreeMap::new(), review_at_ns: 0, can_ring };
+        driver.review(driver.inner.clock.now_ns());
+        Ok(driver)
+    }
+
+    /// Does what there is to do; false if that was nothing.
+    pub(super) fn turn(&mut self) -> bool {
+        let now_ns = self.inner.clock.now_ns();
+        let mut did = self.receive(now_ns);
+        // A fabric may take its time over a long frame.
+        let now_ns = self.inner.clock.now_ns();
+        did |= self.acknowledge(now_ns);
+        if now_ns >= self.review_at_ns {
+            self.review(now_ns);
+        }
+        did |= self.fail_late_questions(now_ns);
+        let (fabric, inner) = (&mut self.fabric, &self.inner);
+        for (&node, end) in &mut self.ends {
+            end.link.tick(now_ns);
+            while let Some(event) = end.link.poll_event() {
+                did = true;
+                end.event(inner, event);
+            }
+            while end.link.has_credit()
+                && let Some(gathered) = end.peer.gather.take(now_ns)
+            {
+                did = true;
+                let sent = end.link.send(gathered.messages, gathered.frame);
+                debug_assert!(sent.is_ok(), "it had credit");
+            }
+            end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
+        }
+        did
+    }
+
+    fn receive(&mut self, now_ns: u64) -> bool {
+        for frames in 0..FRAMES_PER_TURN {
+            let Some((from, frame)) = self.fabric.poll() else { return frames > 0 };
+            if !self.ends.contains_key(&from) {
+                self.review(now_ns);
+            }
+            if let Some(end) = self.ends.get_mut(&from) {
+                end.link.receive(frame, now_ns);
+            }
+        }
+        true
+    }
+
+    /// What the workers have handled meanwhile.
+    fn acknowledge(&mut self, now_ns: u64) -> bool {
+        let handled = std::mem::take(&mut *lock(&self.inner.handled));
+        for &(node, session) in &handled {
+            if let Some(end) = self.ends.get_mut(&node) {
+                end.link.handled(session, 1, now_ns);
+            }
+        }
+        !handled.is_empty()
+    }
+
+    fn fail_late_questions(&mut self, now_ns: u64) -> bool {
+        let mut did = false;
+        loop {
+            let late = lock(&self.inner.questions).take_late(now_ns);
+            let Some((complete, limit)) = late else { return did };
+            complete(Err(RemoteAskError::Timeout(limit)));
+            did = true;
+        }
+    }
+
+    /// Sees who is there, and publishes figures.
+    fn review(&mut self, now_ns: u64) {
+        self.review_at_ns = now_ns + REVIEW_NS;
+        for end in self.ends.values() {
+            *lock(&end.peer.link) = end.link.counters();
+        }
+        let inner = &self.inner;
+        for node in self.fabric.nodes() {
+            if node == inner.node || self.ends.contains_key(&node) {
+                continue;
+            }
+            let link = Link::new(inner.config.link.clone(), self.epoch, now_ns);
+            // Checked when the node was made.
+            let Ok(link) = link else { continue };
+            let peer = inner.peer(node);
+            let unpacker = Unpacker::new(inner.clone(), peer.clone());
+            let unpacker = inner.system.spawn(unpacker);
+            self.ends.insert(node, End { link, peer, unpacker });
+        }
+    }
+
+    /// Whether something waits that will leave without anything else happening first.
+    pub(super) fn is_gathering(&self) -> bool {
+        self.ends.values().any(|end| end.link.has_credit() && !end.peer.gather.is_empty())
+    }
+
+    /// Whether all that this node has sent was handled, as far as it can be.
+    pub(super) fn is_settled(&self) -> bool {
+        let is_settled =
+            |end: &End| !end.link.is_up() || end.link.is_settled() && end.peer.gather.is_empty();
+        self.ends.values().all(is_settled)
+    }
+
+    /// When there is something to do, if nothing happens before.
+    pub(super) fn due_ns(&self) -> u64 {
+        let links = self.ends.values().map(|end| end.link.due_ns());
+        let questions = lock(&self.inner.questions).next_deadline_ns();
+        links.chain(questions).chain([self.review_at_ns]).min().unwrap_or(u64::MAX)
+    }
+
+    /// Says farewell, and tells all that wait for an answer that none will come.
+    pub(super) fn leave(&mut self) {
+        let (fabric, inner) = (&mut self.fabric, &self.inner);
+        let questions = lock(&inner.questions).take_of(None);
+        for complete in questions {
+            complete(Err(RemoteAskError::Left));
+        }
+        for (&node, end) in &mut self.ends {
+            end.link.leave(|frame| fabric.send(node, frame).is_ok());
+            while let Some(event) = end.link.poll_event() {
+                end.event(inner, event);
+            }
+            end.peer.gather.close();
+            *lock(&end.peer.link) = end.link.counters();
+        }
+    }
+}
+
+impl End {
+    fn event(&mut self, inner: &Inner, event: LinkEvent) {
+        let node = self.peer.node;
+        match event {
+            LinkEvent::Up => {
+                self.peer.gather.open();
+                // Relaxed: a figure.
+                self.peer.is_up.store(true, Ordering::Relaxed);
+                inner.tell_listeners(&NodeEvent::Up(node));
+            }
+            LinkEvent::Frame(frame) => self.unpacker.tell(UnpackMsg::Frame(frame)),
+            LinkEvent::Lost(lost) => {
+                // Nobody needs to wait for them. Relaxed: see `sent_and_received`.
+                inner.received.fetch_add(lost.messages, Ordering::Relaxed);
+                inner.tell_listeners(&NodeEvent::Lost(node, lost));
+            }
+            LinkEvent::LostThere(lost) => inner.tell_listeners(&NodeEvent::LostThere(node, lost)),
+            LinkEvent::Refused(refusal) => {
+                inner.tell_listeners(&NodeEvent::Refused(node, refusal));
+            }
+            LinkEvent::Down(down) => self.down(inner, down),
+        }
+    }
+
+    fn down(&mut self, inner: &Inner, down: Down) {
+        let node = self.peer.node;
+        // Relaxed: a figure.
+        self.peer.is_up.store(false, Ordering::Relaxed);
+        let mut undelivered = 0;
+        for back in &down.undelivered {
+            message::read(back.payload(), |_| undelivered += 1);
+        }
+        for gathered in self.peer.gather.close() {
+            message::read_unsent(&gathered.frame, |_| undelivered += 1);
+        }
+        inner.tell_down(node, down.reason);
+        inner.tell_listeners(&NodeEvent::Down {
+            node,
+            reason: down.reason,
+            last_acknowledged: down.last_acknowledged,
+            unacknowledged: down.unacknowledged,
+            undelivered,
+        });
+    }
+}
+
+/// A node that the caller drives, turn by turn, with the caller's time: for tests, with a
+/// [`TestSystem`](actinium_actor::testing::TestSystem) and an in-process network.
+pub struct ManualNode(Driver);
+
+impl ManualNode {
+    /// Joins a system to a fabric. The epoch is larger than any that this node had before.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense.
+    pub fn join(
+        system: SystemHandle,
+        fabric: impl Fabric + 'static,
+        config: NodeConfig,
+        epoch: u64,
+    ) -> Result<Self, BadConfig> {
+        Driver::new(system, Box::new(fabric), config, epoch, Clock::virtual_time()).map(ManualNode)
+    }
+
+    /// Sets the time, and does what there is to do then. True if there was something.
+    pub fn turn(&mut self, now_ns: u64) -> bool {
+        let clock = &self.0.inner.clock;
+        clock.advance(now_ns.saturating_sub(clock.now_ns()));
+        self.0.turn()
+    }
+
+    /// See [`super::Node::export`].
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn export<A: RemoteActor>(
+        &self,
+        name: &str,
+        address: &Address<A>,
+    ) -> Result<(), ExportError> {
+        self.0.inner.export(name, std::slice::from_ref(address))
+    }
+
+    /// See [`super::Node::lookup`].
+    pub fn lookup<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.0.inner.lookup(node, name, limit)
+    }
+
+    /// See [`super::Node::on_event`].
+    pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
+        lock(&self.0.inner.listeners).push(Arc::new(listener));
+    }
+
+    /// What it has counted.
+    pub fn stats(&self) -> NodeStats {
+        self.0.inner.stats()
+    }
+
+    /// See [`super::Node::leave`]; waits for nothing.
+    pub fn leave(mut self) {
+        self.0.leave();
+    }
+}

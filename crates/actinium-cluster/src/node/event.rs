@@ -1,0 +1,74 @@
+//! What a node tells those who listen, and what it has counted.
+
+use crate::fabric::NodeId;
+use crate::gather::GatherCounters;
+use crate::link::{DownReason, LinkCounters, Lost, Refusal};
+
+/// What happened between this node and another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NodeEvent {
+    /// The two know each other.
+    Up(NodeId),
+    /// The other one is down. Its watchers have been told.
+    Down {
+        /// Which.
+        node: NodeId,
+        /// Why.
+        reason: DownReason,
+        /// So many of our frames it has handled for certain.
+        last_acknowledged: u64,
+        /// What was sent after those: nobody knows which of it arrived.
+        unacknowledged: Lost,
+        /// Messages that came back or never left: certain not to arrive, unless they were among those sent.
+        undelivered: u64,
+    },
+    /// Messages that were taken by `send` while the node went down, and never left: besides those that `Down` counts.
+    Undelivered {
+        /// Whose they were to be.
+        node: NodeId,
+        /// How many.
+        messages: u64,
+    },
+    /// Messages of that node to this one are lost.
+    Lost(NodeId, Lost),
+    /// Messages of this node to that one are lost.
+    LostThere(NodeId, Lost),
+    /// The two do not talk.
+    Refused(NodeId, Refusal),
+    /// The other node's idea of an actor's messages differs from this one's. They talk, but not quite as usual: how.
+    Remark {
+        /// Which.
+        node: NodeId,
+        /// The actor's [`RemoteActor::KIND`](crate::RemoteActor::KIND).
+        kind: &'static str,
+        /// What is to be said.
+        remark: String,
+    },
+}
+
+/// What a node has counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeStats {
+    /// Of each other node.
+    pub peers: Vec<PeerStats>,
+    /// Messages for actors that this node has not (any more).
+    pub misaddressed: u64,
+    /// Messages and frames that this node could not read.
+    pub not_understood: u64,
+}
+
+/// What a node has counted of one other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerStats {
+    /// Which.
+    pub node: NodeId,
+    /// Whether the two know each other now.
+    pub is_up: bool,
+    /// What gathered for it.
+    pub gather: GatherCounters,
+    /// What moved, up to some milliseconds ago.
+    pub link: LinkCounters,
+}

@@ -1,0 +1,479 @@
+//! A node: a system of actors, joined to a fabric.
+//!
+//! `driver` moves frames (one thread, which alone uses the fabric), `unpack` takes them apart on the workers, `exports` says who may be
+//! reached, `questions` waits for answers.
+
+mod bell;
+mod driver;
+mod event;
+mod exports;
+mod questions;
+mod start;
+mod unpack;
+
+pub use driver::ManualNode;
+pub use event::{NodeEvent, NodeStats, PeerStats};
+pub use exports::ExportError;
+pub use start::{Node, StartError};
+
+use crate::codec::{CodecError, NODES, decode, encode, encode_hello, hello};
+use crate::fabric::NodeId;
+use crate::gather::{Gather, GatherConfig, NotGathered};
+use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
+use crate::message::{self, ActorKey, Control, Found, Unanswered};
+use crate::remote::{
+    RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
+};
+use crate::stage;
+use actinium_actor::{Address, SystemHandle};
+use actinium_scheduler::Clock;
+use actinium_wire::Encoding;
+use bell::Alarm;
+use exports::{Exports, Waiting};
+use futures_channel::oneshot;
+use questions::Questions;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// How a node behaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeConfig {
+    /// Its links.
+    pub link: LinkConfig,
+    /// How its messages gather.
+    pub gather: GatherConfig,
+    /// How messages may travel, the dearest first; both nodes settle on one per type of actor (see [`actinium_wire::hello::settle`]).
+    /// `ACTINIUM_ENCODING` is asked by whoever makes this: [`actinium_wire::Options::from_env`].
+    pub encodings: Vec<Encoding>,
+    /// How long [`Node::leave`] waits for what is under way.
+    pub linger: Duration,
+}
+
+impl Default for NodeConfig {
+    fn default() -> Self {
+        NodeConfig {
+            link: LinkConfig::default(),
+            gather: GatherConfig::default(),
+            encodings: Encoding::ALL.to_vec(),
+            linger: Duration::from_secs(1),
+        }
+    }
+}
+
+impl NodeConfig {
+    fn check(&self, frame_bytes_max: usize) -> Result<(), BadConfig> {
+        self.link.check()?;
+        let bad = |setting, value: usize, allowed: String| {
+            Err(BadConfig { setting, value: value as u64, allowed })
+        };
+        let frame_bytes = self.gather.frame_bytes;
+        if !(256..=frame_bytes_max).contains(&frame_bytes) {
+            return bad("frame_bytes", frame_bytes, format!("256 to {frame_bytes_max}"));
+        }
+        if self.gather.frames_waiting == 0 {
+            return bad("frames_waiting", 0, "1 or more".to_owned());
+        }
+        if self.encodings.is_empty() {
+            return bad("encodings", 0, "1 or more".to_owned());
+        }
+        Ok(())
+    }
+}
+
+type Notify = Box<dyn FnOnce(RemoteDown) + Send>;
+type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
+
+/// What this node knows of another.
+pub(crate) struct Peer {
+    pub(crate) node: NodeId,
+    pub(crate) gather: Gather,
+    is_up: AtomicBool,
+    link: Mutex<LinkCounters>,
+}
+
+/// What the parts of a node share.
+pub(crate) struct Inner {
+    node: NodeId,
+    system: SystemHandle,
+    config: NodeConfig,
+    frame_bytes_max: usize,
+    clock: Clock,
+    alarm: Arc<Alarm>,
+    peers: RwLock<BTreeMap<NodeId, Arc<Peer>>>,
+    exports: RwLock<Exports>,
+    questions: Mutex<Questions>,
+    watches: Mutex<BTreeMap<u64, (NodeId, Notify)>>,
+    last_watch: AtomicU64,
+    /// Frames that were handled since the driver looked last: node and session.
+    handled: Mutex<Vec<(NodeId, u64)>>,
+    listeners: Mutex<Vec<Listener>>,
+    misaddressed: AtomicU64,
+    not_understood: AtomicU64,
+    /// See [`Inner::sent_and_received`].
+    sent: AtomicU64,
+    received: AtomicU64,
+    leaving: AtomicBool,
+}
+
+/// No more actors are exported together than this: whoever says so has another program.
+const EXPORTED_TOGETHER_MAX: u32 = 1 << 24;
+
+/// What a thread keeps to encode messages in; a longer one is given back.
+const SCRATCH_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Inner {
+    fn new(
+        node: NodeId,
+        system: SystemHandle,
+        config: NodeConfig,
+        frame_bytes_max: usize,
+        epoch: u64,
+        clock: Clock,
+    ) -> Result<Self, BadConfig> {
+        config.check(frame_bytes_max)?;
+        let life = (epoch ^ (epoch >> 32)) as u32;
+        Ok(Inner {
+            node,
+            system,
+            config,
+            frame_bytes_max,
+            clock,
+            alarm: Arc::default(),
+            peers: RwLock::default(),
+            exports: RwLock::new(Exports::new(life)),
+            questions: Mutex::default(),
+            watches: Mutex::default(),
+            last_watch: AtomicU64::new(0),
+            handled: Mutex::default(),
+            listeners: Mutex::default(),
+            misaddressed: AtomicU64::new(0),
+            not_understood: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            leaving: AtomicBool::new(false),
+        })
+    }
+
+    fn exports(&self) -> RwLockReadGuard<'_, Exports> {
+        self.exports.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// What is known of a node. It may not be there yet: then what is said to it waits.
+    fn peer(&self, node: NodeId) -> Arc<Peer> {
+        let mut peers = self.peers.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let new = || {
+            let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max);
+            Arc::new(Peer { node, gather, is_up: AtomicBool::new(false), link: Mutex::default() })
+        };
+        peers.entry(node).or_insert_with(new).clone()
+    }
+
+    /// Adds the message that `write` appends to the next frame for a node.
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        always: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    ) -> Result<(), NotGathered> {
+        self.add_work(peer, always, true, write)
+    }
+
+    /// As `add`; whether the message is work, and not of the cluster's own machinery.
+    pub(crate) fn add_work(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        always: bool,
+        is_work: bool,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    ) -> Result<(), NotGathered> {
+        if !always && peer.gather.refuses() {
+            return Err(NotGathered::Full);
+        }
+        // Taken out, not borrowed: the user's code may send while it encodes.
+        let mut bytes = SCRATCH.take();
+        bytes.clear();
+        let result = write(&mut bytes).map_err(NotGathered::Failed).and_then(|()| {
+            if stage::add(self, peer, is_work, &bytes)? {
+                return Ok(false);
+            }
+            let is_first = peer.gather.add(|| self.clock.now_ns(), always, &bytes)?;
+            // Relaxed: see `sent_and_received`.
+            self.sent.fetch_add(is_work.into(), Ordering::Relaxed);
+            Ok(is_first)
+        });
+        if bytes.capacity() <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(bytes);
+        }
+        if result? {
+            self.alarm.ring();
+        }
+        Ok(())
+    }
+
+    /// Adds what a turn has staged.
+    pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
+        // Relaxed: see `sent_and_received`.
+        self.sent.fetch_add(work.into(), Ordering::Relaxed);
+        match peer.gather.add_staged(|| self.clock.now_ns(), messages, frame) {
+            Ok(true) => self.alarm.ring(),
+            Ok(false) => {}
+            // The node went down while the turn ran.
+            Err(_) => {
+                let messages = messages.into();
+                self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
+            }
+        }
+    }
+
+    /// Asks a node, or an actor there.
+    pub(crate) fn question<R: Send + 'static>(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        limit: Duration,
+        write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
+        read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
+    ) -> RemoteAnswer<R> {
+        let (sender, receiver) = oneshot::channel();
+        // Whoever asked may have stopped waiting.
+        let complete = Box::new(move |outcome: questions::Outcome<'_>| {
+            drop(sender.send(outcome.and_then(read)));
+        });
+        let id = lock(&self.questions).add(peer.node, self.clock.now_ns(), limit, complete);
+        let error = match self.add(peer, false, |frame| write(id, frame)) {
+            Ok(()) => return RemoteAnswer::new(receiver),
+            Err(NotGathered::Full) => RemoteAskError::Full(peer.node),
+            Err(NotGathered::Closed) => RemoteAskError::NodeDown(peer.node),
+            Err(NotGathered::Failed(error)) => RemoteAskError::Unsendable(error.to_string()),
+            Err(NotGathered::TooLong { bytes, allowed }) => RemoteAskError::Unsendable(format!(
+                "it has {bytes} bytes, and at most {allowed} fit in a frame"
+            )),
+        };
+        self.complete(id, Err(error));
+        RemoteAnswer::new(receiver)
+    }
+
+    fn complete(&self, question: u64, outcome: questions::Outcome<'_>) {
+        let complete = lock(&self.questions).take(question);
+        if let Some(complete) = complete {
+            complete(outcome);
+        }
+    }
+
+    fn answered(&self, question: u64, answer: Result<&[u8], Unanswered>) {
+        self.complete(question, questions::outcome(answer));
+    }
+
+    fn lookup<A: RemoteActor>(
+        self: &Arc<Self>,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.find(node, name, limit, false, |address, _| address)
+    }
+
+    /// `wait`: for a name that is not there yet. `make` makes of the first actor's address, and of how many have the name, what is wanted.
+    fn find<A: RemoteActor, R: Send + 'static>(
+        self: &Arc<Self>,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+        wait: bool,
+        make: impl FnOnce(RemoteAddress<A>, u32) -> R + Send + 'static,
+    ) -> RemoteAnswer<R> {
+        if node == self.node {
+            let (sender, receiver) = oneshot::channel();
+            // The receiver is here.
+            drop(sender.send(Err(RemoteAskError::ThisNode)));
+            return RemoteAnswer::new(receiver);
+        }
+        let peer = self.peer(node);
+        let (inner, there, wanted) = (self.clone(), peer.clone(), name.to_owned());
+        let write = |question, frame: &mut Vec<u8>| {
+            let hello = encode_hello(&hello::<A>(&self.config.encodings))?;
+            message::control(
+                &Control::Lookup { question, name: name.to_owned(), hello, wait },
+                frame,
+            )
+        };
+        self.question(&peer, limit, write, move |bytes| match decode(NODES, bytes) {
+            Ok(Found::Actor { key, count, encoding, remarks }) => {
+                for remark in remarks {
+                    let kind = A::KIND;
+                    inner.tell_listeners(&NodeEvent::Remark { node, kind, remark });
+                }
+                if count > EXPORTED_TOGETHER_MAX {
+                    return Err(RemoteAskError::NotUnderstood);
+                }
+                let kind = PhantomData;
+                Ok(make(RemoteAddress { inner, peer: there, key, encoding, kind }, count))
+            }
+            Ok(Found::Unsettled(why)) => Err(RemoteAskError::Unsettled { name: wanted, why }),
+            Ok(Found::NoSuchName) => Err(RemoteAskError::NoSuchName(wanted)),
+            Ok(Found::OtherKind(found)) => {
+                Err(RemoteAskError::OtherKind { name: wanted, expected: A::KIND, found })
+            }
+            Err(_) => Err(RemoteAskError::NotUnderstood),
+        })
+    }
+
+    pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
+        // Relaxed: only uniqueness matters.
+        let watch = self.last_watch.fetch_add(1, Ordering::Relaxed);
+        lock(&self.watches).insert(watch, (peer.node, notify));
+        let control = Control::Watch { watch, key };
+        if self.add(peer, true, |frame| message::control(&control, frame)).is_err() {
+            self.tell_watcher(watch, RemoteDownReason::NodeDown(None));
+        }
+    }
+
+    fn tell_watcher(&self, watch: u64, reason: RemoteDownReason) {
+        let watcher = lock(&self.watches).remove(&watch);
+        if let Some((node, notify)) = watcher {
+            notify(RemoteDown { node, reason });
+        }
+    }
+
+    fn ended(&self, watch: u64, reason: String) {
+        self.tell_watcher(watch, RemoteDownReason::Ended(reason));
+    }
+
+    /// Tells all that wait for a node that it is down.
+    fn tell_down(&self, node: NodeId, reason: DownReason) {
+        let questions = lock(&self.questions).take_of(Some(node));
+        for complete in questions {
+            complete(Err(RemoteAskError::NodeDown(node)));
+        }
+        let watches: Vec<u64> = lock(&self.watches)
+            .iter()
+            .filter(|(_, (of, _))| *of == node)
+            .map(|(&watch, _)| watch)
+            .collect();
+        for watch in watches {
+            self.tell_watcher(watch, RemoteDownReason::NodeDown(Some(reason)));
+        }
+    }
+
+    fn tell_listeners(&self, event: &NodeEvent) {
+        let listeners = lock(&self.listeners).clone();
+        for listener in listeners {
+            listener(event);
+        }
+    }
+
+    fn frame_handled(&self, node: NodeId, session: u64) {
+        lock(&self.handled).push((node, session));
+        self.alarm.ring();
+    }
+
+    fn worker_is_idle(&self) {
+        let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut waits = false;
+        for peer in peers.values() {
+            waits |= peer.gather.worker_is_idle();
+        }
+        drop(peers);
+        if waits {
+            self.alarm.ring();
+        }
+    }
+
+    fn not_understood(&self) {
+        // Relaxed: a count.
+        self.not_understood.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn exports_mut(&self) -> RwLockWriteGuard<'_, Exports> {
+        self.exports.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn export<A: RemoteActor>(
+        self: &Arc<Self>,
+        name: &str,
+        addresses: &[Address<A>],
+    ) -> Result<(), ExportError> {
+        let waiting = self.exports_mut().add(name, addresses)?;
+        for asked in waiting {
+            self.look_up(asked, false);
+        }
+        Ok(())
+    }
+
+    /// Another node asks for a name.
+    fn look_up(self: &Arc<Self>, mut asked: Waiting, wait: bool) {
+        if wait {
+            match self.exports_mut().wait(asked) {
+                Ok(()) => return,
+                Err(back) => asked = *back,
+            }
+        }
+        let found = self.exports().find(&asked.name, &asked.hello, &self.config.encodings);
+        self.found(&asked.peer, asked.question, &found);
+    }
+
+    fn found(self: &Arc<Self>, peer: &Arc<Peer>, question: u64, found: &Found) {
+        let mut bytes = Vec::new();
+        let written = encode(NODES, found, &mut bytes);
+        let answer = written.map(|()| &bytes[..]).map_err(|_| Unanswered::NotUnderstood);
+        self.answer(peer, question, answer);
+    }
+
+    /// Answers another node's question.
+    fn answer(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        question: u64,
+        answer: Result<&[u8], Unanswered>,
+    ) {
+        let write = |frame: &mut Vec<u8>| {
+            message::answer(question, answer, frame);
+            Ok(())
+        };
+        if let Err(NotGathered::TooLong { .. }) = self.add(peer, true, write) {
+            self.answer(peer, question, Err(Unanswered::NotUnderstood));
+        }
+    }
+
+    /// The nodes that are or were there, this one included, in order.
+    pub(crate) fn nodes(&self) -> Vec<NodeId> {
+        let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut nodes: Vec<NodeId> = peers.keys().copied().chain([self.node]).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Messages that this node has sent to others and that it has of others, without those of the cluster's own machinery.
+    pub(crate) fn sent_and_received(&self) -> (u64, u64) {
+        // Relaxed: whoever asks has waited until this system is idle.
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
+    fn stats(&self) -> NodeStats {
+        let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let stats = |peer: &Arc<Peer>| PeerStats {
+            node: peer.node,
+            // Relaxed: a figure.
+            is_up: peer.is_up.load(Ordering::Relaxed),
+            gather: peer.gather.counters(),
+            link: *lock(&peer.link),
+        };
+        NodeStats {
+            peers: peers.values().map(stats).collect(),
+            // Relaxed: counts.
+            misaddressed: self.misaddressed.load(Ordering::Relaxed),
+            not_understood: self.not_understood.load(Ordering::Relaxed),
+        }
+    }
+}

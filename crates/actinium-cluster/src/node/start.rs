@@ -1,0 +1,279 @@
+//! A node with a thread of its own.
+
+use super::driver::Driver;
+use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, lock};
+use crate::fabric::{Fabric, NodeId};
+use crate::link::BadConfig;
+use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer};
+use actinium_actor::{Address, SystemHandle};
+use actinium_scheduler::Clock;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+/// Why a node did not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The configuration makes no sense.
+    Config(BadConfig),
+    /// The fabric did not start.
+    Fabric(String),
+    /// There was no thread for it.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Config(error) => error.fmt(f),
+            StartError::Fabric(reason) => write!(f, "the fabric did not start: {reason}"),
+            StartError::Thread(error) => write!(f, "no thread for the node: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A system of actors that is joined to a fabric. Dropping it leaves.
+///
+/// ```
+/// use actinium_actor::{Actor, Context, Reply, System};
+/// use actinium_cluster::fabric::{NodeId, in_process::Network};
+/// use actinium_cluster::{Node, NodeConfig, RemoteActor};
+/// use std::time::Duration;
+///
+/// struct Doubler;
+///
+/// impl Actor for Doubler {
+///     type Msg = (u64, Option<Reply<u64>>);
+///     fn handle(&mut self, (n, reply): Self::Msg, _ctx: &mut Context<'_, Self>) {
+///         let _ = reply.map(|reply| reply.send(2 * n));
+///     }
+/// }
+///
+/// impl RemoteActor for Doubler {
+///     const KIND: &'static str = "example.doubler";
+///     type Message = u64;
+///     type Question = u64;
+///     type Answer = u64;
+///     fn message(n: u64) -> Self::Msg { (n, None) }
+///     fn question(n: u64, reply: Reply<u64>) -> Self::Msg { (n, Some(reply)) }
+/// }
+///
+/// let network = Network::new();
+/// let (here, there) = (network.node(NodeId(0)), network.node(NodeId(1)));
+/// let systems = [System::builder().workers(1).build()?, System::builder().workers(1).build()?];
+/// let a = Node::start(systems[0].handle(), NodeConfig::default(), move || Ok(here))?;
+/// let b = Node::start(systems[1].handle(), NodeConfig::default(), move || Ok(there))?;
+///
+/// b.export("doubler", &systems[1].spawn(Doubler))?;
+/// let limit = Duration::from_secs(10);
+/// let doubler = a.lookup::<Doubler>(NodeId(1), "doubler", limit).wait()?;
+/// assert_eq!(doubler.ask(21, limit).wait()?, 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Node {
+    inner: Arc<Inner>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
+}
+
+/// Turns without anything to do: so many it spins, then it lets others run, then it sleeps.
+const SPINS: u32 = 64;
+const YIELDS: u32 = 256;
+/// Where the fabric has to be polled, it sleeps so long so often, and then longer.
+const SHORT_SLEEP: Duration = Duration::from_micros(50);
+const SHORT_SLEEPS: u32 = 64;
+const LONG_SLEEP: Duration = Duration::from_millis(1);
+
+impl Node {
+    /// Joins a system to the fabric that `fabric` makes. All that is done with the fabric, its making included, is done by one thread.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense, or the fabric does not start.
+    pub fn start<F: Fabric + 'static>(
+        system: SystemHandle,
+        config: NodeConfig,
+        fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
+    ) -> Result<Self, StartError> {
+        let (sender, receiver) = mpsc::channel();
+        let thread = thread::Builder::new().name("actinium-node".to_owned()).spawn(move || {
+            let driver = fabric().map_err(StartError::Fabric).and_then(|fabric| {
+                Driver::new(system, Box::new(fabric), config, epoch(), Clock::real())
+                    .map_err(StartError::Config)
+            });
+            match driver {
+                Ok(driver) => {
+                    // Whoever starts it waits for this.
+                    drop(sender.send(Ok(driver.inner.clone())));
+                    run(driver);
+                }
+                Err(error) => drop(sender.send(Err(error))),
+            }
+        });
+        let thread = thread.map_err(StartError::Thread)?;
+        let inner = receiver
+            .recv()
+            .map_err(|_| StartError::Fabric("its thread panicked while it started".to_owned()))??;
+        Ok(Node { inner, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Which node this is.
+    pub fn id(&self) -> NodeId {
+        self.inner.node
+    }
+
+    /// The other nodes that were ever there, and whether each is up now.
+    pub fn stats(&self) -> NodeStats {
+        self.inner.stats()
+    }
+
+    /// Lets other nodes find an actor by a name, which is for ever that actor's. The node keeps an address of it.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn export<A: RemoteActor>(
+        &self,
+        name: &str,
+        address: &Address<A>,
+    ) -> Result<(), ExportError> {
+        self.inner.export(name, std::slice::from_ref(address))
+    }
+
+    /// As [`Node::export`], for many actors of one name: [`Node::find_all`] finds them together.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn export_all<A: RemoteActor>(
+        &self,
+        name: &str,
+        addresses: &[Address<A>],
+    ) -> Result<(), ExportError> {
+        self.inner.export(name, addresses)
+    }
+
+    /// The nodes that are or were there, this one included, in order.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        self.inner.nodes()
+    }
+
+    /// Finds an exported actor of another node. A node that is not up yet is waited for, within the limit.
+    pub fn lookup<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.inner.lookup(node, name, limit)
+    }
+
+    /// As [`Node::lookup`], and waits for a name that is not there yet, too.
+    pub fn find<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<RemoteAddress<A>> {
+        self.inner.find(node, name, limit, true, |address, _| address)
+    }
+
+    /// As [`Node::find`], for all actors that were exported together, in that order.
+    pub fn find_all<A: RemoteActor>(
+        &self,
+        node: NodeId,
+        name: &str,
+        limit: Duration,
+    ) -> RemoteAnswer<Vec<RemoteAddress<A>>> {
+        self.inner.find(node, name, limit, true, |first: RemoteAddress<A>, count| {
+            (0..count).map(|index| first.behind(index)).collect()
+        })
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// Calls `listener` for all that happens between this node and others from now on, on the node's thread or a worker: it must not block.
+    pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
+        lock(&self.inner.listeners).push(Arc::new(listener));
+    }
+
+    /// Leaves: waits for what is under way (at most [`NodeConfig::linger`]), says farewell, and gives the fabric up.
+    pub fn leave(&self) {
+        // Release: pairs with the acquire in `run`.
+        self.inner.leaving.store(true, Ordering::Release);
+        // Behind the lock that the sleeper looks behind.
+        drop(lock(&self.inner.handled));
+        self.inner.alarm.ring();
+        if let Some(thread) = lock(&self.thread).take() {
+            // A panic there has been printed; the other nodes notice by its silence.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({})", self.inner.node)
+    }
+}
+
+fn epoch() -> u64 {
+    // tidy: clock: an epoch must be larger than those of earlier lives of the process
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn run(mut driver: Driver) {
+    let mut idle = 0_u32;
+    let mut leave_at_ns = None;
+    loop {
+        if driver.turn() {
+            idle = 0;
+        } else {
+            idle = idle.saturating_add(1);
+        }
+        // Acquire: pairs with the release in `Node::leave`.
+        if driver.inner.leaving.load(Ordering::Acquire) {
+            let now_ns = driver.inner.clock.now_ns();
+            let linger_ns = u64::try_from(driver.inner.config.linger.as_nanos());
+            let until_ns =
+                *leave_at_ns.get_or_insert(now_ns.saturating_add(linger_ns.unwrap_or(u64::MAX)));
+            if driver.is_settled() || now_ns >= until_ns {
+                return driver.leave();
+            }
+        }
+        rest(&mut driver, idle);
+    }
+}
+
+/// What the thread does when it had nothing to do so often.
+fn rest(driver: &mut Driver, idle: u32) {
+    if idle < SPINS {
+        std::hint::spin_loop();
+    } else if idle < YIELDS || driver.is_gathering() || !driver.can_ring && !driver.is_settled() {
+        // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and whoever receives it waits in that call: while
+        // anything is under way, the sender must not sleep.
+        thread::yield_now();
+    } else {
+        let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
+        let mut longest = Duration::from_nanos(until_due);
+        if !driver.can_ring {
+            let short = idle < YIELDS + SHORT_SLEEPS;
+            longest = longest.min(if short { SHORT_SLEEP } else { LONG_SLEEP });
+        }
+        let alarm = driver.inner.alarm.clone();
+        alarm.sleep(longest, || {
+            // Acquire: as in `run`.
+            driver.turn() || driver.is_gathering() || driver.inner.leaving.load(Ordering::Acquire)
+        });
+    }
+}

@@ -1,0 +1,369 @@
+//! What a user writes and holds: [`RemoteActor`], [`RemoteAddress`], and what can go wrong.
+
+use crate::codec::{CodecError, decode};
+use crate::fabric::NodeId;
+use crate::gather::NotGathered;
+use crate::link::DownReason;
+use crate::message::{self, ActorKey, Unanswered};
+use crate::node::{Inner, Peer};
+use actinium_actor::{Actor, Context, Reply};
+use actinium_wire::Encoding;
+use actinium_wire::schema::Describe;
+use futures_channel::oneshot;
+use serde::{Serialize, de::DeserializeOwned};
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+/// An actor that other nodes can reach: what they may send it and ask it, which is data, and how that becomes its own messages.
+///
+/// ```
+/// use actinium_actor::{Actor, Context, Reply};
+/// use actinium_cluster::RemoteActor;
+///
+/// struct Counter { count: u64 }
+///
+/// enum Msg { Add(u64), Get(Reply<u64>) }
+///
+/// impl Actor for Counter {
+///     type Msg = Msg;
+///     fn handle(&mut self, msg: Msg, _ctx: &mut Context<'_, Self>) {
+///         match msg {
+///             Msg::Add(n) => self.count += n,
+///             Msg::Get(reply) => drop(reply.send(self.count)),
+///         }
+///     }
+/// }
+///
+/// impl RemoteActor for Counter {
+///     const KIND: &'static str = "example.counter";
+///     type Message = u64;
+///     type Question = ();
+///     type Answer = u64;
+///     fn message(n: u64) -> Msg { Msg::Add(n) }
+///     fn question((): (), reply: Reply<u64>) -> Msg { Msg::Get(reply) }
+/// }
+/// ```
+pub trait RemoteActor: Actor {
+    /// What its type is called on every node: stable.
+    const KIND: &'static str;
+    /// Rises when the types below change. Nodes whose types differ talk as far as the types allow: see `actinium_wire`.
+    const VERSION: u32 = 1;
+    /// Whether it is of the cluster's own machinery, whose messages are no work that [`Team::quiesce`](crate::Team::quiesce) waits for.
+    #[doc(hidden)]
+    const INTERNAL: bool = false;
+    /// What other nodes may send it: `#[derive(Serialize, Deserialize, actinium_wire::Message)]`, or of simple types.
+    type Message: Describe + Serialize + DeserializeOwned + Send;
+    /// What other nodes may ask it.
+    type Question: Describe + Serialize + DeserializeOwned + Send;
+    /// What it answers.
+    type Answer: Describe + Serialize + DeserializeOwned + Send;
+
+    /// Its own message for what another node has sent.
+    fn message(message: Self::Message) -> Self::Msg;
+
+    /// Its own message for what another node has asked.
+    fn question(question: Self::Question, reply: Reply<Self::Answer>) -> Self::Msg;
+}
+
+/// Reaches an actor on another node. Cheap to clone, usable from any thread.
+///
+/// Messages from one sender to one actor arrive in the order in which they were sent.
+pub struct RemoteAddress<A: RemoteActor> {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) key: ActorKey,
+    pub(crate) encoding: Encoding,
+    pub(crate) kind: PhantomData<fn(A)>,
+}
+
+/// Why a message was not sent; it comes back.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemoteSendError<M> {
+    /// Too much waits for that node: it does not keep up.
+    Full(M),
+    /// The node is down.
+    NodeDown(M),
+    /// It has no bytes.
+    Codec(M, CodecError),
+    /// It is longer than any frame.
+    TooLong {
+        /// The message.
+        message: M,
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        allowed: usize,
+    },
+}
+
+impl<M> RemoteSendError<M> {
+    /// The message.
+    pub fn into_inner(self) -> M {
+        match self {
+            RemoteSendError::Full(message)
+            | RemoteSendError::NodeDown(message)
+            | RemoteSendError::Codec(message, _)
+            | RemoteSendError::TooLong { message, .. } => message,
+        }
+    }
+}
+
+impl<M> fmt::Display for RemoteSendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RemoteSendError::Full(_) => {
+                f.write_str("too much waits for that node: try again later")
+            }
+            RemoteSendError::NodeDown(_) => f.write_str("the node is down"),
+            RemoteSendError::Codec(_, error) => error.fmt(f),
+            RemoteSendError::TooLong { bytes, allowed, .. } => {
+                write!(f, "a message of {bytes} bytes: at most {allowed} fit in a frame")
+            }
+        }
+    }
+}
+
+impl<M> fmt::Debug for RemoteSendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteSendError({self})")
+    }
+}
+
+impl<M> std::error::Error for RemoteSendError<M> {}
+
+/// Why there is no answer from another node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemoteAskError {
+    /// Too much waits for that node.
+    Full(NodeId),
+    /// The node is down, or went down before it had answered: nobody knows whether it got the question.
+    NodeDown(NodeId),
+    /// The actor has ended, or belongs to an earlier life of its node.
+    Closed,
+    /// The actor dropped the question.
+    NoReply,
+    /// Question or answer was not understood, here or there: the two nodes' programs differ.
+    NotUnderstood,
+    /// The question has no bytes, or too many.
+    Unsendable(String),
+    /// No answer came in time: question or answer may be lost, or still under way.
+    Timeout(Duration),
+    /// A worker must not block: use [`RemoteAddress::ask`] with [`Context::pipe`] in actors.
+    WouldBlock,
+    /// This node has left the cluster.
+    Left,
+    /// The node is this one: its actors are found by [`SystemHandle::lookup`](actinium_actor::SystemHandle::lookup).
+    ThisNode,
+    /// No actor of that node has the name.
+    NoSuchName(String),
+    /// The actor of that name has another type.
+    OtherKind {
+        /// The name.
+        name: String,
+        /// What was asked for.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// The two nodes' ideas of the actor's messages differ so much that none makes sense to the other.
+    Unsettled {
+        /// The name.
+        name: String,
+        /// Where they differ.
+        why: String,
+    },
+}
+
+impl fmt::Display for RemoteAskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RemoteAskError::Full(node) => write!(f, "too much waits for {node}: ask again later"),
+            RemoteAskError::NodeDown(node) => write!(f, "{node} is down"),
+            RemoteAskError::Closed => f.write_str("the actor has ended and can not be asked"),
+            RemoteAskError::NoReply => {
+                f.write_str("the actor dropped the question without an answer")
+            }
+            RemoteAskError::NotUnderstood => f.write_str(
+                "question or answer was not understood: do both nodes run the same program?",
+            ),
+            RemoteAskError::Unsendable(reason) => {
+                write!(f, "the question can not be sent: {reason}")
+            }
+            RemoteAskError::Timeout(limit) => write!(f, "no answer within {limit:?}"),
+            RemoteAskError::WouldBlock => f.write_str(
+                "waiting for an answer would block a worker: use Context::pipe in actors",
+            ),
+            RemoteAskError::Left => f.write_str("this node has left the cluster"),
+            RemoteAskError::ThisNode => {
+                f.write_str("that is this node: look its actors up in their system")
+            }
+            RemoteAskError::NoSuchName(name) => {
+                write!(f, "that node exports no actor of the name '{name}'")
+            }
+            RemoteAskError::OtherKind { name, expected, found } => {
+                write!(f, "the actor '{name}' there is a {found}, not a {expected}")
+            }
+            RemoteAskError::Unsettled { name, why } => {
+                write!(f, "the actor '{name}' there does not understand this node: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RemoteAskError {}
+
+impl From<Unanswered> for RemoteAskError {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Closed => RemoteAskError::Closed,
+            Unanswered::NoReply => RemoteAskError::NoReply,
+            Unanswered::NotUnderstood => RemoteAskError::NotUnderstood,
+        }
+    }
+}
+
+/// What a watcher of a remote actor is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteDown {
+    /// Where the actor was.
+    pub node: NodeId,
+    /// Why it is gone.
+    pub reason: RemoteDownReason,
+}
+
+/// Why a remote actor is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemoteDownReason {
+    /// It has ended: in the words of its node.
+    Ended(String),
+    /// Its node is down.
+    NodeDown(Option<DownReason>),
+}
+
+/// An answer that is under way: await it, give it to [`Context::pipe`], or [`RemoteAnswer::wait`] for it on a thread that may block.
+#[derive(Debug)]
+pub struct RemoteAnswer<R>(oneshot::Receiver<Result<R, RemoteAskError>>);
+
+impl<R> RemoteAnswer<R> {
+    pub(crate) fn new(receiver: oneshot::Receiver<Result<R, RemoteAskError>>) -> Self {
+        RemoteAnswer(receiver)
+    }
+
+    /// Waits for the answer, blocking the thread.
+    ///
+    /// # Errors
+    /// If there is none; [`RemoteAskError::WouldBlock`] at once on a worker.
+    pub fn wait(self) -> Result<R, RemoteAskError> {
+        if actinium_scheduler::current(|worker| worker.is_some()) {
+            return Err(RemoteAskError::WouldBlock);
+        }
+        futures_lite::future::block_on(self)
+    }
+}
+
+impl<R> Future for RemoteAnswer<R> {
+    type Output = Result<R, RemoteAskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|answer| answer.unwrap_or(Err(RemoteAskError::Left)))
+    }
+}
+
+impl<A: RemoteActor> RemoteAddress<A> {
+    /// Where the actor is.
+    pub fn node(&self) -> NodeId {
+        self.peer.node
+    }
+
+    /// The actor that was exported so many places behind this one.
+    pub(crate) fn behind(&self, places: u32) -> Self {
+        let mut address = self.clone();
+        address.key.index = address.key.index.wrapping_add(places);
+        address
+    }
+
+    /// How messages to it travel: what the two nodes have settled on.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Sends a message. It never blocks and never mutes the sender: a node that does not keep up is an error (see
+    /// [`RemoteAddress::room`]).
+    ///
+    /// # Errors
+    /// If it can not be sent. What is sent is delivered at most once; what becomes of it when it is not, the node's events tell.
+    pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
+        let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
+        match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
+            Ok(()) => Ok(()),
+            Err(NotGathered::Full) => Err(RemoteSendError::Full(message)),
+            Err(NotGathered::Closed) => Err(RemoteSendError::NodeDown(message)),
+            Err(NotGathered::Failed(error)) => Err(RemoteSendError::Codec(message, error)),
+            Err(NotGathered::TooLong { bytes, allowed }) => {
+                Err(RemoteSendError::TooLong { message, bytes, allowed })
+            }
+        }
+    }
+
+    /// Is done when a send that was refused as [`RemoteSendError::Full`] is worth trying again. For an actor, which must not block and keeps
+    /// meanwhile what it has: `ctx.pipe(address.room(), |()| Msg::Room)`.
+    pub fn room(&self) -> impl Future<Output = ()> + Send + use<A> {
+        let room = self.peer.gather.room();
+        async move {
+            // That it was dropped says the same.
+            let _ = room.await;
+        }
+    }
+
+    /// Asks. Messages may be lost between nodes, so an answer always has a deadline.
+    pub fn ask(&self, question: A::Question, limit: Duration) -> RemoteAnswer<A::Answer> {
+        let encoding = self.encoding;
+        self.inner.question(
+            &self.peer,
+            limit,
+            |id, frame| message::ask(self.key, id, encoding, &question, frame),
+            move |bytes| decode(encoding, bytes).map_err(|_| RemoteAskError::NotUnderstood),
+        )
+    }
+
+    /// Asks for a message to the actor that calls this when the remote one ends, or its node goes down; at once if that is so.
+    pub fn watch<B: Actor>(
+        &self,
+        ctx: &Context<'_, B>,
+        msg: impl FnOnce(RemoteDown) -> B::Msg + Send + 'static,
+    ) {
+        let me = ctx.address().downgrade();
+        let notify = move |down| {
+            if let Some(me) = me.upgrade() {
+                me.tell(msg(down));
+            }
+        };
+        self.inner.watch(&self.peer, self.key, Box::new(notify));
+    }
+}
+
+impl<A: RemoteActor> Clone for RemoteAddress<A> {
+    fn clone(&self) -> Self {
+        RemoteAddress {
+            inner: self.inner.clone(),
+            peer: self.peer.clone(),
+            key: self.key,
+            encoding: self.encoding,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<A: RemoteActor> fmt::Debug for RemoteAddress<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteAddress({} {} at {})", A::KIND, self.key.index, self.peer.node)
+    }
+}

@@ -1,0 +1,428 @@
+//! Actors of several nodes, on test systems, over a network that a seed makes bad: the whole crate but for threads.
+
+use actinium_actor::testing::{ProbeActor, TestSystem};
+use actinium_actor::{Actor, Address, Context, Reply};
+use actinium_cluster::fabric::in_process::{Faults, Network};
+use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::link::{DownReason, LinkConfig};
+use actinium_cluster::{
+    GatherConfig, ManualNode, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAnswer,
+    RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,
+};
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Keeps what it is told, and answers with their sum.
+struct Sink {
+    seen: Arc<Mutex<Vec<u64>>>,
+}
+
+enum SinkMsg {
+    Tell(u64),
+    Sum(Option<Reply<u64>>),
+}
+
+impl Actor for Sink {
+    type Msg = SinkMsg;
+
+    fn handle(&mut self, msg: SinkMsg, _ctx: &mut Context<'_, Self>) {
+        let mut seen = self.seen.lock().unwrap();
+        match msg {
+            SinkMsg::Tell(n) => seen.push(n),
+            SinkMsg::Sum(reply) => drop(reply.map(|reply| reply.send(seen.iter().sum()))),
+        }
+    }
+}
+
+impl RemoteActor for Sink {
+    const KIND: &'static str = "test.sink";
+    type Message = u64;
+    /// Whether to answer.
+    type Question = bool;
+    type Answer = u64;
+
+    fn message(n: u64) -> SinkMsg {
+        assert_ne!(n, u64::MAX, "on purpose");
+        SinkMsg::Tell(n)
+    }
+
+    fn question(answer: bool, reply: Reply<u64>) -> SinkMsg {
+        SinkMsg::Sum(answer.then_some(reply))
+    }
+}
+
+/// Another type, and one whose messages are long.
+struct Other;
+
+impl Actor for Other {
+    type Msg = Vec<u8>;
+    fn handle(&mut self, _: Vec<u8>, _ctx: &mut Context<'_, Self>) {}
+}
+
+impl RemoteActor for Other {
+    const KIND: &'static str = "test.other";
+    type Message = Vec<u8>;
+    type Question = ();
+    type Answer = ();
+    fn message(bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
+    fn question((): (), _: Reply<()>) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Watches a remote sink for a probe.
+struct Watcher {
+    sink: RemoteAddress<Sink>,
+    probe: Address<ProbeActor<RemoteDown>>,
+}
+
+impl Actor for Watcher {
+    type Msg = RemoteDown;
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        self.sink.watch(ctx, |down| down);
+    }
+    fn handle(&mut self, down: RemoteDown, _ctx: &mut Context<'_, Self>) {
+        self.probe.tell(down);
+    }
+}
+
+struct Host {
+    system: TestSystem,
+    node: ManualNode,
+    events: Arc<Mutex<Vec<NodeEvent>>>,
+}
+
+struct Cluster {
+    network: Network,
+    hosts: Vec<Host>,
+    config: NodeConfig,
+}
+
+impl Cluster {
+    fn new(seed: u64, nodes: u32, faults: Faults, config: NodeConfig) -> Self {
+        let network = Network::seeded(seed, faults);
+        let mut cluster = Cluster { network, hosts: Vec::new(), config };
+        cluster.hosts = (0..nodes).map(|n| cluster.host(n, 1)).collect();
+        cluster
+    }
+
+    fn host(&self, n: u32, epoch: u64) -> Host {
+        let system = TestSystem::seeded(u64::from(n));
+        let fabric = self.network.node(NodeId(n));
+        assert_eq!(fabric.name(), "in-process");
+        let node = ManualNode::join(system.handle(), fabric, self.config.clone(), epoch).unwrap();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let log = events.clone();
+        node.on_event(move |event| log.lock().unwrap().push(event.clone()));
+        Host { system, node, events }
+    }
+
+    fn step(&mut self) {
+        self.network.advance(MS);
+        let now_ns = self.network.now_ns();
+        for host in &mut self.hosts {
+            host.system.run_until_idle();
+            while host.node.turn(now_ns) {
+                host.system.run_until_idle();
+            }
+        }
+    }
+
+    fn steps(&mut self, steps: u32) {
+        (0..steps).for_each(|_| self.step());
+    }
+
+    fn wait<R>(&mut self, mut answer: RemoteAnswer<R>) -> Result<R, RemoteAskError> {
+        for _ in 0..20_000 {
+            let mut cx = TaskContext::from_waker(Waker::noop());
+            if let Poll::Ready(answer) = std::pin::Pin::new(&mut answer).poll(&mut cx) {
+                return answer;
+            }
+            self.step();
+        }
+        panic!("neither an answer nor its deadline");
+    }
+
+    /// An exported sink at a host, and what it sees.
+    fn sink(&self, host: usize) -> (Address<Sink>, Arc<Mutex<Vec<u64>>>) {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let host = &self.hosts[host];
+        let sink = host.system.spawn(Sink { seen: seen.clone() });
+        host.node.export("sink", &sink).unwrap();
+        (sink, seen)
+    }
+
+    fn lookup(&mut self, from: usize, to: u32) -> Result<RemoteAddress<Sink>, RemoteAskError> {
+        let answer = self.hosts[from].node.lookup::<Sink>(NodeId(to), "sink", LIMIT);
+        self.wait(answer)
+    }
+
+    fn events(&self, host: usize) -> Vec<NodeEvent> {
+        std::mem::take(&mut *self.hosts[host].events.lock().unwrap())
+    }
+}
+
+fn reliable() -> NodeConfig {
+    let link = LinkConfig { reliable: true, ..LinkConfig::default() };
+    NodeConfig { link, ..NodeConfig::default() }
+}
+
+fn bad_network() -> Faults {
+    Faults {
+        delay_ns: 0..=3 * MS,
+        loss: 0.05,
+        duplication: 0.05,
+        corruption: 0.02,
+        reordering: 0.1,
+    }
+}
+
+#[test]
+fn messages_arrive_in_order_and_questions_are_answered_over_a_bad_network() {
+    for seed in 0..2 {
+        let mut cluster = Cluster::new(seed, 3, bad_network(), reliable());
+        let (_sink, seen) = cluster.sink(2);
+        let sinks = [cluster.lookup(0, 2).unwrap(), cluster.lookup(1, 2).unwrap()];
+        let mut sent = [0_u64; 2];
+        while sent.iter().sum::<u64>() < 4_000 {
+            for (from, sink) in (0..).zip(&sinks) {
+                // Even numbers from one, odd ones from the other.
+                for _ in 0..100 {
+                    sink.send(2 * sent[from] + from as u64).unwrap();
+                    sent[from] += 1;
+                }
+            }
+            cluster.step();
+        }
+        let answer = sinks[0].ask(true, LIMIT);
+        cluster.wait(answer).unwrap();
+        cluster.steps(500);
+        let seen = seen.lock().unwrap();
+        for from in 0..2 {
+            let of: Vec<u64> = seen.iter().copied().filter(|n| n % 2 == from).collect();
+            let expected: Vec<u64> = (0..sent[from as usize]).map(|n| 2 * n + from).collect();
+            assert!(of == expected, "from {from}, seed {seed}");
+        }
+        assert!(cluster.hosts[0].system.audit().is_balanced());
+        assert_eq!(cluster.hosts[2].node.stats().not_understood, 0);
+    }
+}
+
+#[test]
+fn a_question_that_cannot_be_answered_says_why() {
+    let mut cluster = Cluster::new(1, 2, Faults::default(), NodeConfig::default());
+    let (local, _) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+
+    let answer = sink.ask(false, LIMIT);
+    assert_eq!(cluster.wait(answer), Err(RemoteAskError::NoReply));
+    let node = &cluster.hosts[0].node;
+    let answer = node.lookup::<Sink>(NodeId(1), "sank", LIMIT);
+    assert_eq!(cluster.wait(answer).unwrap_err(), RemoteAskError::NoSuchName("sank".to_owned()));
+    let answer = cluster.hosts[0].node.lookup::<Other>(NodeId(1), "sink", LIMIT);
+    let error = cluster.wait(answer).unwrap_err();
+    assert_eq!(error.to_string(), "the actor 'sink' there is a test.sink, not a test.other");
+    for (node, error) in [(0, RemoteAskError::ThisNode), (9, RemoteAskError::Timeout(LIMIT))] {
+        let answer = cluster.hosts[0].node.lookup::<Sink>(NodeId(node), "sink", LIMIT);
+        assert_eq!(cluster.wait(answer).unwrap_err(), error);
+    }
+    assert!(cluster.hosts[1].node.export("sink", &local).is_err());
+
+    cluster.network.cut(NodeId(0), NodeId(1));
+    let limit = Duration::from_millis(30);
+    let answer = sink.ask(true, limit);
+    assert_eq!(cluster.wait(answer), Err(RemoteAskError::Timeout(limit)));
+    cluster.network.heal(NodeId(0), NodeId(1));
+
+    local.kill();
+    cluster.hosts[1].system.run_until_idle();
+    let answer = sink.ask(true, LIMIT);
+    assert_eq!(cluster.wait(answer), Err(RemoteAskError::Closed));
+}
+
+#[test]
+fn a_panic_while_a_message_is_made_costs_that_message_only() {
+    let mut cluster = Cluster::new(8, 2, Faults::default(), NodeConfig::default());
+    let (_local, seen) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+    for n in [1, u64::MAX, 2] {
+        sink.send(n).unwrap();
+    }
+    cluster.steps(10);
+    assert_eq!(*seen.lock().unwrap(), [1, 2]);
+    assert_eq!(cluster.hosts[1].node.stats().not_understood, 1);
+}
+
+#[test]
+fn watchers_are_told_when_an_actor_ends_and_when_its_node_dies() {
+    let mut cluster = Cluster::new(2, 2, Faults::default(), reliable());
+    let (local, _) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+    let probe = cluster.hosts[0].system.probe();
+    let watch = |cluster: &Cluster| {
+        let watcher = Watcher { sink: sink.clone(), probe: probe.address() };
+        cluster.hosts[0].system.spawn(watcher)
+    };
+    let node = NodeId(1);
+    let _watcher = watch(&cluster);
+    cluster.steps(10);
+    probe.expect_none();
+    local.stop();
+    cluster.hosts[1].system.run_until_idle();
+    cluster.steps(10);
+    let reason = RemoteDownReason::Ended("stopped on request".to_owned());
+    probe.expect_eq(RemoteDown { node, reason });
+
+    // One that has ended is reported at once.
+    let _late = watch(&cluster);
+    cluster.hosts[0].system.run_until_idle();
+    cluster.steps(10);
+    let reason = RemoteDownReason::Ended("it had already ended".to_owned());
+    probe.expect_eq(RemoteDown { node, reason });
+
+    // A new one, whose node dies.
+    cluster.hosts[1]
+        .node
+        .export("second", &cluster.hosts[1].system.spawn(Sink { seen: Arc::default() }))
+        .unwrap();
+    let answer = cluster.hosts[0].node.lookup::<Sink>(node, "second", LIMIT);
+    let second = cluster.wait(answer).unwrap();
+    let watcher = Watcher { sink: second.clone(), probe: probe.address() };
+    let _second_watcher = cluster.hosts[0].system.spawn(watcher);
+    cluster.hosts[0].system.run_until_idle();
+    cluster.steps(10);
+    cluster.network.kill(node);
+    let open = second.ask(true, LIMIT);
+    second.send(1).unwrap();
+    cluster.steps(900);
+    probe.expect_none();
+    cluster.steps(200);
+    let down = probe.expect(|down| down.node == node);
+    assert!(matches!(
+        down.reason,
+        RemoteDownReason::NodeDown(Some(DownReason::Silent { for_ns })) if for_ns > 1_000 * MS
+    ));
+    assert_eq!(cluster.wait(open), Err(RemoteAskError::NodeDown(node)));
+    assert!(matches!(second.send(5), Err(RemoteSendError::NodeDown(5))));
+    let events = cluster.events(0);
+    let down = events.iter().find_map(|event| match event {
+        NodeEvent::Down { undelivered, unacknowledged, .. } => {
+            Some((*undelivered, *unacknowledged))
+        }
+        _ => None,
+    });
+    let (undelivered, unacknowledged) = down.unwrap();
+    assert_eq!((undelivered, unacknowledged.messages), (2, 2));
+}
+
+#[test]
+fn an_address_of_an_earlier_life_reaches_nobody_in_the_next() {
+    let mut cluster = Cluster::new(3, 2, Faults::default(), reliable());
+    let (_local, _) = cluster.sink(1);
+    let old = cluster.lookup(0, 1).unwrap();
+    cluster.network.kill(NodeId(1));
+    cluster.hosts[1] = cluster.host(1, 2);
+    let (_local, seen) = cluster.sink(1);
+    cluster.steps(300);
+    old.send(1).unwrap();
+    let answer = old.ask(true, LIMIT);
+    assert_eq!(cluster.wait(answer), Err(RemoteAskError::Closed));
+    assert_eq!(cluster.hosts[1].node.stats().misaddressed, 1);
+    let new = cluster.lookup(0, 1).unwrap();
+    new.send(7).unwrap();
+    cluster.steps(10);
+    assert_eq!(*seen.lock().unwrap(), [7]);
+    let downs = cluster.events(0);
+    let restarted =
+        |event: &NodeEvent| matches!(event, NodeEvent::Down { reason: DownReason::Restarted, .. });
+    assert!(downs.iter().any(restarted), "{downs:?}");
+}
+
+#[test]
+fn who_sends_too_much_is_told_so_and_what_was_taken_arrives() {
+    let gather = GatherConfig { frame_bytes: 1_024, frames_waiting: 2, ..GatherConfig::default() };
+    let mut cluster =
+        Cluster::new(4, 2, Faults::default(), NodeConfig { gather, ..NodeConfig::default() });
+    let (_local, seen) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+    let taken = (0..10_000).take_while(|&n| sink.send(n).is_ok()).count();
+    assert!((100..1_000).contains(&taken), "{taken}");
+    assert!(matches!(sink.send(9), Err(RemoteSendError::Full(9))));
+    let full = sink.ask(true, LIMIT);
+    assert_eq!(cluster.wait(full), Err(RemoteAskError::Full(NodeId(1))));
+    cluster.steps(10);
+    assert_eq!(seen.lock().unwrap().len(), taken);
+    let stats = cluster.hosts[0].node.stats().peers[0].gather;
+    assert!(stats.full >= 2 && stats.refused >= 2 && stats.messages > taken as u64, "{stats:?}");
+
+    let other = cluster.hosts[1].system.spawn(Other);
+    cluster.hosts[1].node.export("other", &other).unwrap();
+    let answer = cluster.hosts[0].node.lookup::<Other>(NodeId(1), "other", LIMIT);
+    let other = cluster.wait(answer).unwrap();
+    other.send(vec![0; 100_000]).unwrap();
+    let error = other.send(vec![0; 2_000_000]).unwrap_err();
+    assert!(matches!(error, RemoteSendError::TooLong { .. }), "{error}");
+    assert_eq!(error.into_inner().len(), 2_000_000);
+}
+
+#[test]
+fn a_node_that_leaves_is_gone_at_once_and_its_questions_end() {
+    let mut cluster = Cluster::new(5, 2, Faults::default(), NodeConfig::default());
+    let (_local, _) = cluster.sink(1);
+    let sink = cluster.lookup(0, 1).unwrap();
+    let asked = sink.ask(true, LIMIT);
+    cluster.events(1);
+    let host = cluster.hosts.remove(0);
+    host.node.leave();
+    assert_eq!(cluster.wait(asked), Err(RemoteAskError::Left));
+    cluster.steps(2);
+    let events = cluster.events(0);
+    assert!(matches!(events[..], [NodeEvent::Down { reason: DownReason::Left, .. }]), "{events:?}");
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_is_refused() {
+    let system = TestSystem::seeded(0);
+    let network = Network::new();
+    for (frame_bytes, frames_waiting, setting) in
+        [(10, 4, "frame_bytes"), (1 << 21, 4, "frame_bytes"), (1_024, 0, "frames_waiting")]
+    {
+        let gather = GatherConfig { frame_bytes, frames_waiting, ..GatherConfig::default() };
+        let config = NodeConfig { gather, ..NodeConfig::default() };
+        let error = ManualNode::join(system.handle(), network.node(NodeId(0)), config, 1).err();
+        assert_eq!(error.unwrap().setting, setting);
+    }
+}
+
+#[test]
+fn one_seed_gives_one_run() {
+    let run = |seed| {
+        let mut cluster = Cluster::new(seed, 2, bad_network(), NodeConfig::default());
+        let (_local, seen) = cluster.sink(1);
+        let sink = cluster.lookup(0, 1).unwrap();
+        for n in 0..2_000 {
+            sink.send(n).unwrap();
+            if n % 10 == 0 {
+                cluster.step();
+            }
+        }
+        cluster.steps(500);
+        let seen = seen.lock().unwrap().clone();
+        (seen, cluster.events(1), cluster.hosts[0].node.stats())
+    };
+    let (seen, events, stats) = run(6);
+    assert!(seen.is_sorted() && seen.len() < 2_000);
+    let lost: u64 = events
+        .iter()
+        .map(|event| if let NodeEvent::Lost(_, lost) = event { lost.messages } else { 0 })
+        .sum();
+    assert_eq!(seen.len() as u64 + lost, 2_000);
+    assert_eq!((seen, events, stats), run(6));
+}

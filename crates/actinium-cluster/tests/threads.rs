@@ -1,0 +1,229 @@
+//! Nodes with threads of their own, in one process.
+
+use actinium_actor::{Actor, Address, Context, Reply, Shutdown, System};
+use actinium_cluster::fabric::in_process::Network;
+use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::link::LinkConfig;
+use actinium_cluster::{
+    Node, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
+    StartError,
+};
+use std::collections::VecDeque;
+use std::sync::mpsc;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Sends each number on to the next node until it is 0, and then says so.
+struct Relay {
+    next: Option<RemoteAddress<Relay>>,
+    done: mpsc::Sender<u64>,
+    handled: u64,
+    /// What there was no room for, and room is waited for.
+    backlog: VecDeque<u64>,
+}
+
+enum Msg {
+    Next(Box<RemoteAddress<Relay>>),
+    Number(u64),
+    Room,
+    Handled(Reply<u64>),
+}
+
+impl Actor for Relay {
+    type Msg = Msg;
+
+    fn handle(&mut self, msg: Msg, ctx: &mut Context<'_, Self>) {
+        match msg {
+            Msg::Next(next) => self.next = Some(*next),
+            Msg::Handled(reply) => drop(reply.send(self.handled)),
+            Msg::Number(0) => drop(self.done.send(self.handled)),
+            Msg::Number(n) => {
+                self.handled += 1;
+                self.backlog.push_back(n - 1);
+                if self.backlog.len() == 1 {
+                    self.send_on(ctx);
+                }
+            }
+            Msg::Room => self.send_on(ctx),
+        }
+    }
+}
+
+impl Relay {
+    fn send_on(&mut self, ctx: &Context<'_, Self>) {
+        let next = self.next.as_ref().unwrap();
+        while let Some(&n) = self.backlog.front() {
+            match next.send(n) {
+                Ok(()) => drop(self.backlog.pop_front()),
+                Err(RemoteSendError::Full(_)) => return ctx.pipe(next.room(), |()| Msg::Room),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+impl RemoteActor for Relay {
+    const KIND: &'static str = "test.relay";
+    type Message = u64;
+    type Question = ();
+    type Answer = u64;
+    fn message(n: u64) -> Msg {
+        Msg::Number(n)
+    }
+    fn question((): (), reply: Reply<u64>) -> Msg {
+        Msg::Handled(reply)
+    }
+}
+
+/// On a busy machine a thread may not run for seconds: that is no death here.
+fn patient() -> NodeConfig {
+    let link = LinkConfig { down_after_ns: 60_000_000_000, ..LinkConfig::default() };
+    NodeConfig { link, ..NodeConfig::default() }
+}
+
+fn cluster(nodes: u32, config: &NodeConfig) -> (Network, Vec<(System, Node)>) {
+    let network = Network::new();
+    let fabrics: Vec<_> = (0..nodes).map(|n| network.node(NodeId(n))).collect();
+    let start = |fabric| {
+        let system = System::builder().workers(1).build().unwrap();
+        let node = Node::start(system.handle(), config.clone(), move || Ok(fabric)).unwrap();
+        (system, node)
+    };
+    (network, fabrics.into_iter().map(start).collect())
+}
+
+fn relays(hosts: &[(System, Node)]) -> (Vec<Address<Relay>>, mpsc::Receiver<u64>) {
+    let (done, receiver) = mpsc::channel();
+    let relays: Vec<_> = hosts
+        .iter()
+        .map(|(system, node)| {
+            let relay = system.spawn(Relay {
+                next: None,
+                done: done.clone(),
+                handled: 0,
+                backlog: VecDeque::new(),
+            });
+            node.export("relay", &relay).unwrap();
+            relay
+        })
+        .collect();
+    for (n, (_, node)) in hosts.iter().enumerate() {
+        let next = NodeId(((n + 1) % hosts.len()) as u32);
+        let next = node.lookup::<Relay>(next, "relay", LIMIT).wait().unwrap();
+        relays[n].send(Msg::Next(Box::new(next))).unwrap();
+    }
+    (relays, receiver)
+}
+
+#[test]
+fn a_message_goes_round_three_nodes() {
+    let (_network, hosts) = cluster(3, &patient());
+    let (relays, done) = relays(&hosts);
+    relays[0].send(Msg::Number(3_000)).unwrap();
+    assert_eq!(done.recv().unwrap(), 1_000);
+    for (system, node) in &hosts {
+        let gather = node.stats().peers.iter().map(|peer| peer.gather.messages).sum::<u64>();
+        assert!(gather >= 1_000);
+        node.leave();
+        assert!(system.audit().is_balanced());
+    }
+}
+
+/// A stream from outside, of which each message that is refused is tried again.
+#[test]
+fn a_stream_loses_nothing_and_gathers_in_frames() {
+    for reliable in [false, true] {
+        let link = LinkConfig { reliable, ..patient().link };
+        let (_network, hosts) = cluster(2, &NodeConfig { link, ..NodeConfig::default() });
+        let (_relays, done) = relays(&hosts);
+        let there = hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT).wait().unwrap();
+        // Each goes there, and back as 0.
+        const MESSAGES: usize = 200_000;
+        let mut refused = 0_u64;
+        for _ in 0..MESSAGES {
+            while let Err(error) = there.send(1) {
+                assert!(matches!(error, RemoteSendError::Full(1)), "{error}");
+                refused += 1;
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!(done.iter().take(MESSAGES).count(), MESSAGES);
+        let mut handled = 0;
+        while handled < MESSAGES as u64 {
+            handled = there.ask((), LIMIT).wait().unwrap();
+        }
+        assert_eq!(handled, MESSAGES as u64);
+        let gather = hosts[0].1.stats().peers[0].gather;
+        assert_eq!(gather.refused, refused);
+        assert!(gather.messages >= MESSAGES as u64 && gather.frames < gather.messages / 4);
+        assert_eq!(gather.frames, gather.full + gather.free + gather.idle + gather.due);
+        // Fast from here on: what is under way is settled before the node leaves.
+        hosts[0].1.leave();
+        let report = hosts[1].0.shutdown(Shutdown::Drain);
+        assert_eq!(report.dead, 0, "{report:?}");
+    }
+}
+
+#[test]
+fn a_dead_node_is_noticed_and_its_next_life_is_welcome() {
+    let config = NodeConfig::default();
+    let (network, mut hosts) = cluster(2, &config);
+    let (events, heard) = mpsc::channel();
+    hosts[0].1.on_event(move |event| drop(events.send(event.clone())));
+    let (_relays, _done) = relays(&hosts);
+    network.kill(NodeId(1));
+    let is = |wanted: fn(&NodeEvent) -> bool| heard.iter().find(wanted).unwrap();
+    is(|event| matches!(event, NodeEvent::Down { node: NodeId(1), .. }));
+    let address = hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT).wait();
+    assert_eq!(address.unwrap_err(), RemoteAskError::NodeDown(NodeId(1)));
+
+    hosts.pop();
+    let system = System::builder().workers(1).build().unwrap();
+    let fabric = network.node(NodeId(1));
+    let node = Node::start(system.handle(), config, move || Ok(fabric)).unwrap();
+    is(|event| matches!(event, NodeEvent::Up(NodeId(1))));
+    node.leave();
+    is(|event| matches!(event, NodeEvent::Down { .. }));
+}
+
+#[test]
+fn what_does_not_start_says_why() {
+    let system = System::builder().workers(1).build().unwrap();
+    let none = || Err::<actinium_cluster::fabric::in_process::InProcess, _>("no cable".to_owned());
+    let error = Node::start(system.handle(), NodeConfig::default(), none).unwrap_err();
+    assert_eq!(error.to_string(), "the fabric did not start: no cable");
+
+    let network = Network::new();
+    let fabric = network.node(NodeId(0));
+    assert_eq!(fabric.frame_bytes_max(), 1 << 20);
+    let link = LinkConfig { window_frames: 0, ..LinkConfig::default() };
+    let config = NodeConfig { link, ..NodeConfig::default() };
+    let error = Node::start(system.handle(), config, move || Ok(fabric)).unwrap_err();
+    assert!(matches!(error, StartError::Config(error) if error.setting == "window_frames"));
+
+    let panics = || -> Result<actinium_cluster::fabric::in_process::InProcess, String> {
+        panic!("on purpose")
+    };
+    assert!(matches!(
+        Node::start(system.handle(), NodeConfig::default(), panics),
+        Err(StartError::Fabric(_))
+    ));
+}
+
+#[test]
+fn a_worker_does_not_wait_for_an_answer() {
+    struct Asker(RemoteAddress<Relay>, mpsc::Sender<RemoteAskError>);
+    impl Actor for Asker {
+        type Msg = ();
+        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+            self.1.send(self.0.ask((), LIMIT).wait().unwrap_err()).unwrap();
+        }
+    }
+    let (_network, hosts) = cluster(2, &patient());
+    let (_relays, _done) = relays(&hosts);
+    let there = hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT).wait().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    hosts[0].0.spawn(Asker(there, sender)).send(()).unwrap();
+    assert_eq!(receiver.recv().unwrap(), RemoteAskError::WouldBlock);
+}
