@@ -64,6 +64,14 @@ impl RunQueue {
         Some(unsafe { self.place(self.tail).assume_init_read() })
     }
 
+    /// From the front to the back.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Runnable> + '_ {
+        // SAFETY: between head and tail; the mask is below the length.
+        (0..self.len()).map(|index| unsafe {
+            self.places.get_unchecked(self.head.wrapping_add(index) & self.mask).assume_init_read()
+        })
+    }
+
     /// Takes out what stands at `index`; those behind it move up.
     pub(super) fn remove(&mut self, index: usize) -> Option<Runnable> {
         let mut rest = Vec::new();
@@ -120,6 +128,7 @@ mod tests {
                 }
             }
             assert_eq!(queue.len(), model.len());
+            assert!(queue.iter().eq(model.iter().copied()));
         }
         while let Some(first) = model.pop_front() {
             assert_eq!(queue.pop_front(), Some(first));

@@ -70,7 +70,7 @@ impl Worker {
     fn count_movable(&self, current_ns: u64) -> usize {
         // SAFETY: this thread owns the queue, and the closure calls no user code.
         let some: Vec<Runnable> =
-            unsafe { self.queue.with(|queue| queue.iter().take(LOOKED_AT).copied().collect()) };
+            unsafe { self.queue.with(|queue| queue.iter().take(LOOKED_AT).collect()) };
         let policy = &self.shared.settings.policy;
         let is_movable = |&runnable: &Runnable| {
             // SAFETY: this worker owns the runnable, which is alive.
