@@ -66,7 +66,7 @@ impl<T: Product> AnyStore for Store<T> {
 }
 
 impl<T: Product> Store<T> {
-    #[inline]
+    #[inline(always)]
     fn cell(&self, chunk: u32, cell: usize) -> Option<&RwLock<Option<T>>> {
         let block = self.blocks.get(chunk as usize >> self.shift)?.get()?;
         block.get((chunk as usize & ((1 << self.shift) - 1)) * self.cells + cell)
@@ -80,7 +80,7 @@ impl<T: Product> Store<T> {
     }
 
     /// `None`: it is not there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&self, chunk: u32, cell: usize) -> Option<Read<'_, T>> {
         Read::new(self.cell(chunk, cell)?.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -77,12 +77,13 @@ pub(crate) struct Engine {
     pub(crate) changed: Condvar,
 }
 
-/// What a call's waits are counted from.
+/// What is counted of a call: its waits from when on, and whether its resource is at home where it runs.
 #[derive(Clone, Copy)]
 struct Since {
     event_ns: u64,
     /// If its resource was taken when its inputs were there: since when.
     queued_ns: Option<u64>,
+    is_at_home: bool,
 }
 
 impl Engine {
@@ -161,21 +162,18 @@ impl Engine {
     #[inline(always)]
     fn find<T: Product>(&self, slot: &Slot, module: u16) -> Option<(&Store<T>, u32, usize)> {
         let column = &self.columns[usize::from(self.graph.column(module)?)];
-        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell(module)?);
+        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell_of_done(module)?);
         let store: &dyn Any = &*column.store;
         Some((store.downcast_ref()?, chunk, place))
     }
 
-    /// A cell for what the module makes, unless it has one.
+    /// A cell for what the module makes, which has none.
     #[inline]
     fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
         let Some(column) = self.graph.column(module) else { return };
         let slot = &self.slots[slot as usize];
-        if state.words.cell(module).is_none() {
-            let column = &self.columns[usize::from(column)];
-            let cell = state.cells.take(&slot.table, column, slot.home);
-            state.words.set_cell(module, cell);
-        }
+        let cell = state.cells.take(&slot.table, &self.columns[usize::from(column)], slot.home);
+        state.words.set_cell(module, cell);
     }
 
     #[inline]
@@ -324,7 +322,9 @@ impl Engine {
                 pass: state.pass,
                 number: state.number,
             };
-            let since = Since { event_ns: state.start_ns, queued_ns };
+            let is_at_home = resource
+                .is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
+            let since = Since { event_ns: state.start_ns, queued_ns, is_at_home };
             drop(state);
             let result = self.call(&event, streams, since, &mut last_ns);
             handled += 1;
@@ -404,9 +404,7 @@ impl Engine {
         let counts = &notes.modules[m];
         let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
         let instance = &self.instances[nth as usize];
-        if let Some(resource) = self.graph.traits(event.module).resource
-            && self.resources[usize::from(resource)].runs_at(event.worker.index())
-        {
+        if since.is_at_home {
             counts.at_home.add(1);
         }
         let figures = self.settings.figures;
@@ -649,7 +647,10 @@ impl Engine {
             state.words = words.clone();
             let _ = self.slots[slot as usize].words.set(words);
         }
-        self.take_cell(slot, &mut state, self.graph.source);
+        // It has one if the source had no event for it the last time.
+        if state.words.cell(self.graph.source).is_none() {
+            self.take_cell(slot, &mut state, self.graph.source);
+        }
     }
 
     /// Nothing of the event is under way any more: what comes next?
