@@ -322,8 +322,8 @@ impl Engine {
                 pass: state.pass,
                 number: state.number,
             };
-            let is_at_home = resource
-                .is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
+            let is_at_home =
+                resource.is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
             let since = Since { event_ns: state.start_ns, queued_ns, is_at_home };
             drop(state);
             let result = self.call(&event, streams, since, &mut last_ns);

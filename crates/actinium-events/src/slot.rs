@@ -340,3 +340,30 @@ impl State {
         self.open > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_its_resource_comes_before_what_was_made_ready_later() {
+        let mut state = State { words: Words::new([0; 4].into_iter()), ..State::default() };
+        let three = |state: &mut State| {
+            state.make_ready(0);
+            state.put_held(1);
+            state.make_ready(2);
+        };
+        let take = |state: &mut State, leaves_held| {
+            let mut all = vec![state.take_ready(leaves_held)];
+            all.extend((0..3).map(|_| state.take_ready(false)));
+            all
+        };
+        three(&mut state);
+        assert_eq!(take(&mut state, false), [Some(1), Some(2), Some(0), None]);
+        // Left to its home, it is next all the same once something else has run.
+        three(&mut state);
+        assert_eq!(take(&mut state, true), [Some(2), Some(1), Some(0), None]);
+        state.put_held(3);
+        assert_eq!(state.take_ready(true), Some(3), "there is nothing else");
+    }
+}
