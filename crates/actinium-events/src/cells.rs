@@ -66,7 +66,7 @@ impl<T: Product> AnyStore for Store<T> {
 }
 
 impl<T: Product> Store<T> {
-    #[inline]
+    #[inline(always)]
     fn cell(&self, chunk: u32, cell: usize) -> Option<&RwLock<Option<T>>> {
         let block = self.blocks.get(chunk as usize >> self.shift)?.get()?;
         block.get((chunk as usize & ((1 << self.shift) - 1)) * self.cells + cell)
@@ -80,7 +80,7 @@ impl<T: Product> Store<T> {
     }
 
     /// `None`: it is not there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(&self, chunk: u32, cell: usize) -> Option<Read<'_, T>> {
         Read::new(self.cell(chunk, cell)?.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -89,6 +89,7 @@ impl<T: Product> Store<T> {
 /// What is known of all products of one type.
 pub(crate) struct Column {
     pub(crate) store: Box<dyn AnyStore>,
+    number: usize,
     /// Where its part of a slot's table of chunks begins, and how long it is.
     first: usize,
     chunks: usize,
@@ -100,17 +101,19 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// For so many slots and workers, whose products of this type come from so many producers; `first` is its place in tables.
+    /// For so many slots and workers, whose products of this type come from so many producers; `first` is its place in tables, and `number` is that
+    /// of the column.
     pub(crate) fn new(
         make: fn(usize, usize) -> Box<dyn AnyStore>,
         producers: usize,
-        first: usize,
+        (number, first): (usize, usize),
         slots: usize,
         workers: usize,
     ) -> Self {
         let (cells, chunks) = (producers.min(CHUNK), producers.div_ceil(CHUNK));
         Column {
             store: make(cells, chunks * slots),
+            number,
             first,
             chunks,
             full: u16::MAX >> (CHUNK - cells),
@@ -161,20 +164,25 @@ impl Table {
 pub(crate) struct Cells {
     /// For each chunk of the table, a bit for each of its cells.
     taken: Box<[u16]>,
+    /// For each column, up to where its chunks are full.
+    full: Box<[u16]>,
     count: usize,
 }
 
 impl Cells {
-    pub(crate) fn new(table_len: usize) -> Self {
-        Cells { taken: vec![0; table_len].into(), count: 0 }
+    pub(crate) fn new(columns: usize, table_len: usize) -> Self {
+        Cells { taken: vec![0; table_len].into(), full: vec![0; columns].into(), count: 0 }
     }
 
     /// The first that is free. There is one: a column has as many as producers, and each has at most one.
     #[inline]
     pub(crate) fn take(&mut self, table: &Table, column: &Column, home: usize) -> u16 {
+        let full = &mut self.full[column.number];
         let masks = &mut self.taken[column.first..column.first + column.chunks];
-        let nth = masks.iter().position(|&mask| mask != column.full);
-        let nth = nth.expect("a producer has one product at a time");
+        while masks[usize::from(*full)] == column.full {
+            *full += 1;
+        }
+        let nth = usize::from(*full);
         let entry = &table.0[column.first + nth];
         // Relaxed: under the slot's lock.
         if masks[nth] == 0 && entry.load(Ordering::Relaxed) == NO_CHUNK {
@@ -193,6 +201,8 @@ impl Cells {
         column.store.clear(chunk, place);
         let at = column.first + usize::from(cell) / CHUNK;
         self.taken[at] &= !(1 << place);
+        let full = &mut self.full[column.number];
+        *full = (*full).min((at - column.first) as u16);
         self.count -= 1;
         if self.taken[at] == 0 && at > column.first {
             // Relaxed: under the slot's lock.
@@ -212,8 +222,9 @@ mod tests {
 
     #[test]
     fn slots_share_chunks_and_keep_only_those_that_hold_something() {
-        let column = Column::new(make_store::<String>, 40, 1, 2, 1);
-        let (tables, mut cells) = ([Table::new(4), Table::new(4)], [Cells::new(4), Cells::new(4)]);
+        let column = Column::new(make_store::<String>, 40, (0, 1), 2, 1);
+        let (tables, mut cells) =
+            ([Table::new(4), Table::new(4)], [Cells::new(1, 4), Cells::new(1, 4)]);
         let store = |column: &Column, chunk, place, text: &str| {
             let any: &dyn Any = &*column.store;
             let store: &Store<String> = any.downcast_ref().expect("made of it");
@@ -242,8 +253,8 @@ mod tests {
 
     #[test]
     fn a_type_that_few_make_has_small_chunks() {
-        let column = Column::new(make_store::<[u8; 1000]>, 3, 0, 1, 1);
-        let (table, mut cells) = (Table::new(1), Cells::new(1));
+        let column = Column::new(make_store::<[u8; 1000]>, 3, (0, 0), 1, 1);
+        let (table, mut cells) = (Table::new(1), Cells::new(1, 1));
         let taken = [(); 3].map(|()| cells.take(&table, &column, 0));
         assert_eq!((taken, column.full), ([0, 1, 2], 0b111));
         cells.give_back(&table, &column, 0, 1);

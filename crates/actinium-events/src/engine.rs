@@ -77,12 +77,13 @@ pub(crate) struct Engine {
     pub(crate) changed: Condvar,
 }
 
-/// What a call's waits are counted from.
+/// What is counted of a call: its waits from when on, and whether its resource is at home where it runs.
 #[derive(Clone, Copy)]
 struct Since {
     event_ns: u64,
     /// If its resource was taken when its inputs were there: since when.
     queued_ns: Option<u64>,
+    is_at_home: bool,
 }
 
 impl Engine {
@@ -100,12 +101,12 @@ impl Engine {
             }
         }
         let mut chunks = 0;
-        let column = |&(make, producers)| {
-            let column = Column::new(make, producers, chunks, slots, workers);
+        let column = |(number, &(make, producers))| {
+            let column = Column::new(make, producers, (number, chunks), slots, workers);
             chunks += column.chunks();
             column
         };
-        let columns = graph.columns.iter().map(column).collect();
+        let columns = graph.columns.iter().enumerate().map(column).collect();
         Engine {
             strands: Strands::new(workers, slots),
             columns,
@@ -113,7 +114,7 @@ impl Engine {
             first_instances: first_instances.into(),
             slots: (0..slots)
                 .map(|slot| Slot {
-                    state: Mutex::new(State::of_slot(chunks)),
+                    state: Mutex::new(State::of_slot(graph.columns.len(), chunks)),
                     words: OnceLock::new(),
                     table: Table::new(chunks),
                     home: slot % workers,
@@ -144,7 +145,7 @@ impl Engine {
     // ---- products ------------------------------------------------------------------------------------------------
 
     #[inline]
-    pub(crate) fn read<T: Product>(&self, slot: u32, producer: u16) -> Option<Read<'_, T>> {
+    pub(crate) fn read<T: Product>(&self, slot: &Slot, producer: u16) -> Option<Read<'_, T>> {
         let (store, chunk, place) = self.find::<T>(slot, producer)?;
         store.read(chunk, place)
     }
@@ -152,31 +153,27 @@ impl Engine {
     /// Under the slot's lock, or by the module's own call.
     #[inline]
     pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) {
-        if let Some((store, chunk, place)) = self.find::<T>(slot, module) {
+        if let Some((store, chunk, place)) = self.find::<T>(&self.slots[slot as usize], module) {
             store.put(chunk, place, product);
         }
     }
 
     /// Where a module's product is.
-    #[inline]
-    fn find<T: Product>(&self, slot: u32, module: u16) -> Option<(&Store<T>, u32, usize)> {
+    #[inline(always)]
+    fn find<T: Product>(&self, slot: &Slot, module: u16) -> Option<(&Store<T>, u32, usize)> {
         let column = &self.columns[usize::from(self.graph.column(module)?)];
-        let slot = &self.slots[slot as usize];
-        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell(module)?);
+        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell_of_done(module)?);
         let store: &dyn Any = &*column.store;
         Some((store.downcast_ref()?, chunk, place))
     }
 
-    /// A cell for what the module makes, unless it has one.
+    /// A cell for what the module makes, which has none.
     #[inline]
     fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
         let Some(column) = self.graph.column(module) else { return };
         let slot = &self.slots[slot as usize];
-        if state.words.cell(module).is_none() {
-            let column = &self.columns[usize::from(column)];
-            let cell = state.cells.take(&slot.table, column, slot.home);
-            state.words.set_cell(module, cell);
-        }
+        let cell = state.cells.take(&slot.table, &self.columns[usize::from(column)], slot.home);
+        state.words.set_cell(module, cell);
     }
 
     #[inline]
@@ -229,45 +226,52 @@ impl Engine {
     /// A module of the slot that others wait for is to run at this worker soon.
     fn activate_first(&self, slot: u32, state: &mut State, at: usize, from: Option<&Worker>) {
         let place = self.place(slot, at);
-        if place >= self.strands.per_slot {
-            self.activate(slot, state, from, false);
-        } else if state.is_active(place) {
-            self.strands.urge(slot, at);
-        } else {
+        let is_place = place < self.strands.per_slot;
+        if is_place && state.is_active(place) && self.strands.urge(slot, at) {
+            return;
+        }
+        // If the slot's strand there is running it may be long before it looks again.
+        let mut places = [place].into_iter().chain(0..self.strands.per_slot);
+        let inactive = |&place: &usize| place < self.strands.per_slot && !state.is_active(place);
+        if let Some(place) = places.find(inactive) {
             self.activate_at(slot, state, place, from, true);
         }
     }
 
-    /// One turn of a strand: many short modules, or a long one.
+    /// One turn of a strand: many short modules, or a long one. Says last whether others wait for what comes next.
     pub(crate) fn turn(
         self: &Arc<Self>,
         anchor: &Anchor,
-        slot: u32,
-        strand: u32,
+        wanted: Wanted,
         worker: &Worker,
-    ) -> (Turn, u32) {
+    ) -> (Turn, u32, bool) {
+        let slot = wanted.slot;
         let mut handled = 0;
         // When the call before this one ended: the next begins then, with what is done in between, for the clock costs as much as that.
         let mut last_ns = 0;
         let mut state = lock(&self.slots[slot as usize].state);
+        let mut leaves_held = false;
         loop {
-            let Some(module) = state.ready.pop() else {
+            let Some(module) = state.take_ready(std::mem::take(&mut leaves_held)) else {
                 if state.open == 0 && state.stage != Stage::Free && state.stage != Stage::Parked {
                     state = self.stage_over(slot, state, worker);
                     if state.stage != Stage::Free && state.stage != Stage::Parked {
                         continue;
                     }
                 }
-                state.active &= !(1 << strand);
-                return (Turn::Idle, handled);
+                state.active &= !(1 << wanted.place);
+                return (Turn::Idle, handled, false);
             };
             let is_held = state.of(module) == HELD;
             let expected_ns = self.expected_ns(module);
             if handled > 0
                 && (expected_ns == 0 || expected_ns >= LONG_NS || handled >= worker.batch())
             {
-                state.ready.push(module);
-                return (Turn::Again, handled);
+                match is_held {
+                    true => state.put_held(module),
+                    false => state.ready.push(module),
+                }
+                return (Turn::Again, handled, is_held);
             }
             let Traits { resource, waits, streams, .. } = self.graph.traits(module);
             if state.failure.is_some() {
@@ -276,7 +280,7 @@ impl Engine {
                 state.fail(module, String::new());
                 drop(state);
                 if is_held {
-                    self.release(resource, worker);
+                    self.release(resource, slot, worker);
                 }
                 state = lock(&self.slots[slot as usize].state);
                 continue;
@@ -295,6 +299,7 @@ impl Engine {
                     continue;
                 }
                 if self.leaves_to_home(slot, &mut state, resource, module, worker) {
+                    leaves_held = true;
                     continue;
                 }
             }
@@ -311,12 +316,15 @@ impl Engine {
                 engine: self,
                 anchor,
                 worker,
+                at: &self.slots[slot as usize],
                 slot,
                 module,
                 pass: state.pass,
                 number: state.number,
             };
-            let since = Since { event_ns: state.start_ns, queued_ns };
+            let is_at_home =
+                resource.is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
+            let since = Since { event_ns: state.start_ns, queued_ns, is_at_home };
             drop(state);
             let result = self.call(&event, streams, since, &mut last_ns);
             handled += 1;
@@ -327,7 +335,7 @@ impl Engine {
                 state = lock(&self.slots[slot as usize].state);
                 continue;
             }
-            self.release(resource, worker);
+            self.release(resource, slot, worker);
             state = lock(&self.slots[slot as usize].state);
             self.ended(
                 slot,
@@ -365,9 +373,7 @@ impl Engine {
         {
             return false;
         }
-        state.set(module, HELD);
-        // Last of all here.
-        state.ready.insert(0, module);
+        state.put_held(module);
         self.activate_at(slot, state, place, Some(worker), true);
         true
     }
@@ -398,9 +404,7 @@ impl Engine {
         let counts = &notes.modules[m];
         let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
         let instance = &self.instances[nth as usize];
-        if let Some(resource) = self.graph.traits(event.module).resource
-            && self.resources[usize::from(resource)].runs_at(event.worker.index())
-        {
+        if since.is_at_home {
             counts.at_home.add(1);
         }
         let figures = self.settings.figures;
@@ -477,11 +481,12 @@ impl Engine {
 
     /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm whether this is its home or not, before anything
     /// else that waits here: all others in the queue wait for it.
-    fn release(&self, resource: Option<u16>, worker: &Worker) {
-        self.release_from(resource, Some(worker));
+    fn release(&self, resource: Option<u16>, slot: u32, worker: &Worker) {
+        self.release_from(resource, Some(slot), Some(worker));
     }
 
-    fn release_from(&self, resource: Option<u16>, worker: Option<&Worker>) {
+    /// `own`: the slot whose strand does it, and looks at the slot next.
+    fn release_from(&self, resource: Option<u16>, own: Option<u32>, worker: Option<&Worker>) {
         let Some(resource) = resource else { return };
         let resource = &self.resources[usize::from(resource)];
         let Some(next) = resource.release() else { return };
@@ -492,10 +497,12 @@ impl Engine {
                 .fetch_add(self.now_ns().saturating_sub(next.since_ns), Ordering::Relaxed);
         }
         let mut state = lock(&self.slots[next.slot as usize].state);
-        state.set(next.module, HELD);
-        state.ready.push(next.module);
+        state.put_held(next.module);
         if next.since_ns > 0 {
             state.handed.push((next.module, next.since_ns));
+        }
+        if own == Some(next.slot) {
+            return;
         }
         match worker.map(Worker::index).or(resource.home()) {
             Some(at) => self.activate_first(next.slot, &mut state, at, worker),
@@ -552,7 +559,7 @@ impl Engine {
             self.activate(slot, &mut state, worker, false);
         }
         drop(state);
-        self.release_from(self.graph.traits(module).resource, worker);
+        self.release_from(self.graph.traits(module).resource, None, worker);
     }
 
     /// A wait has ended: its span. Kept with those of the worker that started it.
@@ -640,7 +647,10 @@ impl Engine {
             state.words = words.clone();
             let _ = self.slots[slot as usize].words.set(words);
         }
-        self.take_cell(slot, &mut state, self.graph.source);
+        // It has one if the source had no event for it the last time.
+        if state.words.cell(self.graph.source).is_none() {
+            self.take_cell(slot, &mut state, self.graph.source);
+        }
     }
 
     /// Nothing of the event is under way any more: what comes next?

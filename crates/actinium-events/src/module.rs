@@ -1,7 +1,7 @@
 //! What a program writes: sources, producers, filters, analyzers, outputs; and the event that they see.
 
 use crate::completion::Completion;
-use crate::engine::Engine;
+use crate::engine::{Engine, Slot};
 use crate::product::{Input, Product, Read};
 use crate::slot::Pass;
 use crate::stamp::Stamp;
@@ -125,6 +125,7 @@ pub struct Event<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) anchor: &'a Anchor,
     pub(crate) worker: &'a Worker,
+    pub(crate) at: &'a Slot,
     pub(crate) slot: u32,
     pub(crate) module: u16,
     pub(crate) pass: Pass,
@@ -197,7 +198,7 @@ impl<'a> Event<'a> {
     pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
         let engine: &'a Engine = self.engine;
         let producer = self.producer(input);
-        engine.read(self.slot, producer).unwrap_or_else(|| {
+        engine.read(self.at, producer).unwrap_or_else(|| {
             panic!(
                 "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
                 engine.graph.label(self.module),

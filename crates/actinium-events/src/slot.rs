@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(crate) active: u32,
     pub(crate) failure: Option<Box<(u16, String)>>,
     pub(crate) ready: Vec<u16>,
+    /// How many of these have their resource.
+    held: u16,
     pub(crate) cells: Cells,
     /// Modules that were handed their resource, and since when they waited for it; with times only.
     pub(crate) handed: Vec<(u16, u64)>,
@@ -65,9 +67,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of a free slot with so many chunks of products at most.
-    pub(crate) fn of_slot(chunks: usize) -> Self {
-        State { cells: Cells::new(chunks), ..State::default() }
+    /// The state of a free slot with products of so many types, and so many chunks of them at most.
+    pub(crate) fn of_slot(columns: usize, chunks: usize) -> Self {
+        State { cells: Cells::new(columns, chunks), ..State::default() }
     }
 
     /// The state in which every event begins.
@@ -108,6 +110,7 @@ impl State {
         self.words.begin(&template.words);
         self.steps.copy_from_slice(&template.steps);
         self.ready.clear();
+        self.held = 0;
         self.waits_since.clear();
         self.ready.extend_from_slice(&template.ready);
         self.ended_paths.clear();
@@ -186,6 +189,28 @@ impl State {
     fn next_input(&self, graph: &Graph, module: u16) -> Option<u16> {
         let is_missing = |&input: &u16| input != graph.source && self.of(input) < YES;
         graph.ports(module).iter().copied().find(is_missing)
+    }
+
+    /// Puts a module that has its resource among those that are ready.
+    pub(crate) fn put_held(&mut self, module: u16) {
+        self.set(module, HELD);
+        self.ready.push(module);
+        self.held += 1;
+    }
+
+    /// Takes what is to run next: what has its resource, for others wait for that, unless `leaves_held`; else what was made ready last, whose
+    /// inputs are warm.
+    #[inline]
+    pub(crate) fn take_ready(&mut self, leaves_held: bool) -> Option<u16> {
+        let last = self.ready.len().checked_sub(1)?;
+        if self.held > 0 {
+            let takes = |&module: &u16| (self.of(module) == HELD) != leaves_held;
+            let nth = self.ready.iter().rposition(takes).unwrap_or(last);
+            self.ready.swap(nth, last);
+        }
+        let module = self.ready.pop()?;
+        self.held -= u16::from(self.of(module) == HELD);
+        Some(module)
     }
 
     fn make_ready(&mut self, module: u16) {
@@ -313,5 +338,32 @@ impl State {
             }
         }
         self.open > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_its_resource_comes_before_what_was_made_ready_later() {
+        let mut state = State { words: Words::new([0; 4].into_iter()), ..State::default() };
+        let three = |state: &mut State| {
+            state.make_ready(0);
+            state.put_held(1);
+            state.make_ready(2);
+        };
+        let take = |state: &mut State, leaves_held| {
+            let mut all = vec![state.take_ready(leaves_held)];
+            all.extend((0..3).map(|_| state.take_ready(false)));
+            all
+        };
+        three(&mut state);
+        assert_eq!(take(&mut state, false), [Some(1), Some(2), Some(0), None]);
+        // Left to its home, it is next all the same once something else has run.
+        three(&mut state);
+        assert_eq!(take(&mut state, true), [Some(2), Some(1), Some(0), None]);
+        state.put_held(3);
+        assert_eq!(state.take_ready(true), Some(3), "there is nothing else");
     }
 }

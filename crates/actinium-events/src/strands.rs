@@ -22,8 +22,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// references to the engine in one place.
 pub(crate) type Anchor = Arc<Arc<Engine>>;
 
-/// Strands of a worker: enough that others have something to steal, few enough that they stay in its cache.
+/// Strands of a worker: enough that others have something to steal, few enough that they stay in its cache ...
 const PER_WORKER_MAX: usize = 256;
+/// ... and enough that some are at home where they were made.
+const PER_WORKER_MIN: usize = 16;
 /// As many workers can work on one event at a time.
 const PER_SLOT_MAX: usize = 16;
 /// With more slots than this there is enough else to do.
@@ -65,9 +67,13 @@ impl Queue {
         Some(index)
     }
 
-    fn put_idle(&mut self, index: u16) {
+    /// A strand that ran elsewhere may be at home there by now: it is the last to be woken.
+    fn put_idle(&mut self, index: u16, is_here: bool) {
         self.is_idle[usize::from(index)] = true;
-        self.idle.push(index);
+        match is_here {
+            true => self.idle.push(index),
+            false => self.idle.insert(0, index),
+        }
     }
 }
 
@@ -85,7 +91,8 @@ pub(crate) struct Strands {
 impl Strands {
     pub(crate) fn new(workers: usize, slots: usize) -> Self {
         let per_slot = workers.min(if slots > SLOTS_MANY { 2 } else { PER_SLOT_MAX });
-        let per_worker = (slots.div_ceil(workers).saturating_mul(per_slot)).min(PER_WORKER_MAX);
+        let per_worker = (slots.div_ceil(workers).saturating_mul(per_slot))
+            .clamp(PER_WORKER_MIN, PER_WORKER_MAX);
         let pool = |_| Pool {
             queue: Mutex::new(Queue {
                 idle: (0..per_worker as u16).rev().collect(),
@@ -125,12 +132,11 @@ impl Strands {
         }
     }
 
-    /// The slot is in this worker's queue, or a strand works for it: in the queue it comes first.
-    pub(crate) fn urge(&self, slot: u32, at: usize) {
+    /// If the slot is among the first in this worker's queue it comes before others; false if it is not.
+    pub(crate) fn urge(&self, slot: u32, at: usize) -> bool {
         let mut queue = lock(&self.pools[at].queue);
-        if let Some(nth) = queue.wanted.iter().take(LOOK).position(|wanted| wanted.slot == slot) {
-            queue.wanted[nth].is_urgent = true;
-        }
+        let found = queue.wanted.iter_mut().take(LOOK).find(|wanted| wanted.slot == slot);
+        found.map(|wanted| wanted.is_urgent = true).is_some()
     }
 }
 
@@ -150,17 +156,16 @@ impl Task for Strand {
             return (Turn::Idle, 0);
         }
         let Some(wanted) = queue.next() else {
-            queue.put_idle(self.index);
+            queue.put_idle(self.index, worker.index() == usize::from(self.pool));
             return (Turn::Idle, 0);
         };
         drop(queue);
-        let (turn, handled) =
-            self.engine.turn(&self.engine, wanted.slot, wanted.place.into(), worker);
+        let (turn, handled, is_urgent) = self.engine.turn(&self.engine, wanted, worker);
         let mut queue = lock(&pool.queue);
         if turn == Turn::Again {
-            queue.wanted.push_back(Wanted { is_urgent: false, ..wanted });
+            queue.wanted.push_back(Wanted { is_urgent, ..wanted });
         } else if queue.wanted.is_empty() {
-            queue.put_idle(self.index);
+            queue.put_idle(self.index, worker.index() == usize::from(self.pool));
             return (Turn::Idle, handled);
         }
         (Turn::Again, handled)

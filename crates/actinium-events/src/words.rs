@@ -125,7 +125,14 @@ impl Words {
         less >> LEFT_FROM & MANY == 0
     }
 
-    /// Where its product is, if there is one.
+    /// Where the product of a module that runs or is done is, if there is one.
+    #[inline]
+    pub(crate) fn cell_of_done(&self, module: u16) -> Option<u16> {
+        let cell = load(self.0.get(usize::from(module))?) as u16;
+        (cell != NO_CELL).then_some(cell)
+    }
+
+    /// Where the product of a module is, wherever that stands, if there is one.
     #[inline]
     pub(crate) fn cell(&self, module: u16) -> Option<u16> {
         let word = load(self.0.get(usize::from(module))?);

@@ -115,6 +115,40 @@ fn the_wait_for_a_resource_is_known_per_module() {
     assert!(summary.resources[0].waited_ns > 0);
 }
 
+#[test]
+fn what_one_event_at_a_time_may_use_has_a_home() {
+    for workers in [1, 2] {
+        let mut builder = Builder::new("number", Numbers(200));
+        let kinds = [
+            Threads::Serial,
+            Threads::Exclusive("disk".to_owned()),
+            Threads::Limited(2),
+            Threads::Concurrent,
+        ];
+        let labels = ["serial", "exclusive", "limited", "free"];
+        for (label, kind) in labels.into_iter().zip(kinds) {
+            builder.producer(label, kind, |inputs| Add(vec![inputs.get("number")]));
+        }
+        let seen = Seen::default();
+        builder.producer("sum", Threads::Concurrent, move |inputs| {
+            Add(labels.iter().map(|label| inputs.get(label)).collect())
+        });
+        builder.analyzer("see", Threads::Concurrent, move |inputs| {
+            See(inputs.get("sum"), seen.clone())
+        });
+        let settings = Settings::default().workers(workers).slots(4);
+        let run = Processor::new(builder.build().expect("a graph"), settings).run();
+        let modules = run.expect("runs").modules;
+        for module in &modules[..2] {
+            let at_home = module.at_home.expect("it has a home");
+            assert!(at_home <= module.calls, "{module:?}");
+            // There is nowhere else to run.
+            assert!(workers > 1 || at_home == module.calls, "{module:?}");
+        }
+        assert!(modules[2..].iter().all(|module| module.at_home.is_none()), "{modules:?}");
+    }
+}
+
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
 struct Logs(&'static str, Log);
