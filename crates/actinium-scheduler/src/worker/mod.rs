@@ -9,9 +9,11 @@ mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
+mod placing;
 mod scaling;
 mod sending;
 mod sharing;
+mod talking;
 
 use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
@@ -89,6 +91,8 @@ pub struct Worker {
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     scales: balance::Scales,
+    talks: talking::Talks,
+    flood: placing::Flood,
     /// The present turn looks at the clock every so many items.
     check_every: Cell<u32>,
     /// For the kind of runnable that is running, cleared before each turn.
@@ -137,6 +141,10 @@ impl Worker {
             grow_at_ns: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
             scales: balance::Scales::new(now_ns),
+            talks: talking::Talks::new(
+                workers > 1 && shared.settings.policy.talks_to_move().is_some(),
+            ),
+            flood: placing::Flood::new(),
             check_every: Cell::new(CHECK_EVERY),
             note: Cell::new(0),
             running: Cell::new(None),
