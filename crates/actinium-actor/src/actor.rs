@@ -42,6 +42,15 @@ pub trait Actor: Send + Sized + 'static {
     /// A panic ends this instance, not the worker and not the process: the actor's [`crate::Supervision`] decides what follows.
     fn handle(&mut self, msg: Self::Msg, ctx: &mut Context<'_, Self>);
 
+    /// How many bytes it works on: what an idle worker's cache would have to fetch if it took the actor over. [`crate::Affine`]
+    /// leaves it where it is unless it would wait longer than that takes. Asked when the actor is made and when [`Actor::started`] is done; less than 1 KiB
+    /// does not count.
+    ///
+    /// The default knows nothing of what the actor points to.
+    fn footprint_bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+
     /// Called when the actor has ended, but not on an instance that has panicked.
     fn stopped(&mut self, ctx: &mut Context<'_, Self>, reason: &StopReason) {
         let _ = (ctx, reason);

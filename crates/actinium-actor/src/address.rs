@@ -100,7 +100,7 @@ impl<A: Actor> ActorCell<A> {
         msg: A::Msg,
         worker: &Worker,
     ) -> Result<(), SendError<A::Msg>> {
-        let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
+        let stamp_ns = if worker.count_send() { worker.sample(self.core.runnable()) } else { 0 };
         // What this turn has gathered for it, while it was elsewhere or on its way, comes before.
         worker.end_run();
         match self.send_by_lane(msg, stamp_ns, worker) {
@@ -122,7 +122,8 @@ impl<A: Actor> ActorCell<A> {
         let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &system.shared));
         match worker {
             Some(worker) => {
-                let stamp_ns = if worker.count_send() { worker.sample() } else { 0 };
+                let stamp_ns =
+                    if worker.count_send() { worker.sample(self.core.runnable()) } else { 0 };
                 if self.core.backpressure.is_none() {
                     // What it sent before may lie in a lane, if the actor has ended or is just moving.
                     worker.settle_open_lanes();

@@ -112,7 +112,13 @@ impl<A: Actor> ActorCell<A> {
                 // Set first: `started` may stop the actor.
                 self.with_life(|life| life.state = State::Running);
                 self.set_flags(0, UNUSUAL);
-                match self.hook(worker, |actor, ctx| actor.started(ctx)) {
+                let mut footprint_bytes = 0;
+                let started = self.hook(worker, |actor, ctx| {
+                    actor.started(ctx);
+                    footprint_bytes = actor.footprint_bytes();
+                });
+                self.declare_footprint(footprint_bytes);
+                match started {
                     Ok(false) => {}
                     Ok(true) => return Some(self.end(worker, StopReason::Requested)),
                     Err(payload) => return Some(self.panicked(worker, payload)),

@@ -96,8 +96,9 @@ impl Inner {
         actor: A,
         worker: Option<&Worker>,
     ) -> Address<A> {
-        let home = worker.map_or_else(|| self.shared.place(), Worker::index);
-        self.start(home, None, actor, None, worker)
+        let home = worker.map_or_else(|| self.shared.place(), Worker::place);
+        let here = worker.filter(|worker| worker.index() == home);
+        self.start(home, None, actor, None, here)
     }
 
     /// Starts an actor with all that the options say.
@@ -120,7 +121,8 @@ impl Inner {
         let actor = catch_unwind(AssertUnwindSafe(&mut factory))
             .map_err(|payload| SpawnError::FactoryPanicked(message_of(payload)))?;
         let here = worker.map(Worker::index);
-        let home = options.worker.or(here).unwrap_or_else(|| self.shared.place());
+        let place = || worker.map_or_else(|| self.shared.place(), Worker::place);
+        let home = options.worker.unwrap_or_else(place);
         let extra = Extra {
             parent,
             supervision: options.supervision,

@@ -4,7 +4,7 @@ mod common;
 
 use actinium_actor::{Actor, Address, Affine, Context, Policy, Reply, SpawnOptions, System};
 use common::{does, system};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
 fn everywhere(story: impl Fn(&System)) {
@@ -218,5 +218,170 @@ fn busy_workers_share_what_talks_to_nobody() {
     }
     stop.store(true, SeqCst);
     system.wait_idle();
+    assert!(system.audit().is_balanced());
+}
+
+/// Notes on which workers it has run.
+struct Resident {
+    footprint_bytes: usize,
+    /// Bit `i`: on worker `i`.
+    seen: Arc<AtomicUsize>,
+}
+
+impl Actor for Resident {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        self.seen.fetch_or(1 << ctx.worker(), SeqCst);
+    }
+
+    fn footprint_bytes(&self) -> usize {
+        self.footprint_bytes
+    }
+}
+
+/// Moves whatever it may, and nothing that declares as much as a KiB.
+const EAGER_BUT_LIGHT: Affine = Affine {
+    wait_worth_moving_ns: 0,
+    cost_worth_moving_ns: 0,
+    footprint_ns_per_kib: u64::MAX,
+    balance_every_ns: 0,
+    talks_to_move: 0,
+    ..Affine::DEFAULT
+};
+
+#[test]
+fn what_declares_a_large_footprint_is_not_stolen() {
+    let system = system(Policy::Affine(EAGER_BUT_LIGHT), 2);
+    let resident = |footprint_bytes| {
+        let seen = Arc::new(AtomicUsize::new(0));
+        let its = seen.clone();
+        let make = move || Resident { footprint_bytes, seen: its.clone() };
+        let address = system.spawn_with(SpawnOptions::new().on_worker(0), make).unwrap();
+        (address, seen)
+    };
+    let (heavy, heavy_seen) = resident(1024);
+    let (light, light_seen) = resident(1023);
+    // Until the other worker has taken the light one.
+    while light_seen.load(SeqCst) & 2 == 0 {
+        heavy.send(()).unwrap();
+        light.send(()).unwrap();
+        std::thread::yield_now();
+    }
+    system.wait_idle();
+    assert_eq!(heavy_seen.load(SeqCst), 1);
+    assert!(system.audit().is_balanced());
+}
+
+/// What a flood brings: it says where it is.
+struct Droplet(usize, mpsc::Sender<(usize, usize)>);
+
+impl Actor for Droplet {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        self.1.send((self.0, ctx.worker())).unwrap();
+    }
+
+    fn footprint_bytes(&self) -> usize {
+        1024
+    }
+}
+
+#[test]
+fn what_is_spawned_is_near_its_spawner_and_a_flood_is_spread() {
+    let policy = Policy::Affine(Affine { start_together: 4, ..EAGER_BUT_LIGHT });
+    for (policy, expected) in [
+        (policy, [1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]),
+        (Policy::Affine(EAGER_BUT_LIGHT), [1; 12]),
+        (Policy::pinned(), [1; 12]),
+    ] {
+        let system = system(policy, 2);
+        let (sender, places) = mpsc::channel();
+        let spawn = move || {
+            let sender = sender.clone();
+            // Half of them with options: both ways place alike.
+            does(move |(), ctx: &mut Context<'_, common::Does<()>>| {
+                for n in 0..12 {
+                    let sender = sender.clone();
+                    let droplet = if n % 2 == 0 {
+                        ctx.spawn(Droplet(n, sender))
+                    } else {
+                        let make = move || Droplet(n, sender.clone());
+                        ctx.spawn_with(SpawnOptions::new(), make).unwrap()
+                    };
+                    droplet.send(()).unwrap();
+                }
+            })
+        };
+        let options = SpawnOptions::new().on_worker(1);
+        let spawner = system.spawn_with(options, spawn).unwrap();
+        spawner.send(()).unwrap();
+        system.wait_idle();
+        let mut places: Vec<(usize, usize)> = places.try_iter().collect();
+        places.sort_unstable();
+        let places: Vec<usize> = places.into_iter().map(|(_, place)| place).collect();
+        assert_eq!(places, expected, "{system:?}");
+    }
+}
+
+/// Sends every message on to the other, until both are at the same worker.
+struct Talker {
+    me: usize,
+    at: Arc<[AtomicUsize; 2]>,
+    other: Option<Address<Talker>>,
+}
+
+enum Talk {
+    Meet(Address<Talker>),
+    Word,
+}
+
+impl Actor for Talker {
+    type Msg = Talk;
+
+    fn handle(&mut self, msg: Talk, ctx: &mut Context<'_, Self>) {
+        match msg {
+            Talk::Meet(other) => self.other = Some(other),
+            Talk::Word => {
+                self.at[self.me].store(ctx.worker(), SeqCst);
+                if self.at[0].load(SeqCst) == self.at[1].load(SeqCst) {
+                    self.other = None;
+                }
+                if let Some(other) = &self.other {
+                    other.send(Talk::Word).unwrap();
+                }
+            }
+        }
+    }
+
+    fn footprint_bytes(&self) -> usize {
+        1024
+    }
+}
+
+#[test]
+fn two_that_talk_to_each_other_come_together() {
+    // Nothing else moves them.
+    let affine = Affine { footprint_ns_per_kib: u64::MAX, balance_every_ns: 0, ..Affine::DEFAULT };
+    let system = system(Policy::Affine(affine), 2);
+    let at = Arc::new([0, 1].map(AtomicUsize::new));
+    let talker = |me| {
+        let at = at.clone();
+        let make = move || Talker { me, at: at.clone(), other: None };
+        system.spawn_with(SpawnOptions::new().on_worker(me), make).unwrap()
+    };
+    let pair = [talker(0), talker(1)];
+    for me in 0..2 {
+        pair[me].send(Talk::Meet(pair[1 - me].clone())).unwrap();
+    }
+    for _ in 0..8 {
+        pair[0].send(Talk::Word).unwrap();
+    }
+    // Ends when one has followed the other.
+    system.wait_idle();
+    let total = system.stats().total();
+    assert!(total.drawn >= 1 && total.stolen == 0, "{total:?}");
+    assert_eq!(at[0].load(SeqCst), at[1].load(SeqCst));
     assert!(system.audit().is_balanced());
 }

@@ -87,6 +87,8 @@ counters! {
     rehomed,
     /// Runnables given for good to workers with less to do.
     given,
+    /// Runnables that moved to where those are that they talk to.
+    drawn,
     /// Runnables put up for others to take.
     exposed,
     /// Messages sent through a shared queue, which costs two atomic read-modify-writes, or two for many in a row; all others cost none.

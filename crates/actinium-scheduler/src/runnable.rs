@@ -135,6 +135,8 @@ pub struct Private {
     pub away: u8,
     /// See the constants.
     pub flags: u8,
+    /// How much memory it has declared to work on, in KiB, rounded down; 0: nothing worth mentioning. What is larger counts as this much.
+    pub footprint_kib: u16,
 }
 
 /// Each idle actor pays for it.
@@ -215,6 +217,7 @@ impl<S> Header<S> {
                 away: 0,
                 home,
                 flags: SCHEDULED | flags,
+                footprint_kib: 0,
             }),
         }
     }

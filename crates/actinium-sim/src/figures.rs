@@ -30,6 +30,8 @@ pub struct Figures {
     pub exposed: u64,
     /// Runnables given for good to workers with less to do.
     pub given: u64,
+    /// Runnables that moved to where those are that they talk to.
+    pub drawn: u64,
     /// Homes that moved to a thief.
     pub rehomed: u64,
     /// Times that a worker went to sleep: each is a context switch.

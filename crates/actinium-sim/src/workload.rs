@@ -48,6 +48,8 @@ pub struct Workload {
     pub work_ns: f64,
     /// Blocks that are allocated, and older ones freed, per message.
     pub allocations: u32,
+    /// Whether each actor declares the size of its state, as `Actor::footprint_bytes` does.
+    pub declared: bool,
 }
 
 impl Workload {
@@ -63,7 +65,19 @@ impl Workload {
             in_flight: 0,
             work_ns: 0.0,
             allocations: 0,
+            declared: false,
         }
+    }
+
+    /// The same, with actors that declare the size of their states.
+    #[must_use]
+    pub fn declared(self) -> Self {
+        Workload { declared: true, ..self }
+    }
+
+    /// What each actor declares, as the scheduler keeps it.
+    pub(crate) fn declared_kib(&self) -> u32 {
+        if self.declared { (self.state_bytes / 1024).min(u64::from(u16::MAX)) as u32 } else { 0 }
     }
 
     /// The closed loop on a hash map of so many entries: an entry takes a slot and a block of two lines; a message looks at four places and

@@ -133,3 +133,27 @@ fn the_pool_s_one_queue_is_a_bottleneck_as_published() {
     assert!((3.0..6.5).contains(&ratio(20, 2_000)));
     assert!((1.0..1.6).contains(&ratio(100, 1_000)));
 }
+
+#[test]
+fn pairs_that_start_apart_come_together_and_the_load_stays_even() {
+    // Each at another worker than its partner.
+    let apart = Affine { start_together: 1, talks_to_move: 8, ..Affine::DEFAULT };
+    let never = Affine { talks_to_move: 0, ..apart };
+    let mut workload = Workload::ping_pong(8, 6_000);
+    workload.warm_up = 0;
+    let [drawn, left] =
+        [apart, never].map(|affine| on_twelve(Policy::Affine(affine), &workload, 42));
+    assert!(drawn.drawn > 0 && left.drawn == 0, "{drawn:?} {left:?}");
+    assert!(drawn.elapsed_ns < left.elapsed_ns, "{drawn:?} {left:?}");
+}
+
+#[test]
+fn what_declares_a_large_state_is_not_stolen_for_a_wait_that_is_shorter_than_the_move() {
+    // A move takes 50 ms for each step of distance; no burst takes so long.
+    let affine = Affine { footprint_ns_per_kib: 50_000, ..Affine::DEFAULT };
+    let mut workload = Workload::burst(64, 5_000.0, 50);
+    workload.state_bytes = 1 << 20;
+    let silent = on_twelve(Policy::Affine(affine), &workload, 42);
+    let declared = on_twelve(Policy::Affine(affine), &workload.declared(), 42);
+    assert!(silent.stolen > 0 && declared.stolen == 0, "{declared:?} {silent:?}");
+}

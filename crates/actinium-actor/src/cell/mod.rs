@@ -269,6 +269,8 @@ impl<A: Actor> ActorCell<A> {
         actor: Option<A>,
         life: Life<A>,
     ) -> CellRef<A> {
+        // User code, which may panic: first of all.
+        let footprint_bytes = actor.as_ref().map_or(0, A::footprint_bytes);
         let flags = if capacity.is_some() { UNUSUAL | HELD } else { UNUSUAL };
         let fixed = Fixed {
             me: NonNull::dangling(),
@@ -299,6 +301,7 @@ impl<A: Actor> ActorCell<A> {
             // Whoever sends to a bounded mailbox must hear at once whether it is full.
             cell.core.header.close_lanes();
         }
+        cell.declare_footprint(footprint_bytes);
         let cell = NonNull::from(Box::leak(Box::new(cell)));
         // SAFETY: just allocated, and nobody else knows it yet.
         unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };
@@ -330,12 +333,19 @@ impl<A: Actor> ActorCell<A> {
     #[inline(never)]
     fn send_sampled(&self, msg: A::Msg, worker: &Worker) -> Result<(), (A::Msg, u64)> {
         // This may hand the actor on to other workers: look again.
-        let stamp_ns = worker.sample();
+        let stamp_ns = worker.sample(self.core.runnable());
         if !self.is_owned_by(worker) || !self.takes_own() {
             return Err((msg, stamp_ns));
         }
         self.push_own(self.core.runnable(), Envelope { stamp_ns, msg }, worker);
         Ok(())
+    }
+
+    /// Tells the scheduler how much memory the actor works on. Only the owner may, or who makes it.
+    pub(crate) fn declare_footprint(&self, bytes: usize) {
+        let kib = u16::try_from(bytes / 1024).unwrap_or(u16::MAX);
+        // SAFETY: the owner declares it, or nobody else knows it yet; and the closure calls no user code.
+        unsafe { self.core.header.with_private(|private| private.footprint_kib = kib) }
     }
 
     /// Whether the own part of the mailbox may be pushed to (rule 2 of `mailbox`). Only the owner may ask.

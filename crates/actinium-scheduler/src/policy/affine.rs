@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{GiftView, LoadView, QueueView, Ready, StealView, StolenView};
+use super::{GiftView, LoadView, MoveView, QueueView, Ready, StealView, StolenView, TalkView};
 
 /// The parameters of `affine`: each with its unit and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +21,9 @@ pub struct Affine {
     pub turn_too_long_ns: u64,
     /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
     pub distance_ns: u64,
+    /// What a KiB of declared footprint costs for each step of distance that it moves, in nanoseconds: 16 cache lines, some of which are fetched at
+    /// a time. What declares a footprint is offered to others only where it would wait longer than that takes.
+    pub footprint_ns_per_kib: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
     pub steals_to_rehome: u32,
     /// What has run away from home so many turns in a row, whoever stole it, is at home where it runs: its old home has too much to do.
@@ -33,7 +36,10 @@ pub struct Affine {
     /// What talks to others of the same worker costs so many times as much when they are apart; it is given away only when the worker has
     /// more than so many times the average load.
     pub crossing_factor: u64,
-    /// Of the runnables that threads outside the workers make, so many in a row start together: what is made together often belongs
+    /// What has sent to the same other worker in so many sampled sends in a row moves there, if that has no more to do. With one send in 128 sampled, it has
+    /// then sent some thousand messages that way; and who talks to two workers alike gets there once in 2 to the power of so many. 0: never.
+    pub talks_to_move: u32,
+    /// Of the runnables that threads outside the workers, or one runnable, make, so many in a row start together: what is made together often belongs
     /// together, and few are soon spread by their load, but thousands are not, for only what is ready is ever moved. At least 1.
     pub start_together: u64,
 }
@@ -52,27 +58,31 @@ impl Affine {
         work_worth_moving_ns: 100_000,
         turn_too_long_ns: 10_000_000,
         distance_ns: 500,
+        footprint_ns_per_kib: 50,
         steals_to_rehome: 2,
         away_to_rehome: 4,
         balance_every_ns: 50_000,
         balance_part: 16,
         crossing_factor: 2,
+        talks_to_move: 16,
         start_together: 256,
     };
 
     /// Each parameter's name, which ends in its unit, and its value.
-    pub fn constants(&self) -> [(&'static str, u64); 11] {
+    pub fn constants(&self) -> [(&'static str, u64); 13] {
         [
             ("wait_worth_moving_ns", self.wait_worth_moving_ns),
             ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
             ("work_worth_moving_ns", self.work_worth_moving_ns),
             ("turn_too_long_ns", self.turn_too_long_ns),
             ("distance_ns", self.distance_ns),
+            ("footprint_ns_per_kib", self.footprint_ns_per_kib),
             ("steals_to_rehome", self.steals_to_rehome.into()),
             ("away_to_rehome", self.away_to_rehome.into()),
             ("balance_every_ns", self.balance_every_ns),
             ("balance_part", self.balance_part),
             ("crossing_factor", self.crossing_factor),
+            ("talks_to_move", self.talks_to_move.into()),
             ("start_together", self.start_together),
         ]
     }
@@ -89,11 +99,13 @@ impl Affine {
             "work_worth_moving_ns" => self.work_worth_moving_ns = value,
             "turn_too_long_ns" => self.turn_too_long_ns = value,
             "distance_ns" => self.distance_ns = value,
+            "footprint_ns_per_kib" => self.footprint_ns_per_kib = value,
             "steals_to_rehome" => self.steals_to_rehome = narrow()?,
             "away_to_rehome" => self.away_to_rehome = narrow()?,
             "balance_every_ns" => self.balance_every_ns = value,
             "balance_part" => self.balance_part = value,
             "crossing_factor" => self.crossing_factor = value,
+            "talks_to_move" => self.talks_to_move = narrow()?,
             "start_together" => self.start_together = value,
             _ => return Err(SetError::Name(name.to_owned())),
         }
@@ -113,17 +125,20 @@ impl Affine {
     }
 
     /// What nobody has measured may cost anything; what is cheap had better stay, however many they are, unless one turn holds them up, or
-    /// much waits for it.
-    pub(super) fn worth_exposing(
-        &self,
-        cost_ns: u32,
-        current_ns: u64,
-        pending: impl FnOnce() -> usize,
-    ) -> bool {
-        cost_ns == 0
+    /// much waits for it; and what declares a footprint stays unless it would wait longer than the move takes.
+    pub(super) fn worth_exposing(&self, view: &MoveView, pending: impl FnOnce() -> usize) -> bool {
+        let cost_ns = view.cost_ns;
+        let pays = cost_ns == 0
             || cost_ns >= self.cost_worth_moving_ns
-            || current_ns >= self.turn_too_long_ns
-            || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns
+            || view.current_ns >= self.turn_too_long_ns
+            || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns;
+        pays && (view.footprint_kib == 0 || view.wait_ns > self.move_ns(view))
+    }
+
+    /// Distance times footprint: what it takes until its memory is warm elsewhere.
+    fn move_ns(&self, view: &MoveView) -> u64 {
+        let per_step_ns = self.footprint_ns_per_kib.saturating_mul(view.footprint_kib.into());
+        per_step_ns.saturating_mul(view.distance.into())
     }
 
     /// What was exposed is worth taking unless it is about to be run at home, given the distance.
@@ -168,6 +183,22 @@ impl Affine {
             Ready::ByNeighbours => {
                 view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
             }
+        }
+    }
+
+    /// Never to one that has more to do. Between two that have about the same, only towards the first of them: else two that talk to each other would change
+    /// places. Those who come make a difference; then the other way is open.
+    pub(super) fn draws(&self, view: &TalkView) -> bool {
+        if self.talks_to_move == 0 || view.in_a_row < self.talks_to_move {
+            return false;
+        }
+        // One that moves makes the one load less, and the other more.
+        let part_ns = view.own_ns.max(view.other_ns) / self.balance_part.max(1);
+        let noise_ns = part_ns.saturating_add(view.turn_ns.saturating_mul(2));
+        if view.own_ns.abs_diff(view.other_ns) <= noise_ns {
+            view.other < view.own
+        } else {
+            view.other_ns < view.own_ns
         }
     }
 
@@ -236,7 +267,9 @@ mod tests {
     #[test]
     fn what_is_cheap_moves_only_when_one_turn_holds_it_up_for_long() {
         let worth = |cost_ns, current_ns, pending| {
-            Affine::DEFAULT.worth_exposing(cost_ns, current_ns, || pending)
+            let (wait_ns, footprint_kib, distance) = (current_ns, 0, 3);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            Affine::DEFAULT.worth_exposing(&view, || pending)
         };
         assert!(!worth(20, 9_999_999, 1));
         assert!(worth(20, 10_000_000, 1));
@@ -244,6 +277,21 @@ mod tests {
         assert!(worth(0, 20_000, 1), "what nobody has measured may cost anything");
         assert!(!worth(20, 20_000, 4_999));
         assert!(worth(20, 20_000, 5_000), "what has much waiting for it is not cheap");
+    }
+
+    #[test]
+    fn a_large_state_moves_only_for_a_wait_that_is_longer_than_the_move() {
+        let worth = |footprint_kib, distance, wait_ns| {
+            let (cost_ns, current_ns) = (5_000, 20_000);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            Affine::DEFAULT.worth_exposing(&view, || 1)
+        };
+        assert!(worth(0, 6, 0), "what declares nothing is judged by its cost alone");
+        // 3,125 KiB, three steps of 50 ns each.
+        assert!(!worth(3_125, 3, 468_750));
+        assert!(worth(3_125, 3, 468_751));
+        assert!(worth(3_125, 1, 468_750), "to a nearer worker");
+        assert!(worth(3_125, 0, 1), "to one that shares all caches it costs nothing");
     }
 
     #[test]
@@ -292,6 +340,29 @@ mod tests {
             affine.set("x", 1).unwrap_err().to_string().starts_with("affine has no constant 'x'")
         );
         assert!(affine.set("steals_to_rehome", 1 << 32).is_err());
+    }
+
+    #[test]
+    fn of_two_that_talk_one_moves_and_never_to_who_has_more_to_do() {
+        let draws = |in_a_row, (own, own_ns), (other, other_ns)| {
+            let view = TalkView { in_a_row, own, own_ns, turn_ns: 100, other, other_ns };
+            Affine::DEFAULT.draws(&view)
+        };
+        assert!(draws(16, (1, 0), (0, 0)));
+        assert!(!draws(15, (1, 0), (0, 0)), "not often enough");
+        assert!(!draws(16, (0, 0), (1, 0)), "or the two would change places");
+        assert!(draws(16, (0, 10_000), (1, 5_000)));
+        assert!(!draws(16, (1, 5_000), (0, 10_000)));
+        for own_ns in (0..20_000).step_by(100) {
+            for other_ns in (0..20_000).step_by(100) {
+                let there = draws(99, (0, own_ns), (1, other_ns));
+                let back = draws(99, (1, other_ns), (0, own_ns));
+                assert!(there != back, "one of them, and only one: {own_ns} {other_ns}");
+            }
+        }
+        let never = Affine { talks_to_move: 0, ..Affine::DEFAULT };
+        let view = TalkView { in_a_row: 99, own: 1, own_ns: 0, turn_ns: 0, other: 0, other_ns: 0 };
+        assert!(!never.draws(&view));
     }
 
     fn load(own_ns: u64, other_ns: u64) -> LoadView {

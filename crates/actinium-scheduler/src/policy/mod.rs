@@ -8,6 +8,8 @@
 //! 3. something was stolen: does its home move? [`Policy::rehome`]
 //! 4. too much or too little work for those awake? [`Policy::wake_more`], [`Policy::scale`]; much more at one worker than at another?
 //!    [`Policy::balance_after_ns`], [`Policy::give`], [`Policy::may_give`]
+//!
+//! And where does something belong that is new, or that talks to others? [`Policy::place`], [`Policy::place_spawned`], [`Policy::draws`]
 
 mod affine;
 pub mod pace;
@@ -55,6 +57,21 @@ pub struct QueueView {
     pub current_ns: u64,
     /// Workers that look for work or sleep.
     pub idle_workers: usize,
+}
+
+/// Something ready that might be exposed to thieves.
+#[derive(Clone, Copy, Debug)]
+pub struct MoveView {
+    /// Its measured nanoseconds per item; 0: not known.
+    pub cost_ns: u32,
+    /// How long the turn that it stands behind takes: nanoseconds.
+    pub current_ns: u64,
+    /// How long it is expected to wait where it is, that turn included: nanoseconds.
+    pub wait_ns: u64,
+    /// How much memory it has declared to work on, in KiB; 0: it has not.
+    pub footprint_kib: u32,
+    /// Rank of the distance to the nearest other worker: it moves at least so far.
+    pub distance: u32,
 }
 
 /// A queue that an idle worker might take from.
@@ -114,6 +131,23 @@ pub struct GiftView {
     pub own_ns: u64,
     /// The average load of the worker and of those that it has looked at.
     pub average_ns: u64,
+}
+
+/// Something that talks to another worker, by the sends that are sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct TalkView {
+    /// How many sampled sends in a row went to that worker: none in between to its own, or to a third.
+    pub in_a_row: u32,
+    /// Index of its own worker, and that worker's load in nanoseconds.
+    pub own: usize,
+    /// See [`LoadView::own_ns`].
+    pub own_ns: u64,
+    /// Its worker's measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// Index of the other worker.
+    pub other: usize,
+    /// The other's load.
+    pub other_ns: u64,
 }
 
 impl QueueView {
@@ -185,17 +219,11 @@ impl Policy {
         }
     }
 
-    /// Question 2, the giving side, for one runnable that costs so much per item, behind a turn that takes so long: nanoseconds; and
-    /// for which so many items wait.
+    /// Question 2, the giving side, for one runnable, for which so many items wait.
     #[inline]
-    pub fn worth_exposing(
-        &self,
-        cost_ns: u32,
-        current_ns: u64,
-        pending: impl FnOnce() -> usize,
-    ) -> bool {
+    pub fn worth_exposing(&self, view: &MoveView, pending: impl FnOnce() -> usize) -> bool {
         match self {
-            Policy::Affine(affine) => affine.worth_exposing(cost_ns, current_ns, pending),
+            Policy::Affine(affine) => affine.worth_exposing(view, pending),
             Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }
@@ -269,6 +297,35 @@ impl Policy {
         match self {
             Policy::Affine(affine) => affine.may_give(view),
             Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
+    /// Whether something that has sent to the same other worker so often in a row moves there, where those are that it talks to.
+    pub fn draws(&self, view: &TalkView) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.draws(view),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
+    /// How many sampled sends in a row something must have made to the same other worker before [`Policy::draws`] is asked; `None`: it never is.
+    #[inline]
+    pub fn talks_to_move(&self) -> Option<u32> {
+        match self {
+            Policy::Affine(affine) => Some(affine.talks_to_move).filter(|&talks| talks > 0),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
+        }
+    }
+
+    /// Where the `n`-th runnable that a runnable makes, with none made by others in between, is placed: this many workers away from its maker, from
+    /// near to far; 0: at the same one.
+    ///
+    /// Near its maker, which is likely to talk to it; but thousands would be more than one worker has room for, and while they are idle nothing moves
+    /// them.
+    pub fn place_spawned(&self, n: usize, workers: usize) -> usize {
+        match self {
+            Policy::Affine(affine) => affine.place(n, workers),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => 0,
         }
     }
 

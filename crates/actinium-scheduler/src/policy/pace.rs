@@ -24,6 +24,8 @@ pub const SPINS: u32 = 300;
 pub const SPINS_LEAST: u32 = 8;
 /// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
 pub const SHORT_NAP_NS: u64 = 20_000;
+/// One in so many sends is sampled, at first and at the most.
+pub const SAMPLED: u32 = 128;
 /// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
 pub const BALANCE_LOOKS: usize = 8;
 

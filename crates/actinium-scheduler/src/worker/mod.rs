@@ -9,10 +9,12 @@ mod balance;
 mod ending;
 mod housekeeping;
 mod lanes;
+mod placing;
 mod queue;
 mod scaling;
 mod sending;
 mod sharing;
+mod talking;
 
 use crate::counters::UNCOUNTED;
 use crate::inbox::Chain;
@@ -91,6 +93,8 @@ pub struct Worker {
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     scales: balance::Scales,
+    talks: talking::Talks,
+    flood: placing::Flood,
     /// The present turn looks at the clock every so many items; no more than a batch.
     check_every: Cell<u32>,
     /// `BY_NEIGHBOUR` while turns are run, else nothing: what wakes a runnable between turns has come from elsewhere.
@@ -144,6 +148,10 @@ impl Worker {
             grow_at_ns: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
             scales: balance::Scales::new(now_ns),
+            talks: talking::Talks::new(
+                workers > 1 && shared.settings.policy.talks_to_move().is_some(),
+            ),
+            flood: placing::Flood::new(),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
             woken_by: Cell::new(0),
             note: Cell::new(0),

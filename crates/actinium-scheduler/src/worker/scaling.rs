@@ -71,14 +71,11 @@ impl Worker {
         // SAFETY: this thread owns the queue, and the closure calls no user code.
         let some: Vec<Runnable> =
             unsafe { self.queue.with(|queue| queue.iter().take(LOOKED_AT).collect()) };
-        let policy = &self.shared.settings.policy;
-        let is_movable = |&runnable: &Runnable| {
-            // SAFETY: this worker owns the runnable, which is alive.
-            let pending = || unsafe { (runnable.header().vtable.pending)(runnable.0) };
-            policy.worth_exposing(self.cost_ns(runnable), current_ns, pending)
+        let is_movable = |&(before, runnable): &(usize, Runnable)| {
+            self.is_worth_exposing(runnable, before, current_ns)
                 || self.ready(runnable) == Ready::Again
         };
-        some.into_iter().filter(is_movable).count()
+        some.into_iter().enumerate().filter(is_movable).count()
     }
 
     /// Once a round: at the end of a window, whether there are too many workers, or too few; and a worker that does not work any more gives

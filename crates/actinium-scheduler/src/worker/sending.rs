@@ -2,10 +2,10 @@
 
 use super::{Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
+pub(super) use crate::policy::pace::SAMPLED;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED};
 
-/// One in so many sends is sampled, at first and at the least and most; how many it is follows how fast they come.
-pub(super) const SAMPLED: u32 = 128;
+/// One in so many sends is sampled, at the least; how many it is follows how fast they come.
 const SAMPLED_RARELY: u32 = 512;
 /// Samples that come faster than this, in nanoseconds, come half as often from then on: a sample costs some 100 ns, which then is below
 /// 2 % of the time between two.
@@ -45,11 +45,13 @@ impl Worker {
         left == 0
     }
 
-    /// Every so manieth send: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait.
+    /// Every so manieth send, to `target`: the time, or 0 if no figures are kept. Also looks whether this turn takes so long that others wait, and
+    /// whether the sender had better be where the target is.
     #[cold]
     #[inline(never)]
-    pub fn sample(&self) -> u64 {
+    pub fn sample(&self, target: Runnable) -> u64 {
         self.flush_counts();
+        self.note_talk(target);
         let now_ns = self.shared.clock.now_ns();
         let apart_ns = now_ns.saturating_sub(self.sampled_ns.replace(now_ns));
         let every = self.sample_every.get();

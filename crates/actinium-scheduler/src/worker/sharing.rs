@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::policy::pace::{self, KEPT_AT_ONCE, SHORT_NAP_NS, STOLEN_AT_ONCE};
-use crate::policy::{QueueView, StealView};
+use crate::policy::{MoveView, QueueView, StealView};
 use crate::runnable::{ALERTED, CALLED, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
@@ -81,10 +81,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            let cost_ns = self.cost_ns(runnable);
-            // SAFETY: this worker owns the runnable, which is alive.
-            let pending = || unsafe { (runnable.header().vtable.pending)(runnable.0) };
-            if !self.shared.settings.policy.worth_exposing(cost_ns, current_ns, pending) {
+            if !self.is_worth_exposing(runnable, self.queue_len(), current_ns) {
                 kept.push(runnable);
                 if kept.len() == KEPT_AT_ONCE {
                     break;
@@ -104,6 +101,29 @@ impl Worker {
             self.push(runnable);
         }
         self.call_thieves(public_len);
+    }
+
+    /// Whether others had better take a runnable of this worker's, with so many before it.
+    pub(super) fn is_worth_exposing(
+        &self,
+        runnable: Runnable,
+        before: usize,
+        current_ns: u64,
+    ) -> bool {
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let footprint_kib = unsafe { header.private.with(|private| private.footprint_kib) };
+        let queue_ns = self.turn_ns.get().saturating_mul(before as u64);
+        let view = MoveView {
+            cost_ns: self.cost_ns(runnable),
+            current_ns,
+            wait_ns: current_ns.saturating_add(queue_ns),
+            footprint_kib: footprint_kib.into(),
+            distance: self.shared.neighbours[self.index].first().map_or(0, |&(_, rank)| rank),
+        };
+        // SAFETY: this worker owns the runnable, which is alive.
+        let pending = || unsafe { (header.vtable.pending)(runnable.0) };
+        self.shared.settings.policy.worth_exposing(&view, pending)
     }
 
     /// Wakes as many sleepers as the policy wants for so many runnables.

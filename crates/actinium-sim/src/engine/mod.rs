@@ -11,6 +11,7 @@ mod balance;
 mod owned;
 mod queues;
 mod sharing;
+mod talking;
 mod turn;
 
 use crate::cache::Caches;
@@ -119,6 +120,8 @@ struct Actor {
     handled: u32,
     /// Since when it has been ready to run.
     ready_ps: Ps,
+    /// To which worker its last sampled sends went, and how many in a row.
+    talks_to: (usize, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,6 +173,8 @@ struct Worker {
     /// What others see of it.
     shown_turn_ns: u64,
     spins: u32,
+    /// Sends left until one is sampled.
+    sends_left: u32,
     in_turns_ps: Ps,
 }
 
@@ -256,6 +261,7 @@ impl<'a> Sim<'a> {
             turn_ns: 0,
             shown_turn_ns: 0,
             spins: pace::SPINS,
+            sends_left: pace::SAMPLED,
             in_turns_ps: 0,
         };
         let actor = |owner| Actor {
@@ -270,6 +276,7 @@ impl<'a> Sim<'a> {
             mail: 0,
             handled: 0,
             ready_ps: 0,
+            talks_to: (n, 0),
         };
         let count = workload.actors as usize;
         let lines = workload.lines();

@@ -84,9 +84,8 @@ impl Sim<'_> {
                 return Ok(self.after_theft(worker, actor, home, at_ps));
             }
             (self.actors[actor].steals, self.actors[actor].away) = (0, 0);
-        } else if home != worker {
-            return Err(SimError::Broken(format!("actor {actor} away from home is not timed")));
         }
+        // What has just been drawn elsewhere goes there after its next turn, which will be timed.
         self.after(worker, actor, at_ps);
         Ok(at_ps)
     }

@@ -3,7 +3,7 @@
 use super::queues::Which;
 use super::{Mode, Place, Ps, Sim, ns, ps};
 use actinium_scheduler::policy::pace::{self, weigh};
-use actinium_scheduler::policy::{QueueView, StealView};
+use actinium_scheduler::policy::{MoveView, QueueView, StealView};
 
 impl Sim<'_> {
     /// Once a round: time, what others sent, what others could take.
@@ -78,9 +78,17 @@ impl Sim<'_> {
         let mut exposed = 0;
         for _ in 0..n {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
-            let cost_ns = self.cost_ns(actor);
+            let state = &self.workers[worker];
+            let queue_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
+            let view = MoveView {
+                cost_ns: self.cost_ns(actor),
+                current_ns,
+                wait_ns: current_ns.saturating_add(queue_ns),
+                footprint_kib: self.workload.declared_kib(),
+                distance: self.machine.neighbours[worker].first().map_or(0, |&(_, rank)| rank),
+            };
             let pending = || self.actors[actor].mail as usize;
-            if !self.policy.worth_exposing(cost_ns, current_ns, pending) {
+            if !self.policy.worth_exposing(&view, pending) {
                 kept.push(actor);
                 if kept.len() == pace::KEPT_AT_ONCE {
                     break;

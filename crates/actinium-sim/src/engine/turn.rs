@@ -119,6 +119,9 @@ impl Sim<'_> {
         }
         let mut at_ps = now_ps;
         for &target in &sends {
+            if self.keeps_idle {
+                self.count_send(worker, actor, target as usize);
+            }
             if target as usize != actor {
                 at_ps = self.send(worker, target as usize, at_ps);
             }
