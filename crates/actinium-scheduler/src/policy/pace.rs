@@ -24,6 +24,9 @@ pub const SPINS: u32 = 300;
 pub const SPINS_LEAST: u32 = 8;
 /// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
 pub const SHORT_NAP_NS: u64 = 20_000;
+/// A worker that wanted to expose, and found nothing worth it among so many, tries again after twice as many rounds each time, up to
+/// 2 to the power of so many: to look costs a lock and cold memory, some hundredths of a round of short turns.
+pub const VAIN_OFFERS_MOST: u32 = 3;
 /// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
 pub const BALANCE_LOOKS: usize = 8;
 

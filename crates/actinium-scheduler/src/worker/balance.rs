@@ -108,7 +108,12 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            let view = GiftView { ready: self.ready(runnable), own_ns, average_ns };
+            let view = GiftView {
+                ready: self.ready(runnable),
+                cost_ns: self.cost_ns(runnable),
+                own_ns,
+                average_ns,
+            };
             if !policy.may_give(&view) {
                 kept.push(runnable);
                 continue;

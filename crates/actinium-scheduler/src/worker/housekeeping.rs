@@ -1,6 +1,6 @@
 //! Once a round: time, timers, new and returning runnables, tokens.
 
-use super::{Alarm, ROUND, Worker, sharing, weigh};
+use super::{Alarm, ROUND, Worker, weigh};
 use crate::runnable::{ALERTED, CALLED, DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::wheel::{TimerKey, Wheel};
@@ -39,7 +39,7 @@ impl Worker {
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();
         self.tend_lanes();
-        self.offer(0, sharing::EXPOSED_AT_ONCE);
+        self.offer_between_turns();
         self.balance(now_ns);
     }
 

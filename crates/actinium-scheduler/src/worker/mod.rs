@@ -84,6 +84,8 @@ pub struct Worker {
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
     scales: balance::Scales,
+    /// How often in a row it had nothing worth exposing, and the rounds left until it looks again.
+    vain_offers: Cell<(u32, u32)>,
     /// The present turn looks at the clock every so many items; no more than a batch.
     check_every: Cell<u32>,
     /// `BY_NEIGHBOUR` while turns are run, else nothing: what wakes a runnable between turns has come from elsewhere.
@@ -130,6 +132,7 @@ impl Worker {
             posted: Cell::new(false),
             spins: Cell::new(sharing::SPINS),
             scales: balance::Scales::new(now_ns),
+            vain_offers: Cell::new((0, 0)),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
             woken_by: Cell::new(0),
             note: Cell::new(0),
