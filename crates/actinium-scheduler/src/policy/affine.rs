@@ -47,6 +47,9 @@ pub struct Affine {
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
 const CHEAP: u32 = 16;
 
+/// A move costs about so many times as much as a message that crosses.
+const CROSSINGS_PER_MOVE: u32 = 4;
+
 /// Looks at others' loads become rarer until each comes after 2 to the power of so many times as long a pause.
 const VAIN_MOST: u32 = 4;
 
@@ -174,12 +177,17 @@ impl Affine {
     }
 
     /// What goes on by itself takes its load along. What others elsewhere have woken may be done soon; it is moved when the load is clearly
-    /// uneven. What talks to others here costs more elsewhere: spreading that pays only where more workers share it than it costs
+    /// uneven, and when it takes longer than a message that crosses: of things that only talk, each message would cost more once they are
+    /// apart, and both workers together would do less than one alone. What talks to others here costs more elsewhere: spreading that pays only where more workers share it than it costs
     /// times as much.
     pub(super) fn may_give(&self, view: &GiftView) -> bool {
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers => 2 * view.own_ns > 3 * view.average_ns,
+            Ready::ByOthers => {
+                let lasts = view.cost_ns == 0
+                    || view.cost_ns >= self.cost_worth_moving_ns / CROSSINGS_PER_MOVE;
+                lasts && 2 * view.own_ns > 3 * view.average_ns
+            }
             Ready::ByNeighbours => {
                 view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
             }
@@ -392,13 +400,18 @@ mod tests {
     #[test]
     fn what_talks_to_its_neighbours_stays_unless_many_can_share_the_load() {
         let may = |ready, own_ns, average_ns| {
-            Affine::DEFAULT.may_give(&GiftView { ready, own_ns, average_ns })
+            Affine::DEFAULT.may_give(&GiftView { ready, cost_ns: 500, own_ns, average_ns })
         };
         assert!(may(Ready::Again, 101, 100));
         assert!(!may(Ready::ByOthers, 150, 100));
         assert!(may(Ready::ByOthers, 151, 100));
         // All at one of two workers: apart, each message would cost twice as much.
         assert!(!may(Ready::ByNeighbours, 1_000, 500));
+        let woken =
+            |cost_ns| GiftView { ready: Ready::ByOthers, cost_ns, own_ns: 200, average_ns: 100 };
+        assert!(!Affine::DEFAULT.may_give(&woken(499)), "to talk across costs more than that");
+        assert!(Affine::DEFAULT.may_give(&woken(500)));
+        assert!(Affine::DEFAULT.may_give(&woken(0)), "what nobody has measured may cost anything");
         // All at one of three.
         assert!(may(Ready::ByNeighbours, 1_000, 334));
     }

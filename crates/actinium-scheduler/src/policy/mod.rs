@@ -127,6 +127,8 @@ pub enum Ready {
 pub struct GiftView {
     /// Why it is ready.
     pub ready: Ready,
+    /// Its measured nanoseconds per item, its kind's as long as its own are not known; 0: not known either.
+    pub cost_ns: u32,
     /// The worker's load in nanoseconds.
     pub own_ns: u64,
     /// The average load of the worker and of those that it has looked at.

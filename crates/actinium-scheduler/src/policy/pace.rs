@@ -26,6 +26,9 @@ pub const SPINS_LEAST: u32 = 8;
 pub const SHORT_NAP_NS: u64 = 20_000;
 /// One in so many sends is sampled, at first and at the most.
 pub const SAMPLED: u32 = 128;
+/// A worker that wanted to expose, and found nothing worth it among so many, tries again after twice as many rounds each time, up to
+/// 2 to the power of so many: to look costs a lock and cold memory, some hundredths of a round of short turns.
+pub const VAIN_OFFERS_MOST: u32 = 3;
 /// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
 pub const BALANCE_LOOKS: usize = 8;
 

@@ -88,8 +88,9 @@ impl Worker {
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
             let n = policy.give(&view);
             if n > 0 {
-                let may_give =
-                    |ready| policy.may_give(&GiftView { ready, own_ns: left_ns, average_ns });
+                let may_give = |ready, cost_ns| {
+                    policy.may_give(&GiftView { ready, cost_ns, own_ns: left_ns, average_ns })
+                };
                 let given = self.give(other, n, may_give);
                 let given_ns = turn_ns * given as u64;
                 left_ns = left_ns.saturating_sub(given_ns);
@@ -103,7 +104,7 @@ impl Worker {
     }
 
     /// Gives so many ready runnables, the youngest first, to another worker, where they are at home from now on; returns how many.
-    pub(super) fn give(&self, to: usize, n: usize, may_give: impl Fn(Ready) -> bool) -> usize {
+    pub(super) fn give(&self, to: usize, n: usize, may_give: impl Fn(Ready, u32) -> bool) -> usize {
         let away = self.shared.id_of(to) | IN_TRANSIT;
         let (mut kept, mut given) = (Vec::new(), 0);
         self.settle();
@@ -113,7 +114,7 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if !may_give(self.ready(runnable)) {
+            if !may_give(self.ready(runnable), self.cost_ns(runnable)) {
                 kept.push(runnable);
                 continue;
             }

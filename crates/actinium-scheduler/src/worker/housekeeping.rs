@@ -1,6 +1,6 @@
 //! Once a round: time, timers, new and returning runnables, tokens.
 
-use super::{Alarm, ROUND, Worker, sharing, weigh};
+use super::{Alarm, ROUND, Worker, weigh};
 use crate::runnable::{ALERTED, CALLED, DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::wheel::{TimerKey, Wheel};
@@ -40,7 +40,7 @@ impl Worker {
         self.flush_all();
         self.tend_lanes();
         self.rescale(now_ns);
-        self.offer(0, sharing::EXPOSED_AT_ONCE);
+        self.offer_between_turns();
         self.balance(now_ns);
     }
 

@@ -95,6 +95,8 @@ pub struct Worker {
     scales: balance::Scales,
     talks: talking::Talks,
     flood: placing::Flood,
+    /// How often in a row it had nothing worth exposing, and the rounds left until it looks again.
+    vain_offers: Cell<(u32, u32)>,
     /// The present turn looks at the clock every so many items; no more than a batch.
     check_every: Cell<u32>,
     /// `BY_NEIGHBOUR` while turns are run, else nothing: what wakes a runnable between turns has come from elsewhere.
@@ -152,6 +154,7 @@ impl Worker {
                 workers > 1 && shared.settings.policy.talks_to_move().is_some(),
             ),
             flood: placing::Flood::new(),
+            vain_offers: Cell::new((0, 0)),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
             woken_by: Cell::new(0),
             note: Cell::new(0),

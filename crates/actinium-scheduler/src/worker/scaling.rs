@@ -109,7 +109,7 @@ impl Worker {
         // Relaxed: a hint.
         let load_ns = |&other: &usize| self.shared.load_ns[other].load(Ordering::Relaxed);
         let Some(other) = others.min_by_key(load_ns) else { return };
-        self.give(other, usize::MAX, |_| true);
+        self.give(other, usize::MAX, |_, _| true);
     }
 
     /// How long it sleeps at most before it looks whether there are too many workers; `None`: until it is woken.

@@ -1,7 +1,7 @@
 //! Sharing work: exposing what others had better take, taking what they expose, and sleeping when there is nothing.
 
 use super::Worker;
-use crate::policy::pace::{self, KEPT_AT_ONCE, SHORT_NAP_NS, STOLEN_AT_ONCE};
+use crate::policy::pace::{self, KEPT_AT_ONCE, SHORT_NAP_NS, STOLEN_AT_ONCE, VAIN_OFFERS_MOST};
 use crate::policy::{MoveView, QueueView, StealView};
 use crate::runnable::{ALERTED, CALLED, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
@@ -52,25 +52,38 @@ impl Worker {
         self.push(runnable);
     }
 
-    /// Exposes what others had better take. `current_ns`: how long the present turn takes, as far as known.
-    pub(super) fn offer(&self, current_ns: u64, most: usize) {
+    /// Once a round, but more rarely while it is in vain: exposes what others had better take.
+    pub(super) fn offer_between_turns(&self) {
+        let (in_vain, rounds_left) = self.vain_offers.get();
+        if rounds_left > 0 {
+            self.vain_offers.set((in_vain, rounds_left - 1));
+        } else if self.offer(0, EXPOSED_AT_ONCE) {
+            self.vain_offers.set((0, 0));
+        } else {
+            self.vain_offers.set(((in_vain + 1).min(VAIN_OFFERS_MOST), (1 << in_vain) - 1));
+        }
+    }
+
+    /// Exposes what others had better take; false if there was nothing worth it, though much waits. `current_ns`: how long the present
+    /// turn takes, as far as known.
+    pub(super) fn offer(&self, current_ns: u64, most: usize) -> bool {
         let mut idle_workers = self.shared.idle();
         if idle_workers == 0 && self.is_elastic {
             idle_workers = self.call_more(current_ns);
         }
         if idle_workers == 0 {
-            return;
+            return true;
         }
         let len = self.queue_len();
         let view = QueueView { len, turn_ns: self.turn_ns.get(), current_ns, idle_workers };
         let n = self.shared.settings.policy.expose(&view).min(most);
-        if n > 0 {
-            self.expose(n, current_ns);
-        }
+        n == 0 || self.expose(n, current_ns)
     }
 
+    /// False if nothing was worth it.
     #[cold]
-    pub(super) fn expose(&self, n: usize, current_ns: u64) {
+    pub(super) fn expose(&self, n: usize, current_ns: u64) -> bool {
+        let mut exposed = 0;
         let away = self.id | IN_TRANSIT;
         // What stays is put back in its order.
         let mut kept = Vec::new();
@@ -93,14 +106,16 @@ impl Worker {
                 runnable.header().owner.store(away, Ordering::Relaxed);
             }
             queue.push_front(runnable);
-            self.counters().exposed.add(1);
+            exposed += 1;
         }
         let public_len = queue.len();
         drop(queue);
+        self.counters().exposed.add(exposed);
         for runnable in kept.into_iter().rev() {
             self.push(runnable);
         }
         self.call_thieves(public_len);
+        exposed > 0
     }
 
     /// Whether others had better take a runnable of this worker's, with so many before it.

@@ -74,7 +74,12 @@ impl Sim<'_> {
         let mut given = 0;
         while given < n && kept.len() < pace::KEPT_AT_ONCE {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
-            let view = GiftView { ready: self.actors[actor].ready, own_ns, average_ns };
+            let view = GiftView {
+                ready: self.actors[actor].ready,
+                cost_ns: self.cost_ns(actor),
+                own_ns,
+                average_ns,
+            };
             if !self.policy.may_give(&view) {
                 kept.push(actor);
                 continue;

@@ -162,6 +162,8 @@ struct Worker {
     /// When it looked at others' loads last, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
+    /// How often in a row it had nothing worth exposing, and the rounds left until it looks again.
+    vain_offers: (u32, u32),
     /// Where in the list of its neighbours it looks next.
     look_at: usize,
     round: u32,
@@ -253,6 +255,7 @@ impl<'a> Sim<'a> {
             shown_load_ns: 0,
             balanced_ps: 0,
             in_vain: 0,
+            vain_offers: (0, 0),
             look_at: 0,
             round: pace::ROUND,
             ticks: 0,

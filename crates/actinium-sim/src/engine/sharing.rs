@@ -26,7 +26,7 @@ impl Sim<'_> {
         let at_ps = self.welcome(worker, at_ps);
         let at_ps = self.read_inbox(worker, at_ps);
         let at_ps = self.take_back(worker, at_ps);
-        let at_ps = self.offer(worker, 0, at_ps);
+        let at_ps = self.offer_between_turns(worker, at_ps);
         self.balance(worker, at_ps)
     }
 
@@ -54,9 +54,25 @@ impl Sim<'_> {
         self.workers[worker].queue.push_back(actor);
     }
 
-    fn offer(&mut self, worker: usize, current_ns: u64, at_ps: Ps) -> Ps {
-        if self.idle == 0 {
+    fn offer_between_turns(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let (in_vain, rounds_left) = self.workers[worker].vain_offers;
+        if rounds_left > 0 {
+            self.workers[worker].vain_offers = (in_vain, rounds_left - 1);
             return at_ps;
+        }
+        let (good, at_ps) = self.offer(worker, 0, at_ps);
+        self.workers[worker].vain_offers = if good {
+            (0, 0)
+        } else {
+            ((in_vain + 1).min(pace::VAIN_OFFERS_MOST), (1 << in_vain) - 1)
+        };
+        at_ps
+    }
+
+    /// False if nothing was worth it, though much waits.
+    fn offer(&mut self, worker: usize, current_ns: u64, at_ps: Ps) -> (bool, Ps) {
+        if self.idle == 0 {
+            return (true, at_ps);
         }
         let state = &self.workers[worker];
         let view = QueueView {
@@ -67,12 +83,12 @@ impl Sim<'_> {
         };
         let n = self.policy.expose(&view).min(pace::EXPOSED_AT_ONCE);
         if n == 0 {
-            return at_ps;
+            return (true, at_ps);
         }
         self.expose(worker, n, current_ns, at_ps)
     }
 
-    fn expose(&mut self, worker: usize, n: usize, current_ns: u64, at_ps: Ps) -> Ps {
+    fn expose(&mut self, worker: usize, n: usize, current_ns: u64, at_ps: Ps) -> (bool, Ps) {
         let mut at_ps = self.lock(Which::Public(worker), worker, at_ps);
         let mut kept = Vec::new();
         let mut exposed = 0;
@@ -107,7 +123,7 @@ impl Sim<'_> {
             self.let_notice(worker, public_len, at_ps);
         }
         at_ps = self.call_thieves(worker, public_len, at_ps);
-        at_ps
+        (exposed > 0, at_ps)
     }
 
     fn call_thieves(&mut self, worker: usize, public_len: usize, at_ps: Ps) -> Ps {
@@ -134,7 +150,7 @@ impl Sim<'_> {
         let state = &mut self.workers[worker];
         state.shown_turn_ns = state.turn_ns.max(current_ns).min(u32::MAX.into());
         let at_ps = self.read_inbox(worker, at_ps);
-        self.offer(worker, current_ns, at_ps)
+        self.offer(worker, current_ns, at_ps).1
     }
 
     /// Own public queue, the shared one, then other workers' by rising distance.
