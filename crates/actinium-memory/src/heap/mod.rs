@@ -143,6 +143,7 @@ impl Heap {
         if arenas.iter().any(|pages| pages.is_empty()) {
             return Err(wrong("a small segment", "at least 64 KiB for each arena"));
         }
+        segment.stays();
         Self::make(Memory::Segment(segment), start, arenas)
     }
 

@@ -452,6 +452,8 @@ impl Segment {
             Mode::Background => {
                 let inner = Arc::clone(&self.inner);
                 let all = move || {
+                    // From the first moment: looking at the machine must not hold the program up either. A worker that can not, says so.
+                    let _ = sys::only_when_idle();
                     // An error waits for whoever waits.
                     let work = std::panic::AssertUnwindSafe(|| run(true));
                     if std::panic::catch_unwind(work).is_err() {

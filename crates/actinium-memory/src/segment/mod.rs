@@ -274,6 +274,11 @@ impl Segment {
         stats::places(self, part).ok().map(|(on, _)| on)
     }
 
+    /// It is never dropped: nobody will join its thread, which therefore gives its own resources back.
+    pub(crate) fn stays(&mut self) {
+        drop(self.background.take());
+    }
+
     fn is_forked(&self) -> bool {
         std::process::id() != self.owner
     }

@@ -20,8 +20,9 @@ for pair in 0-1-16 0-2-32 0-3-32 1-2-32 1-3-32 2-3-16; do
     nodes+=(-numa "dist,src=$from,dst=$to,val=$distance")
 done
 
-# Named, because elsewhere the default may be an accelerator that is not there; the exit code says nothing about the test.
-timeout 85 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -machine q35 -nodefaults -no-user-config \
+# On a busy host it may take minutes: only a guest that hangs takes longer than this.
+# The accelerator is named, because elsewhere the default may be an accelerator that is not there; the exit code says nothing about the test.
+timeout 300 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -machine q35 -nodefaults -no-user-config \
     -display none -serial stdio -no-reboot -smp 8 -m 2G "${nodes[@]}" \
     -kernel "$kernel" -initrd "$folder/initrd" -append "console=ttyS0 panic=-1 quiet" \
     </dev/null | tee "$folder/serial.log"
