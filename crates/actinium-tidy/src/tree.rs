@@ -77,7 +77,10 @@ impl Tree {
             }
             if kind.is_dir() {
                 // Cargo marks a target directory, whatever its name, as a cache, but only one that it has made itself.
-                if path != "target" && !entry.path().join("CACHEDIR.TAG").exists() {
+                // What npm has fetched is others' too.
+                let is_fetched = entry.file_name() == "node_modules";
+                let is_built = path == "target" || entry.path().join("CACHEDIR.TAG").exists();
+                if !is_fetched && !is_built {
                     self.read_folder(&entry.path(), &format!("{path}/"))?;
                 }
             } else if kind.is_file() {

@@ -18,6 +18,9 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::io::Read;
 
+/// Prices that there are in a day.
+const PRICES: u32 = 2000;
+
 /// Takes orders, and tells prices.
 #[derive(Default)]
 pub struct Shop {
@@ -56,7 +59,7 @@ impl Shop {
     /// Tells prices as fast as the client's socket takes them.
     fn tell_prices(&mut self, id: PeerId, ctx: &Context<'_, Self>) {
         let Some((peer, next)) = self.watching.get_mut(&id) else { return };
-        loop {
+        while *next < PRICES {
             match peer.send(Message::Price(f64::from(*next) / 4.0)) {
                 Ok(()) => *next += 1,
                 Err(Unsent::Full(_)) => {
