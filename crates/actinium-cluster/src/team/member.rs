@@ -2,6 +2,7 @@
 
 use super::tree::{children, parent};
 use crate::remote::{RemoteActor, RemoteAddress};
+use crate::stage;
 use actinium_actor::{Actor, Context, Reply};
 use actinium_wire::Blob;
 use std::collections::BTreeMap;
@@ -132,6 +133,8 @@ impl Member {
         for child in below {
             self.send(child, number, &said);
         }
+        // Whoever is told now may leave the cluster at once: what the others are told must be on its way by then.
+        stage::leave();
         // Whoever asked may have stopped waiting.
         let _ = round.reply.map(|reply| reply.send(said));
     }
