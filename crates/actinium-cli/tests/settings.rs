@@ -55,7 +55,8 @@ fn each_flag_is_shown_with_its_value() {
         ("repeat", "10"),
     ];
     let names = settings(&[], &[]).into_iter().map(|(name, ..)| name);
-    let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(["counters"]).collect();
+    let others = ["counters", "fabric", "nodes"];
+    let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
     for (name, value) in flags {
         assert_eq!(setting(name, &[], &[]).1, "default", "{name}");
@@ -64,6 +65,11 @@ fn each_flag_is_shown_with_its_value() {
     }
     assert_eq!(setting("counters", &[], &[]), pair("true", "default"));
     assert_eq!(setting("counters", &["--no-counters"], &[]), pair("false", "flag"));
+    let nodes = ["--fabric", "in-process", "--nodes", "3"];
+    assert_eq!(setting("fabric", &[], &[]), pair("none", "default"));
+    assert_eq!(setting("fabric", &nodes, &[]), pair("in-process", "flag"));
+    assert_eq!(setting("nodes", &[], &[]), pair("-", "default"));
+    assert_eq!(setting("nodes", &nodes, &[]), pair("3", "flag"));
 }
 
 #[test]

@@ -76,8 +76,8 @@ pub(crate) fn add(
     Ok(true)
 }
 
-/// The turn has ended: all that it has staged leaves.
-fn leave() {
+/// The turn has ended, or tells somebody who must find it gathered: all that it has staged leaves.
+pub(crate) fn leave() {
     while let Some(staged) = STAGE.with_borrow_mut(|stage| stage.staged.pop()) {
         staged.deliver();
     }

@@ -123,11 +123,14 @@ fn wait<A: Reading, B: Reading, R>(
     }
 }
 
+/// An answer, and how it travelled.
+type Heard<A> = Result<(A, Encoding), RemoteAskError>;
+
 /// Node 0 knows the meter as `A`, node 1 has one of `B`; what a question of node 0 comes back as, what the meter was told, how it travelled.
 fn talk<A: Reading, B: Reading + Clone>(
     encodings: [&[Encoding]; 2],
     reading: fn() -> A,
-) -> (Result<(A, Encoding), RemoteAskError>, Vec<B>, Vec<String>) {
+) -> (Heard<A>, Vec<B>, Vec<String>) {
     let network = Network::new();
     let mut here = Host::<A>::new(&network, 0, encodings[0]);
     let mut there = Host::<B>::new(&network, 1, encodings[1]);

@@ -1,10 +1,11 @@
 //! `actinium probe`.
 
 use crate::probe::settings::ProbeArgs;
-use crate::probe::{Settings, report, run};
+use crate::probe::{Settings, cluster, report, run};
 use crate::setting::SettingsReport;
 use crate::{Failure, output};
 use clap::ArgMatches;
+use std::io::Write;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -15,7 +16,8 @@ most --in-flight requests outstanding; each answers the PINGs of the others. It 
 --messages replies. Pings and replies both count as messages: each is delivered and handled.
 
 Latencies are true ones, from send to handling, of a sample of the sends (the report says how many). The elapsed time leaves out start-up and \
-warm-up. Where the period of a worker or actor is given, it is 1 / throughput, which is no latency.";
+warm-up. With --fabric, actors of several nodes ping each other, times are those from a ping to its reply, and the figures are of all nodes and of each. \
+Where the period of a worker or actor is given, it is 1 / throughput, which is no latency.";
 
 /// What can be typed after `actinium probe`.
 #[derive(Debug, clap::Args)]
@@ -48,6 +50,19 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
             true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
             false => output::print(settings.table().to_string()),
         };
+    }
+    if let Some(kind) = settings.fabric.value {
+        // Elsewhere another process shows what all have measured.
+        let Some(report) = cluster::run(kind, &settings)? else { return Ok(()) };
+        if let Some(remark) = report.remark() {
+            // If nobody can read that, the figures have to do.
+            let _ = writeln!(std::io::stderr(), "actinium: {remark}");
+        }
+        match args.json {
+            true => output::print_json(&report)?,
+            false => output::print(report.text(args.quiet))?,
+        }
+        return report.verdict();
     }
     let outcome = run::run(&settings, args.quiet)?;
     let report = report::Report::new(settings, &outcome);

@@ -74,10 +74,32 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, REPEAT_MAX>)]
     repeat: u64,
 
+    /// Run on several nodes, whose frames this moves: in-process (all nodes in this process) or mpi (the ranks of an MPI job; needs
+    /// the build feature mpi). Workers and actors are then per node
+    #[arg(long, value_name = "FABRIC", help_heading = "Nodes")]
+    fabric: Option<FabricKind>,
+
+    /// Nodes in this process [default: 2]
+    #[arg(long, value_name = "N", requires = "fabric", help_heading = "Nodes",
+        value_parser = from_to::<1, NODES_MAX>)]
+    nodes: Option<u64>,
+
     /// Sample no latencies and time no turns (the ledger of messages is always kept)
     #[arg(long)]
     no_counters: bool,
 }
+
+/// What moves frames between nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FabricKind {
+    /// Nodes of this process.
+    InProcess,
+    /// The ranks of an MPI job.
+    Mpi,
+}
+
+/// Most nodes in one process: each has threads of its own.
+const NODES_MAX: u64 = 64;
 
 /// Where actors are at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -124,6 +146,10 @@ pub struct Settings {
     pub repeat: Setting<u32>,
     /// Whether latencies are sampled.
     pub counters: Setting<bool>,
+    /// What moves frames between nodes, if there are several.
+    pub fabric: Setting<Option<FabricKind>>,
+    /// How many there are in this process.
+    pub nodes: Setting<Option<u32>>,
 }
 
 impl Settings {
@@ -153,6 +179,8 @@ impl Settings {
             warm_up: narrow(number(warm_up, "warm_up")),
             repeat: narrow(number(args.repeat, "repeat")),
             counters,
+            fabric: Setting::parsed(args.fabric, matches, "fabric"),
+            nodes: Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes"),
         };
         settings.check_totals()?;
         Ok(settings)
@@ -201,7 +229,7 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [(&'static str, String, Source); 12] {
+    pub fn rows(&self) -> [(&'static str, String, Source); 14] {
         fn row<T: Display>(
             name: &'static str,
             setting: &Setting<T>,
@@ -221,6 +249,12 @@ impl Settings {
             row("warm-up", &self.warm_up),
             row("repeat", &self.repeat),
             row("counters", &self.counters),
+            ("fabric", fabric_name(self.fabric.value).to_owned(), self.fabric.source),
+            (
+                "nodes",
+                self.nodes.value.map_or("-".to_owned(), |nodes| nodes.to_string()),
+                self.nodes.source,
+            ),
         ]
     }
 
@@ -236,7 +270,7 @@ impl Serialize for Settings {
         fn name<T: Display>(setting: Setting<T>) -> Setting<String> {
             Setting { value: setting.value.to_string(), source: setting.source }
         }
-        let mut map = serializer.serialize_map(Some(12))?;
+        let mut map = serializer.serialize_map(Some(14))?;
         map.serialize_entry("workers", &self.workers)?;
         map.serialize_entry("policy", &name(self.policy))?;
         map.serialize_entry("batch", &self.batch)?;
@@ -249,12 +283,26 @@ impl Serialize for Settings {
         map.serialize_entry("warm_up", &self.warm_up)?;
         map.serialize_entry("repeat", &self.repeat)?;
         map.serialize_entry("counters", &self.counters)?;
+        let fabric = Setting {
+            value: self.fabric.value.map(|fabric| fabric_name(Some(fabric))),
+            source: self.fabric.source,
+        };
+        map.serialize_entry("fabric", &fabric)?;
+        map.serialize_entry("nodes", &self.nodes)?;
         map.end()
     }
 }
 
 fn asked<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Asked(line))
+}
+
+fn fabric_name(fabric: Option<FabricKind>) -> &'static str {
+    match fabric {
+        None => "none",
+        Some(FabricKind::InProcess) => "in-process",
+        Some(FabricKind::Mpi) => "mpi",
+    }
 }
 
 /// A number that its parser has found to be within bounds that the narrower type holds.

@@ -205,11 +205,11 @@ impl End {
             LinkEvent::Refused(refusal) => {
                 inner.tell_listeners(&NodeEvent::Refused(node, refusal));
             }
-            LinkEvent::Down(down) => self.down(inner, down),
+            LinkEvent::Down(down) => self.down(down),
         }
     }
 
-    fn down(&mut self, inner: &Inner, down: Down) {
+    fn down(&mut self, down: Down) {
         let node = self.peer.node;
         // Relaxed: a figure.
         self.peer.is_up.store(false, Ordering::Relaxed);
@@ -220,14 +220,14 @@ impl End {
         for gathered in self.peer.gather.close() {
             message::read_unsent(&gathered.frame, |_| undelivered += 1);
         }
-        inner.tell_down(node, down.reason);
-        inner.tell_listeners(&NodeEvent::Down {
+        // Behind all that it has said: an answer, say, that came just before it left.
+        self.unpacker.tell(UnpackMsg::Down(NodeEvent::Down {
             node,
             reason: down.reason,
             last_acknowledged: down.last_acknowledged,
             unacknowledged: down.unacknowledged,
             undelivered,
-        });
+        }));
     }
 }
 

@@ -4,7 +4,7 @@
 //! other node's credit is not renewed, and it stops sending.
 
 use super::exports::{Exported, Waiting};
-use super::{Inner, Peer};
+use super::{Inner, NodeEvent, Peer};
 use crate::codec::decode_hello;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
@@ -19,6 +19,8 @@ pub(crate) enum UnpackMsg {
     Handled(u64),
     /// A question was answered by an actor of this node.
     Answered(u64, Result<Vec<u8>, Unanswered>),
+    /// The other node is down.
+    Down(NodeEvent),
     /// A watched actor of this node has ended.
     Ended(u64, String),
 }
@@ -51,6 +53,12 @@ impl Actor for Unpacker {
             }
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
             UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
+            UnpackMsg::Down(event) => {
+                if let NodeEvent::Down { node, reason, .. } = event {
+                    self.inner.tell_down(node, reason);
+                }
+                self.inner.tell_listeners(&event);
+            }
             UnpackMsg::Ended(watch, reason) => self.control(&Control::Ended { watch, reason }),
         }
     }

@@ -1,8 +1,8 @@
 //! The actor of a team at each node: what comes from the children is folded with the own, goes up, and the root's result comes down.
 
 use super::tree::{children, parent};
-use crate::fabric::NodeId;
 use crate::remote::{RemoteActor, RemoteAddress};
+use crate::stage;
 use actinium_actor::{Actor, Context, Reply};
 use actinium_wire::Blob;
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ pub(super) enum Msg {
     Own(Fold, Reply<Said>),
     /// From another member: which round, its rank, what it says.
     Said(u64, usize, Said),
-    /// A node is down: nothing comes of this any more.
-    Down(NodeId, String),
+    /// The member of this rank is down, and has said all that it ever will.
+    Down(usize, String),
 }
 
 /// A round that is not over.
@@ -43,13 +43,14 @@ pub(super) struct Member {
     rounds: BTreeMap<u64, Round>,
     /// What was said before the others were met.
     early: Vec<(u64, usize, Said)>,
-    down: Option<String>,
+    /// The members that are down, and why.
+    gone: BTreeMap<usize, String>,
 }
 
 impl Member {
     pub(super) fn new(rank: usize, ranks: usize) -> Self {
         let (others, rounds, early) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Member { rank, ranks, others, next: 0, rounds, early, down: None }
+        Member { rank, ranks, others, next: 0, rounds, early, gone: BTreeMap::new() }
     }
 
     fn send(&mut self, to: usize, round: u64, said: &Said) {
@@ -101,12 +102,39 @@ impl Member {
         }
     }
 
+    /// What only that member could have said is an error from now on. What it had said before it left holds: the others may still finish what
+    /// it has finished.
+    fn went_down(&mut self, rank: usize, why: String) {
+        self.gone.insert(rank, why);
+        let open: Vec<u64> = self.rounds.keys().copied().collect();
+        for number in open {
+            self.do_without_the_gone(number);
+        }
+    }
+
+    fn do_without_the_gone(&mut self, number: u64) {
+        for (rank, why) in self.gone.clone() {
+            let Some(round) = self.rounds.get_mut(&number) else { return };
+            if parent(self.rank) == Some(rank) {
+                self.over(number, Err(why));
+            } else if children(self.rank, self.ranks).any(|child| child == rank)
+                // Else this node is not there yet, or has said all, and the result is on its way.
+                && round.own.is_some()
+            {
+                round.children.entry(rank).or_insert(Err(why));
+                self.fold(number);
+            }
+        }
+    }
+
     fn over(&mut self, number: u64, said: Said) {
         let Some(round) = self.rounds.remove(&number) else { return };
         let below: Vec<usize> = children(self.rank, self.ranks).collect();
         for child in below {
             self.send(child, number, &said);
         }
+        // Whoever is told now may leave the cluster at once: what the others are told must be on its way by then.
+        stage::leave();
         // Whoever asked may have stopped waiting.
         let _ = round.reply.map(|reply| reply.send(said));
     }
@@ -124,28 +152,19 @@ impl Actor for Member {
                 }
             }
             Msg::Own(fold, reply) => {
-                if let Some(why) = &self.down {
-                    let _ = reply.send(Err(why.clone()));
-                    return;
-                }
                 let number = self.next;
                 self.next += 1;
                 let round = self.rounds.entry(number).or_default();
                 (round.own, round.reply) = (Some(fold), Some(reply));
                 self.fold(number);
+                self.do_without_the_gone(number);
             }
             // Others may be ready before this one has found all of them.
             Msg::Said(round, from, said) if self.others.is_empty() => {
                 self.early.push((round, from, said));
             }
             Msg::Said(round, from, said) => self.said(round, from, said),
-            Msg::Down(node, reason) => {
-                let why = format!("{node} is down: {reason}");
-                for (_, round) in std::mem::take(&mut self.rounds) {
-                    let _ = round.reply.map(|reply| reply.send(Err(why.clone())));
-                }
-                self.down = Some(why);
-            }
+            Msg::Down(rank, why) => self.went_down(rank, why),
         }
     }
 }

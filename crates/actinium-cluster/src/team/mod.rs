@@ -105,10 +105,10 @@ impl Team {
         let (listener, all) = (team.member.downgrade(), members.clone());
         node.on_event(move |event| {
             if let NodeEvent::Down { node, reason, .. } = event
-                && all.contains(node)
+                && let Ok(rank) = all.binary_search(node)
                 && let Some(member) = listener.upgrade()
             {
-                member.tell(Msg::Down(*node, reason.to_string()));
+                member.tell(Msg::Down(rank, format!("{node} is down: {reason}")));
             }
         });
         let others: Vec<usize> = tree::children(rank, ranks).chain(tree::parent(rank)).collect();

@@ -1,0 +1,201 @@
+//! One node's part in the probe.
+
+use super::actors::{Arena, Msg, Prober, Target};
+use super::figures::NodeFigures;
+use crate::Failure;
+use crate::probe::settings::Settings;
+use actinium::prelude::*;
+use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::link::LinkConfig;
+use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
+use actinium_observe::Latency;
+use actinium_wire::Options;
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a node waits for others to be there.
+const MEETING: Duration = Duration::from_secs(60);
+/// A node that is not heard for so long is down: far longer than a busy machine keeps a thread from running.
+const DOWN_AFTER_NS: u64 = 30_000_000_000;
+
+/// Runs this node's part; the figures of all nodes, in order.
+///
+/// # Errors
+/// If the node can not be started, or another one fails.
+pub fn run<F: Fabric + 'static>(
+    settings: &Settings,
+    fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
+) -> Result<Vec<NodeFigures>, Failure> {
+    let options = Options::from_env().map_err(Failure::Asked)?;
+    let config = NodeConfig {
+        link: LinkConfig { reliable: true, down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() },
+        encodings: options.encodings,
+        linger: Duration::from_nanos(DOWN_AFTER_NS),
+        ..NodeConfig::default()
+    };
+    let system = System::builder()
+        .workers(settings.workers.value)
+        .policy(settings.policy.value)
+        .batch(settings.batch.value)
+        .counters(settings.counters.value)
+        .build()?;
+    let node = Node::start(system.handle(), config, fabric).map_err(failed)?;
+    let result = Part::set_up(settings, &system, &node).and_then(|part| part.run(settings));
+    // The others go on only when this one has left, too.
+    node.leave();
+    result
+}
+
+fn failed(error: impl Display) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+struct Part<'a> {
+    system: &'a System,
+    node: &'a Node,
+    team: Team,
+    arena: Arc<Arena>,
+    probers: Vec<Address<Prober>>,
+    finished: Receiver<Result<Instant, String>>,
+    rounds: u32,
+}
+
+impl<'a> Part<'a> {
+    fn set_up(settings: &Settings, system: &'a System, node: &'a Node) -> Result<Self, Failure> {
+        let members = node.nodes();
+        let team = Team::form(node, &system.handle(), "probe", &members, MEETING);
+        let team = team.map_err(failed)?;
+        // Each node computes where the others' actors are: all must be asked for the same.
+        let asked = settings.rows().map(|(name, value, _)| format!("{name} {value}")).join(", ");
+        let all_asked = team.all_gather(asked.clone()).wait().map_err(failed)?;
+        if let Some(other) = all_asked.iter().find(|&other| *other != asked) {
+            let line = format!("the nodes have different settings: {other}; here {asked}");
+            return Err(Failure::Asked(line));
+        }
+        let (sender, finished) = mpsc::channel();
+        let down = sender.clone();
+        node.on_event(move |event| {
+            if let NodeEvent::Down { node, reason, .. } = event {
+                let _ = down.send(Err(format!("{node} is down: {reason}")));
+            }
+        });
+        let arena = Arc::new(Arena {
+            in_flight: settings.in_flight.value,
+            payload_bytes: settings.payload.value,
+            seed: settings.seed.value,
+            timed: settings.counters.value,
+            made: Instant::now(),
+            targets: OnceLock::new(),
+            running: AtomicUsize::new(0),
+            finished: sender,
+            corrupted: AtomicU64::new(0),
+            round_trips: Mutex::new(Latency::new()),
+        });
+        let actors = settings.actor_count() as u32;
+        let first = team.rank() as u32 * actors;
+        let start = |index| system.spawn(Prober::new(arena.clone(), first + index));
+        let probers: Vec<_> = (0..actors).map(start).collect();
+        node.export_all("actinium.probe", &probers).map_err(failed)?;
+        let targets = Self::targets(node, &members, &probers)?;
+        assert!(arena.targets.set(targets).is_ok(), "the actors are started once");
+        Ok(Part { system, node, team, arena, probers, finished, rounds: 0 })
+    }
+
+    fn targets(
+        node: &Node,
+        members: &[NodeId],
+        probers: &[Address<Prober>],
+    ) -> Result<Box<[Target]>, Failure> {
+        let mut targets = Vec::new();
+        for &member in members {
+            if member == node.id() {
+                targets.extend(probers.iter().cloned().map(Target::Here));
+            } else {
+                let there = node.find_all::<Prober>(member, "actinium.probe", MEETING).wait();
+                let there = there.map_err(|error| failed(format!("{member}: {error}")))?;
+                targets.extend(there.into_iter().map(Target::There));
+            }
+        }
+        Ok(targets.into())
+    }
+
+    fn run(mut self, settings: &Settings) -> Result<Vec<NodeFigures>, Failure> {
+        if settings.warm_up.value > 0 {
+            self.round(settings.warm_up.value)?;
+        }
+        let before = self.handled()?;
+        *self.round_trips() = Latency::new();
+        let (elapsed, termination) = self.round(settings.messages.value)?;
+        let messages = self.handled()? - before;
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let round_trips = self.round_trips().buckets().collect();
+        let gathered: Vec<_> =
+            self.node.stats().peers.into_iter().map(|peer| peer.gather).collect();
+        let sum = |of: fn(&actinium_cluster::GatherCounters) -> u64| gathered.iter().map(of).sum();
+        let own = NodeFigures {
+            node: self.node.id().0,
+            is_own: false,
+            elapsed_ns: nanoseconds(elapsed),
+            termination_ns: nanoseconds(termination),
+            messages,
+            // Relaxed: no actor is at work.
+            corrupted: self.arena.corrupted.load(Ordering::Relaxed),
+            round_trips,
+            remote_messages: sum(|all| all.messages),
+            frames: sum(|all| all.frames),
+            full: sum(|all| all.full),
+            free: sum(|all| all.free),
+            idle: sum(|all| all.idle),
+            due: sum(|all| all.due),
+            waited_ns: sum(|all| all.waited_ns),
+            refused: sum(|all| all.refused),
+            balanced: self.is_balanced(),
+        };
+        let mut all = self.team.all_gather(own).wait().map_err(failed)?;
+        for figures in &mut all {
+            figures.is_own = figures.node == self.node.id().0;
+        }
+        Ok(all)
+    }
+
+    /// The node's own machinery still sends (acknowledgements, say), and a ledger that is looked at meanwhile may be one message out; a lost message
+    /// stays missing.
+    fn is_balanced(&self) -> bool {
+        (0..1_000).any(|_| {
+            self.system.wait_idle();
+            self.system.audit().is_balanced()
+        })
+    }
+
+    fn round_trips(&self) -> std::sync::MutexGuard<'_, Latency> {
+        self.arena.round_trips.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Each actor of all nodes sends so many pings and gets its replies. How long that took here, and how long until it was known of all.
+    fn round(&mut self, pings: u32) -> Result<(Duration, Duration), Failure> {
+        // Relaxed: the barrier, and sending the word to begin, publish it.
+        self.arena.running.store(self.probers.len(), Ordering::Relaxed);
+        let round = self.rounds;
+        self.rounds += 1;
+        self.team.barrier().wait().map_err(failed)?;
+        let begin = Instant::now();
+        for prober in &self.probers {
+            prober.send(Msg::Start(pings, round)).map_err(failed)?;
+        }
+        let end = match self.finished.recv() {
+            Ok(end) => end.map_err(failed)?,
+            Err(_) => unreachable!("the arena holds a sender"),
+        };
+        self.team.quiesce(self.node, || self.system.wait_idle()).map_err(failed)?;
+        Ok((end.duration_since(begin), end.elapsed()))
+    }
+
+    /// Pings and replies that the actors of this node have handled so far.
+    fn handled(&self) -> Result<u64, Failure> {
+        let answers: Vec<_> = self.probers.iter().map(|prober| prober.ask(Msg::Handled)).collect();
+        answers.into_iter().map(|answer| answer.wait().map_err(failed)).sum()
+    }
+}
