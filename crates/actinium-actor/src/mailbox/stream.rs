@@ -33,7 +33,9 @@ impl<A: Actor> ActorCell<A> {
     pub(crate) fn gather(&self, msg: A::Msg, stamp_ns: u64, worker: &Worker) -> Result<(), A::Msg> {
         let me: *const Header = self.core.runnable().0.as_ptr();
         let run = worker.count_run(me);
-        if run < RUN || worker.running().is_none() || self.core.backpressure.is_some() {
+        // What it sends to itself is looked at in this very turn.
+        let is_another = worker.running().is_some_and(|sender| sender != self.core.runnable());
+        if run < RUN || !is_another || self.core.backpressure.is_some() {
             return Err(msg);
         }
         if run == RUN && self.is_closed() {

@@ -294,7 +294,7 @@ impl Worker {
     fn turn_plainly(&self, runnable: Runnable) {
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, _) = unsafe { (runnable.header().vtable.run)(runnable.0, self) };
-        self.end_turn();
+        let turn = self.end_turn(runnable, turn);
         self.after(runnable, turn);
     }
 
@@ -371,7 +371,7 @@ impl Worker {
         }
         // SAFETY: this worker owns the runnable, which is alive.
         let (turn, handled) = unsafe { (header.vtable.run)(runnable.0, self) };
-        self.end_turn();
+        let turn = self.end_turn(runnable, turn);
         self.check_every.set(CHECK_EVERY.min(self.batch));
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
         if took_ns >= LONG_NS {
@@ -475,7 +475,7 @@ impl Worker {
         // SAFETY: this worker holds the runnable, which is alive.
         let (turn, _) = unsafe { (header.vtable.run)(runnable.0, self) };
         // Before anybody else may run it: what it sent comes before what it will send.
-        self.end_turn();
+        let turn = self.end_turn(runnable, turn);
         // Relaxed: only this worker tests for its own id; `finish` and the queue's lock hand it on.
         header.owner.store(NOBODY, Ordering::Relaxed);
         match turn {

@@ -3,7 +3,7 @@
 use super::{Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
 pub(super) use crate::policy::pace::SAMPLED;
-use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 
 /// One in so many sends is sampled, at the least; how many it is follows how fast they come.
 const SAMPLED_RARELY: u32 = 512;
@@ -108,21 +108,28 @@ impl Worker {
         self.at_turn_end.set(Some(f));
     }
 
-    /// The turn has ended.
+    /// A turn of a runnable has ended in this way: what it has gathered leaves.
     #[inline(always)]
-    pub(super) fn end_turn(&self) {
-        self.end_run();
-        if self.at_turn_end.get().is_some() {
-            self.do_at_turn_end();
+    pub(super) fn end_turn(&self, runnable: Runnable, turn: Turn) -> Turn {
+        if self.run.get().0.is_null() && self.at_turn_end.get().is_none() {
+            return turn;
         }
+        self.end_turn_with_messages(runnable, turn)
     }
 
     #[inline(never)]
-    fn do_at_turn_end(&self) {
-        // It may call user code (a listener), which may send.
+    fn end_turn_with_messages(&self, runnable: Runnable, turn: Turn) -> Turn {
+        self.end_run();
         while let Some(f) = self.at_turn_end.take() {
             f();
         }
+        // All of this may call user code (a listener), which may send to whose turn it was: it still counts as scheduled, so that it was not
+        // scheduled for that.
+        // SAFETY: this worker holds the runnable, which is alive.
+        if turn == Turn::Idle && unsafe { (runnable.header().vtable.pending)(runnable.0) } > 0 {
+            return Turn::Again;
+        }
+        turn
     }
 
     #[cold]
