@@ -44,7 +44,6 @@ pub enum Command {
     /// Measure segments of memory: what they cost at start-up, and what their placement is worth.
     #[command(long_about = memory::ABOUT)]
     Memory(memory::Args),
-    /// Encodings: measure, convert, explain.
     /// Encodings and protocols: measure, convert, explain, draw, listen.
     #[command(long_about = wire::ABOUT)]
     Wire(wire::Args),

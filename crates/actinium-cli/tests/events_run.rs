@@ -347,7 +347,7 @@ fn the_demo_framework_s_throwing_modules_throw() {
         "producers": [{"@label": "a", "@type": "demo::ThrowingProducer", "threadType": "ThreadUnsafe", "toGet": []}],
         "paths": {"p": ["f"]}}}"#;
     let file = scratch.file("throwing.config", text);
-    let ran = run(&["events", &file, "--on-error", "skip"]);
+    let ran = run(&["events", &file, "--slots", "1", "--on-error", "skip"]);
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr.starts_with("actinium: 3 events failed; the first: module 'a', event 0: "),

@@ -689,7 +689,7 @@ impl<A: Actor> ActorCell<A> {
         }
     }
 
-    /// Lends the life to `f`. Only the owner may call it, and `f` calls no user code.
+    /// Lends the life to `f`. Only the owner may call it; `f` calls no user code.
     pub(crate) fn with_life<R>(&self, f: impl FnOnce(&mut Life<A>) -> R) -> R {
         // SAFETY: crate-internal: called from the owner's turn only (life, context), with closures that call no user code.
         unsafe { self.life.with(f) }
