@@ -205,11 +205,11 @@ impl End {
             LinkEvent::Refused(refusal) => {
                 inner.tell_listeners(&NodeEvent::Refused(node, refusal));
             }
-            LinkEvent::Down(down) => self.down(down),
+            LinkEvent::Down(down) => self.down(inner, down),
         }
     }
 
-    fn down(&mut self, down: Down) {
+    fn down(&mut self, inner: &Inner, down: Down) {
         let node = self.peer.node;
         // Relaxed: a figure.
         self.peer.is_up.store(false, Ordering::Relaxed);
@@ -220,14 +220,19 @@ impl End {
         for gathered in self.peer.gather.close() {
             message::read_unsent(&gathered.frame, |_| undelivered += 1);
         }
-        // Behind all that it has said: an answer, say, that came just before it left.
-        self.unpacker.tell(UnpackMsg::Down(NodeEvent::Down {
+        let event = NodeEvent::Down {
             node,
             reason: down.reason,
             last_acknowledged: down.last_acknowledged,
             unacknowledged: down.unacknowledged,
             undelivered,
-        }));
+        };
+        // Behind all that it has said: an answer, say, that came just before it left. A system that drains takes nothing from outside.
+        if let Err(refused) = self.unpacker.send(UnpackMsg::Down(event))
+            && let UnpackMsg::Down(event) = refused.into_inner()
+        {
+            inner.went_down(&event);
+        }
     }
 }
 

@@ -350,6 +350,14 @@ impl Inner {
         self.tell_watcher(watch, RemoteDownReason::Ended(reason));
     }
 
+    /// Tells all who want to hear of it that another node is down.
+    fn went_down(&self, event: &NodeEvent) {
+        if let NodeEvent::Down { node, reason, .. } = event {
+            self.tell_down(*node, *reason);
+        }
+        self.tell_listeners(event);
+    }
+
     /// Tells all that wait for a node that it is down.
     fn tell_down(&self, node: NodeId, reason: DownReason) {
         let questions = lock(&self.questions).take_of(Some(node));

@@ -53,12 +53,7 @@ impl Actor for Unpacker {
             }
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
             UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
-            UnpackMsg::Down(event) => {
-                if let NodeEvent::Down { node, reason, .. } = event {
-                    self.inner.tell_down(node, reason);
-                }
-                self.inner.tell_listeners(&event);
-            }
+            UnpackMsg::Down(event) => self.inner.went_down(&event),
             UnpackMsg::Ended(watch, reason) => self.control(&Control::Ended { watch, reason }),
         }
     }
