@@ -299,10 +299,10 @@ impl Processor {
 
 /// One per worker for what modules split, and one for their futures.
 fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
-    let kind = Arc::new(Kind::new("helper"));
+    let kind = Arc::new(Kind::staying("helper"));
     let helper = |worker| tasks.start(&kind, worker, Box::new(Helper(engine.clone())));
     engine.splits.set_helpers((0..workers).map(helper).collect());
-    let kind = Arc::new(Kind::new("poller"));
+    let kind = Arc::new(Kind::staying("poller"));
     let poller = |worker| tasks.start(&kind, worker, Box::new(Polls(engine.clone(), worker)));
     engine.futures.set_pollers((0..workers).map(poller));
 }

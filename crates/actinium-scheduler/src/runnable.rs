@@ -91,6 +91,7 @@ pub struct VTable {
 #[derive(Debug)]
 pub struct Kind {
     name: &'static str,
+    stays: bool,
     /// Measured nanoseconds per handled item, exponentially weighted over all of the kind; 0: not known yet.
     cost_ns: AtomicU32,
 }
@@ -98,7 +99,19 @@ pub struct Kind {
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind { name, cost_ns: AtomicU32::new(0) }
+        Kind { name, stays: false, cost_ns: AtomicU32::new(0) }
+    }
+
+    /// A kind whose runnables stay at the workers where they are made, as far as the policy keeps runnables at workers at all: for what stands
+    /// for a worker, and is woken so that *that* worker does something.
+    pub fn staying(name: &'static str) -> Self {
+        Kind { stays: true, ..Kind::new(name) }
+    }
+
+    /// Whether its runnables stay at their workers.
+    #[inline]
+    pub fn stays(&self) -> bool {
+        self.stays
     }
 
     /// Its name.

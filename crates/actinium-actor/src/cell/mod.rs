@@ -310,8 +310,8 @@ impl<A: Actor> ActorCell<A> {
 
     // ---- sending -------------------------------------------------------------------------------------------------
 
-    /// Sends from the worker that owns the actor without an atomic read-modify-write; gives the message back, with the time to
-    /// stamp it with, if that is not possible here. `me` is the actor's runnable, which its address knows without looking.
+    /// Sends from the worker that owns the actor without an atomic read-modify-write; gives the message back, with the time to stamp it with, if
+    /// that is not possible here. `me` is the actor's runnable, which its address knows without looking.
     #[inline(always)]
     pub(crate) fn send_own(
         &self,
@@ -356,8 +356,7 @@ impl<A: Actor> ActorCell<A> {
         flags & (ALERTED | HELD) == 0 && !self.core.header.is_raised()
     }
 
-    /// Moves all of the shared part to the own part, so that the next message may go there: else what keeps coming would take the long way
-    /// as long as it does. False if it must. Only the owner may ask.
+    /// Moves all of the shared part to the own part, so that the next message may go there. False if it must not. Only the owner may ask.
     #[inline(never)]
     fn gather_in(&self) -> bool {
         if self.flags() & HELD != 0 {

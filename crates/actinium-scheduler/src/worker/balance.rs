@@ -114,7 +114,8 @@ impl Worker {
             // SAFETY: this thread owns the queue, and the closure calls no user code.
             let youngest = unsafe { self.queue.with(|queue| queue.pop_back()) };
             let Some(runnable) = youngest else { break };
-            if !may_give(self.ready(runnable), self.cost_ns(runnable)) {
+            let stays = runnable.header().kind.stays();
+            if stays || !may_give(self.ready(runnable), self.cost_ns(runnable)) {
                 kept.push(runnable);
                 continue;
             }

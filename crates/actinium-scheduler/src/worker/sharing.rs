@@ -126,6 +126,9 @@ impl Worker {
         current_ns: u64,
     ) -> bool {
         let header = runnable.header();
+        if header.kind.stays() {
+            return false;
+        }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
         let footprint_kib = unsafe { header.private.with(|private| private.footprint_kib) };
         let queue_ns = self.turn_ns.get().saturating_mul(before as u64);

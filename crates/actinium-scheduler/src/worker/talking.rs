@@ -55,7 +55,8 @@ impl Worker {
     /// as something that was stolen does.
     pub(super) fn note_talk(&self, target: Runnable) {
         let Some(talks_to_move) = self.shared.settings.policy.talks_to_move() else { return };
-        let Some(sender) = self.running().filter(|&sender| sender != target) else { return };
+        let may_move = |sender: &Runnable| *sender != target && !sender.header().kind.stays();
+        let Some(sender) = self.running().filter(may_move) else { return };
         // Relaxed: a hint.
         let owner = target.header().owner.load(Ordering::Relaxed) & !IN_TRANSIT;
         let other = owner.wrapping_sub(self.first_id) as usize;
