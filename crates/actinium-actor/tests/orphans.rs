@@ -45,12 +45,8 @@ impl Actor for Sink {
 fn an_actor_without_addresses_goes_on_as_long_as_it_tells_itself() {
     for policy in policies() {
         for _ in 0..ROUNDS {
-            let system = System::builder()
-                .workers(2)
-                .bind(false)
-                .policy(policy.clone())
-                .build()
-                .expect("two");
+            let system =
+                System::builder().workers(2).bind(false).policy(policy).build().expect("two");
             let at = |worker| SpawnOptions::new().on_worker(worker);
             let next = system.spawn_with(at(1), || Sink(0)).expect("worker 1");
             let handled = Arc::new(AtomicU64::new(0));
@@ -91,8 +87,7 @@ impl Actor for Echo {
 #[test]
 fn what_is_sent_to_it_between_its_turn_and_what_follows_is_handled() {
     for policy in policies() {
-        let system =
-            System::builder().workers(2).bind(false).policy(policy.clone()).build().expect("two");
+        let system = System::builder().workers(2).bind(false).policy(policy).build().expect("two");
         let handled = Arc::new(AtomicU64::new(0));
         let echo = system.spawn(Echo(handled.clone()));
         *AFTERWARDS.lock().expect("nobody panics") = Some(echo.clone());
