@@ -362,8 +362,16 @@ impl Actor for Talker {
 
 #[test]
 fn two_that_talk_to_each_other_come_together() {
-    // Nothing else moves them.
-    let affine = Affine { footprint_ns_per_kib: u64::MAX, balance_every_ns: 0, ..Affine::DEFAULT };
+    // Nothing else moves them, nor keeps them where they are not at home.
+    let affine = Affine {
+        footprint_ns_per_kib: u64::MAX,
+        balance_every_ns: 0,
+        // However slow the machine is.
+        wait_worth_moving_ns: u64::MAX,
+        steals_to_rehome: u32::MAX,
+        away_to_rehome: u32::MAX,
+        ..Affine::DEFAULT
+    };
     let system = system(Policy::Affine(affine), 2);
     let at = Arc::new([0, 1].map(AtomicUsize::new));
     let talker = |me| {
@@ -381,7 +389,7 @@ fn two_that_talk_to_each_other_come_together() {
     // Ends when one has followed the other.
     system.wait_idle();
     let total = system.stats().total();
-    assert!(total.drawn >= 1 && total.stolen == 0, "{total:?}");
+    assert!(total.drawn >= 1, "{total:?}");
     assert_eq!(at[0].load(SeqCst), at[1].load(SeqCst));
     assert!(system.audit().is_balanced());
 }
