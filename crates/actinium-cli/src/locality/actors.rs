@@ -18,7 +18,7 @@ pub struct Arena<S> {
     pub running: AtomicUsize,
     /// When the first of them was done.
     pub first: Mutex<Option<Instant>>,
-    /// The longest time that any of them needed for [`LOOK_EVERY`] messages, in nanoseconds.
+    /// The longest time that any of them needed for `LOOK_EVERY` messages, in nanoseconds.
     pub longest_ns: AtomicU64,
     /// Messages that the actors have handled, as they themselves count them.
     pub handled: AtomicU64,
