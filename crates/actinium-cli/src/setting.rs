@@ -4,7 +4,7 @@ use crate::Failure;
 use actinium_observe::{Column, Table};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use serde::ser::SerializeStruct;
+use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
 
@@ -119,6 +119,22 @@ pub fn table(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> 
         table.row([name.into(), value.into(), source.to_string().into()]);
     }
     table
+}
+
+/// As a map from each setting's name, with `_` for `-`, to its value, as text, and source.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(
+    rows: impl IntoIterator<Item = (&'static str, String, Source), IntoIter: ExactSizeIterator>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let rows = rows.into_iter();
+    let mut map = serializer.serialize_map(Some(rows.len()))?;
+    for (name, value, source) in rows {
+        map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
+    }
+    map.end()
 }
 
 /// A command's settings alone, as JSON.

@@ -6,7 +6,6 @@ use crate::setting::{self, Setting, Source};
 use actinium::Workers;
 use actinium_observe::Table;
 use clap::ArgMatches;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// Most actors that share the series, and most that do nothing: each takes some hundred bytes.
@@ -137,11 +136,6 @@ impl Settings {
 /// As a map from a setting's name to its value, as text, and source.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rows = self.rows();
-        let mut map = serializer.serialize_map(Some(rows.len()))?;
-        for (name, value, source) in rows {
-            map.serialize_entry(name, &Setting { value, source })?;
-        }
-        map.end()
+        setting::serialize(self.rows(), serializer)
     }
 }

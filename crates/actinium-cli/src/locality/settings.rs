@@ -7,7 +7,6 @@ use actinium::{Policy, Workers};
 use actinium_observe::Table;
 use actinium_observe::number::{bytes, count};
 use clap::{ArgMatches, ValueEnum};
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
 
@@ -304,12 +303,7 @@ impl Settings {
 /// As a map from a setting's name to its value, as text, and source.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rows = self.rows();
-        let mut map = serializer.serialize_map(Some(rows.len()))?;
-        for (name, value, source) in rows {
-            map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
-        }
-        map.end()
+        setting::serialize(self.rows(), serializer)
     }
 }
 
