@@ -2,34 +2,17 @@
 
 mod common;
 
-use common::{at, number, run, run_with};
+use common::{at, number, run, run_with, with};
 use serde_json::Value;
 
 /// An experiment that takes no time; arguments that are given replace its own.
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    const SMALL: [&str; 14] = [
-        "--workers",
-        "1",
-        "--actors",
-        "4",
-        "--accesses",
-        "2",
-        "--messages",
-        "400",
-        "--warm-up",
-        "0",
-        "--repeat",
-        "1",
-        "--policy",
-        "pinned,affine",
-    ];
-    let mut arguments = vec!["locality"];
-    let pairs = SMALL.chunks(2).filter(|pair| !more.contains(&pair[0]));
-    arguments.extend(pairs.flatten());
+    const SMALL: &str = "locality --workers 1 --actors 4 --accesses 2 --messages 400 --warm-up 0 --repeat 1 \
+        --policy pinned,affine";
+    let mut arguments = with(&SMALL.split(' ').collect::<Vec<_>>(), more);
     if !more.contains(&"--state") && !more.contains(&"--variant") {
         arguments.extend(["--state", "64"]);
     }
-    arguments.extend(more);
     arguments
 }
 

@@ -96,6 +96,48 @@ proptest! {
             prop_assert_eq!((figures.stolen, figures.stolen_rank_max, figures.given), (0, 0, 0));
         }
     }
+
+    #[test]
+    fn nothing_is_stolen_or_given_farther_than_the_policy_reaches(
+        (at, workers) in (0usize..4, 1usize..17),
+        workload in workloads(),
+        (reach_rank, seed) in (0u32..7, any::<u64>()),
+    ) {
+        let machine = machine(at, workers);
+        // As eager to move things as can be.
+        let eager = Affine {
+            reach_rank,
+            distance_ns: 0,
+            balance_every_ns: 1,
+            wait_worth_moving_ns: 0,
+            cost_worth_moving_ns: 0,
+            crossing_factor: 0,
+            ..Affine::DEFAULT
+        };
+        let settings = Settings::new(Policy::Affine(eager)).seed(seed);
+        let figures = simulate(&machine, &workload, &settings).unwrap();
+        let farthest = figures.stolen_rank_max.max(figures.given_rank_max);
+        prop_assert!(farthest <= reach_rank, "{}: {:?}", farthest, figures);
+    }
+}
+
+/// That the property above is about something: on this machine, work does go as far as it may, and no farther.
+#[test]
+fn work_goes_as_far_as_the_policy_reaches() {
+    let topology = Topology::synthetic(MACHINES[0]).unwrap();
+    let machine = Machine::new(&topology, 8, Costs::PUBLISHED).unwrap();
+    let ranks: Vec<u32> = machine.neighbours[0].iter().map(|&(_, rank)| rank).collect();
+    let (near, far) = (ranks[0], ranks[ranks.len() - 1]);
+    assert!(near < far, "{ranks:?}");
+    // Without a warm-up, which would spread the load before anything is counted.
+    let mut workload = Workload::closed_loop(40, 20, 2_000, 2_000);
+    workload.warm_up = 0;
+    for reach_rank in [near, far] {
+        let affine = Affine { reach_rank, ..Affine::DEFAULT };
+        let figures =
+            simulate(&machine, &workload, &Settings::new(Policy::Affine(affine))).unwrap();
+        assert_eq!(figures.given_rank_max, reach_rank, "{figures:?}");
+    }
 }
 
 fn on_twelve(policy: Policy, workload: &Workload, seed: u64) -> Figures {
