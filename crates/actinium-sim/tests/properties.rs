@@ -199,3 +199,33 @@ fn what_declares_a_large_state_is_not_stolen_for_a_wait_that_is_shorter_than_the
     let declared = on_twelve(Policy::Affine(affine), &workload.declared(), 42);
     assert!(silent.stolen > 0 && declared.stolen == 0, "{declared:?} {silent:?}");
 }
+
+/// What a calibration rests on: from such times it finds the costs, so the costs must give such times.
+#[test]
+fn with_one_worker_a_message_takes_the_sum_of_its_costs() {
+    let topology = Topology::synthetic("core:1 pu:1").unwrap();
+    let mut costs = Costs::PUBLISHED;
+    (costs.jitter, costs.clock_ns, costs.tick_ns) = (0.0, 0.0, 0.0);
+    let workload = Workload::closed_loop(3, 20, 64, 10_000);
+    let message_ns = |costs: Costs, policy, batch| {
+        let machine = Machine::new(&topology, 1, costs).unwrap();
+        let figures = simulate(&machine, &workload, &Settings::new(policy).batch(batch)).unwrap();
+        figures.elapsed_ns as f64 / figures.handled as f64
+    };
+    #[track_caller]
+    fn near(is: f64, due: f64) {
+        assert!((is / due - 1.0).abs() < 0.02, "{is} instead of {due}");
+    }
+    let each_ns = costs.message_ns + 20.0 * costs.access_ns;
+    near(message_ns(costs, Policy::pinned(), 1), each_ns + costs.turn_ns);
+    near(message_ns(costs, Policy::pinned(), 64), each_ns + costs.turn_ns / 64.0);
+    // What is paid once a turn, and what with every message.
+    let (mut turns, mut messages) = (costs, costs);
+    turns.shared_turn_ns += 640.0;
+    messages.shared_message_ns += 10.0;
+    for (batch, more_ns) in [(1, 640.0), (64, 10.0)] {
+        let of = |costs| message_ns(costs, Policy::stealing(), batch);
+        near(of(turns) - of(costs), more_ns);
+        near(of(messages) - of(costs), 10.0);
+    }
+}
