@@ -1,8 +1,55 @@
 //! stdout. Its reader may go when it has seen enough (`actinium probe | head -3`): that is no failure.
 
 use crate::Failure;
+use crate::setting::{self, SettingsReport, Source};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+
+/// How a command that measures says what it has to say.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Print JSON, with a schema_version, instead of tables
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Print the figures' tables only: no progress bar on stderr, no details, no remarks
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Print each setting, its value and where that came from (flag, env, file, default), and end
+    #[arg(long, help_heading = "Output")]
+    pub show_settings: bool,
+}
+
+impl OutputArgs {
+    /// Prints a report: as JSON, or what `text` makes of it, which is told whether to be quiet.
+    ///
+    /// # Errors
+    /// As [`print()`].
+    pub fn report<R: Serialize>(
+        &self,
+        report: &R,
+        text: impl FnOnce(&R, bool) -> String,
+    ) -> Result<(), Failure> {
+        if self.json { print_json(report) } else { print(text(report, self.quiet)) }
+    }
+
+    /// Prints the settings: as in the JSON of this version, or these rows as a table.
+    ///
+    /// # Errors
+    /// As [`print()`].
+    pub fn settings(
+        &self,
+        schema_version: u32,
+        settings: &impl Serialize,
+        rows: impl IntoIterator<Item = (&'static str, String, Source)>,
+    ) -> Result<(), Failure> {
+        match self.json {
+            true => print_json(&SettingsReport::new(schema_version, settings)),
+            false => print(setting::table(rows).to_string()),
+        }
+    }
+}
 
 /// Writes text to stdout.
 ///

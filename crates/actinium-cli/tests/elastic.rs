@@ -2,36 +2,14 @@
 
 mod common;
 
-use common::{at, number, run, run_with};
+use common::{at, number, run, run_with, with};
 use serde_json::Value;
 
 /// Takes no time; arguments that are given replace its own.
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    const SMALL: [&str; 18] = [
-        "--workers",
-        "1",
-        "--terms",
-        "10000",
-        "--actors",
-        "4",
-        "--slices",
-        "2",
-        "--bursts",
-        "0",
-        "--idle",
-        "1",
-        "--bystanders",
-        "0",
-        "--hops",
-        "0",
-        "--repeat",
-        "1",
-    ];
-    let mut arguments = vec!["elastic"];
-    let pairs = SMALL.chunks(2).filter(|pair| !more.contains(&pair[0]));
-    arguments.extend(pairs.flatten());
-    arguments.extend(more);
-    arguments
+    const SMALL: &str = "elastic --workers 1 --terms 10000 --actors 4 --slices 2 --bursts 0 --idle 1 --bystanders 0 \
+        --hops 0 --repeat 1";
+    with(&SMALL.split(' ').collect::<Vec<_>>(), more)
 }
 
 #[track_caller]

@@ -2,34 +2,17 @@
 
 mod common;
 
-use common::{at, number, run, run_with};
+use common::{at, number, run, run_with, with};
 use serde_json::Value;
 
 /// An experiment that takes no time; arguments that are given replace its own.
 fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    const SMALL: [&str; 14] = [
-        "--workers",
-        "1",
-        "--actors",
-        "4",
-        "--accesses",
-        "2",
-        "--messages",
-        "400",
-        "--warm-up",
-        "0",
-        "--repeat",
-        "1",
-        "--policy",
-        "pinned,affine",
-    ];
-    let mut arguments = vec!["locality"];
-    let pairs = SMALL.chunks(2).filter(|pair| !more.contains(&pair[0]));
-    arguments.extend(pairs.flatten());
+    const SMALL: &str = "locality --workers 1 --actors 4 --accesses 2 --messages 400 --warm-up 0 --repeat 1 \
+        --policy pinned,affine";
+    let mut arguments = with(&SMALL.split(' ').collect::<Vec<_>>(), more);
     if !more.contains(&"--state") && !more.contains(&"--variant") {
         arguments.extend(["--state", "64"]);
     }
-    arguments.extend(more);
     arguments
 }
 
@@ -102,6 +85,41 @@ fn json_has_a_schema_version_and_its_ratios_are_those_of_its_runs() {
     let misses = policies.iter().all(|policy| policy["cache_misses"].is_number());
     assert_ne!(misses, json["cache_misses_missing"].is_string(), "{json}");
     assert_eq!(list(&json, "means").len(), 2);
+}
+
+#[test]
+fn affine_is_judged_by_the_best_of_the_others() {
+    let json = figures(&["--policy", "affine,pinned,stealing", "--state", "64,500"]);
+    // One run of each: its time is the median.
+    let seconds = |row: &Value, at: usize| number(row, &format!("policies.{at}.runs_s.0"));
+    let rows = list(&json, "rows");
+    let ratios: Vec<f64> = rows
+        .iter()
+        .map(|row| {
+            let ratio = seconds(row, 0) / seconds(row, 1).min(seconds(row, 2));
+            assert!((number(row, "affine_to_best_other") - ratio).abs() < 1e-9, "{row}");
+            ratio
+        })
+        .collect();
+    let mean = |a: f64, b: f64| (a * b).sqrt();
+    assert!((number(&json, "affine.to_best_other") - mean(ratios[0], ratios[1])).abs() < 1e-9);
+    let to = |at| {
+        mean(
+            seconds(&rows[0], 0) / seconds(&rows[0], at),
+            seconds(&rows[1], 0) / seconds(&rows[1], at),
+        )
+    };
+    assert!((number(&json, "affine.to_best_single") - to(1).max(to(2))).abs() < 1e-9);
+    assert_eq!(json["affine"]["best_single"], if to(1) > to(2) { "pinned" } else { "stealing" });
+    let short = ratios.iter().filter(|&&ratio| ratio > 1.03).count();
+    assert_eq!(number(&json, "affine.rows_short"), short as f64);
+    assert!((number(&json, "affine.worst") - ratios[0].max(ratios[1])).abs() < 1e-9);
+    let text = run(&small(&["--policy", "pinned,affine"])).ok();
+    assert!(text.contains("× the best other of each row"), "{text}");
+    for alone in ["affine", "pinned,pool"] {
+        assert!(figures(&["--policy", alone])["affine"].is_null());
+        assert!(!run(&small(&["--policy", alone])).ok().contains("the best other of each row"));
+    }
 }
 
 #[test]

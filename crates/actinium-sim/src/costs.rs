@@ -25,6 +25,8 @@ pub struct Costs {
     pub message_ns: f64,
     /// What a message through the shared queue of a mailbox costs more (`pool`, `stealing`): atomic operations, but no contention.
     pub shared_message_ns: f64,
+    /// What a turn under those policies costs more, beside the locks of the queues.
+    pub shared_turn_ns: f64,
     /// What a message to another worker's actor costs its sender.
     pub remote_send_ns: f64,
     /// What a message from another worker costs its receiver, beside the transfer of a line.
@@ -72,6 +74,7 @@ impl Costs {
         transfer_ns: [0.0, 6.0, 15.0, 22.0, 55.0, 65.0, 75.0],
         message_ns: 20.0,
         shared_message_ns: 12.0,
+        shared_turn_ns: 0.0,
         remote_send_ns: 15.0,
         remote_receive_ns: 15.0,
         turn_ns: 20.0,
@@ -99,6 +102,7 @@ impl Costs {
             ("far_memory_ns", self.far_memory_ns),
             ("message_ns", self.message_ns),
             ("shared_message_ns", self.shared_message_ns),
+            ("shared_turn_ns", self.shared_turn_ns),
             ("remote_send_ns", self.remote_send_ns),
             ("remote_receive_ns", self.remote_receive_ns),
             ("turn_ns", self.turn_ns),

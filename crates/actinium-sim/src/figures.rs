@@ -30,6 +30,8 @@ pub struct Figures {
     pub exposed: u64,
     /// Runnables given for good to workers with less to do.
     pub given: u64,
+    /// The farthest distance of a gift, as a rank.
+    pub given_rank_max: u32,
     /// Runnables that moved to where those are that they talk to.
     pub drawn: u64,
     /// Homes that moved to a thief.

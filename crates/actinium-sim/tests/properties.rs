@@ -96,6 +96,48 @@ proptest! {
             prop_assert_eq!((figures.stolen, figures.stolen_rank_max, figures.given), (0, 0, 0));
         }
     }
+
+    #[test]
+    fn nothing_is_stolen_or_given_farther_than_the_policy_reaches(
+        (at, workers) in (0usize..4, 1usize..17),
+        workload in workloads(),
+        (reach_rank, seed) in (0u32..7, any::<u64>()),
+    ) {
+        let machine = machine(at, workers);
+        // As eager to move things as can be.
+        let eager = Affine {
+            reach_rank,
+            distance_ns: 0,
+            balance_every_ns: 1,
+            wait_worth_moving_ns: 0,
+            cost_worth_moving_ns: 0,
+            crossing_factor: 0,
+            ..Affine::DEFAULT
+        };
+        let settings = Settings::new(Policy::Affine(eager)).seed(seed);
+        let figures = simulate(&machine, &workload, &settings).unwrap();
+        let farthest = figures.stolen_rank_max.max(figures.given_rank_max);
+        prop_assert!(farthest <= reach_rank, "{}: {:?}", farthest, figures);
+    }
+}
+
+/// That the property above is about something: on this machine, work does go as far as it may, and no farther.
+#[test]
+fn work_goes_as_far_as_the_policy_reaches() {
+    let topology = Topology::synthetic(MACHINES[0]).unwrap();
+    let machine = Machine::new(&topology, 8, Costs::PUBLISHED).unwrap();
+    let ranks: Vec<u32> = machine.neighbours[0].iter().map(|&(_, rank)| rank).collect();
+    let (near, far) = (ranks[0], ranks[ranks.len() - 1]);
+    assert!(near < far, "{ranks:?}");
+    // Without a warm-up, which would spread the load before anything is counted.
+    let mut workload = Workload::closed_loop(40, 20, 2_000, 2_000);
+    workload.warm_up = 0;
+    for reach_rank in [near, far] {
+        let affine = Affine { reach_rank, ..Affine::DEFAULT };
+        let figures =
+            simulate(&machine, &workload, &Settings::new(Policy::Affine(affine))).unwrap();
+        assert_eq!(figures.given_rank_max, reach_rank, "{figures:?}");
+    }
 }
 
 fn on_twelve(policy: Policy, workload: &Workload, seed: u64) -> Figures {
@@ -156,4 +198,34 @@ fn what_declares_a_large_state_is_not_stolen_for_a_wait_that_is_shorter_than_the
     let silent = on_twelve(Policy::Affine(affine), &workload, 42);
     let declared = on_twelve(Policy::Affine(affine), &workload.declared(), 42);
     assert!(silent.stolen > 0 && declared.stolen == 0, "{declared:?} {silent:?}");
+}
+
+/// What a calibration rests on: from such times it finds the costs, so the costs must give such times.
+#[test]
+fn with_one_worker_a_message_takes_the_sum_of_its_costs() {
+    let topology = Topology::synthetic("core:1 pu:1").unwrap();
+    let mut costs = Costs::PUBLISHED;
+    (costs.jitter, costs.clock_ns, costs.tick_ns) = (0.0, 0.0, 0.0);
+    let workload = Workload::closed_loop(3, 20, 64, 10_000);
+    let message_ns = |costs: Costs, policy, batch| {
+        let machine = Machine::new(&topology, 1, costs).unwrap();
+        let figures = simulate(&machine, &workload, &Settings::new(policy).batch(batch)).unwrap();
+        figures.elapsed_ns as f64 / figures.handled as f64
+    };
+    #[track_caller]
+    fn near(is: f64, due: f64) {
+        assert!((is / due - 1.0).abs() < 0.02, "{is} instead of {due}");
+    }
+    let each_ns = costs.message_ns + 20.0 * costs.access_ns;
+    near(message_ns(costs, Policy::pinned(), 1), each_ns + costs.turn_ns);
+    near(message_ns(costs, Policy::pinned(), 64), each_ns + costs.turn_ns / 64.0);
+    // What is paid once a turn, and what with every message.
+    let (mut turns, mut messages) = (costs, costs);
+    turns.shared_turn_ns += 640.0;
+    messages.shared_message_ns += 10.0;
+    for (batch, more_ns) in [(1, 640.0), (64, 10.0)] {
+        let of = |costs| message_ns(costs, Policy::stealing(), batch);
+        near(of(turns) - of(costs), more_ns);
+        near(of(messages) - of(costs), 10.0);
+    }
 }

@@ -1,9 +1,9 @@
 //! `actinium elastic`.
 
+use crate::Failure;
 use crate::elastic::settings::ElasticArgs;
 use crate::elastic::{Settings, burst, hop, pi, report};
-use crate::setting::SettingsReport;
-use crate::{Failure, output};
+use crate::output::OutputArgs;
 use actinium_observe::Progress;
 use clap::ArgMatches;
 
@@ -22,17 +22,8 @@ pub struct Args {
     #[command(flatten)]
     elastic: ElasticArgs,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the tables only: no progress bar on stderr, and not why workers were called
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-
-    /// Print each setting, its value and where that came from (flag, env, default), and end
-    #[arg(long, help_heading = "Output")]
-    show_settings: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Measures and prints the figures.
@@ -41,18 +32,16 @@ pub struct Args {
 /// If a setting is not allowed, a run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.elastic, matches)?;
-    if args.show_settings {
-        return match args.json {
-            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
-            false => output::print(settings.table().to_string()),
-        };
+    if args.output.show_settings {
+        return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
     let (hops, bursts) = (settings.hops.value, settings.bursts.value);
     let runs_of_pi = 2 * settings.workers.value as u64 * settings.repeat.value;
     let runs_of_hops =
         if hops == 0 { 0 } else { settings.bystanders.value.len() as u64 * settings.repeat.value };
     let runs = runs_of_pi + bursts + runs_of_hops;
-    let progress = if args.quiet { Progress::hidden(runs) } else { Progress::new(runs, "runs") };
+    let progress =
+        if args.output.quiet { Progress::hidden(runs) } else { Progress::new(runs, "runs") };
     let mut done = 0;
     let mut note = || {
         done += 1;
@@ -68,9 +57,6 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         _ => hop::measure(&settings, &mut note)?,
     };
     let report = report::Report::new(settings, of_pi, of_burst.as_ref(), &of_hops);
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.text(args.quiet))?,
-    }
+    args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

@@ -1,12 +1,12 @@
 //! `actinium events`.
 
+use crate::Failure;
 use crate::events::run::Notes;
 use crate::events::settings::{self, EventsArgs, Sweep};
 use crate::events::{
     SCHEMA_VERSION, Settings, load, page, plan, report, run as running, sweep, validate,
 };
-use crate::setting::SettingsReport;
-use crate::{Failure, output};
+use crate::output::{self, OutputArgs};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::Plan;
 use actinium_observe::report::{Page, writable};
@@ -52,17 +52,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the tables only: no progress bar, no remarks
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-
-    /// Print each setting, its value and where that came from (flag, env, file, default), and end
-    #[arg(long, help_heading = "Output")]
-    show_settings: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Does what was asked.
@@ -71,30 +62,27 @@ pub struct Args {
 /// If a setting or the file is not allowed, the run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if args.validate {
-        return validate::run(&args.events, args.json);
+        return validate::run(&args.events, args.output.json);
     }
     let (mut workload, warnings) = load::read(&args.events)?;
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
-    if args.show_settings {
-        return match args.json {
-            true => output::print_json(&SettingsReport::new(SCHEMA_VERSION, &settings)),
-            false => output::print(settings.table().to_string()),
-        };
+    if args.output.show_settings {
+        return args.output.settings(SCHEMA_VERSION, &settings, settings.rows());
     }
     load::bend(&mut workload, &settings)?;
-    if !args.quiet && !args.json && !warnings.list().is_empty() {
+    if !args.output.quiet && !args.output.json && !warnings.list().is_empty() {
         let count = warnings.list().len();
         let file = args.events.config.display();
         output::note(&format!("{file}: warnings: {count}; --validate lists them"));
     }
     if args.plan {
-        return plan::run(&workload, &settings, args.json);
+        return plan::run(&workload, &settings, args.output.json);
     }
     if let Some(report) = &args.report {
         writable(report).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
     }
     let plan = Plan::new(&workload);
-    let notes = Notes { report: args.report.is_some(), quiet: args.quiet };
+    let notes = Notes { report: args.report.is_some(), quiet: args.output.quiet };
     match &args.sweep {
         None => once(args, &workload, &settings, &plan, notes),
         Some(sweep) => all(args, &workload, &settings, &plan, notes, sweep),
@@ -114,10 +102,7 @@ fn once(
     if let Some(path) = &args.report {
         write(&page::of_run(settings, plan, &outcome, ideal), path)?;
     }
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.text(args.quiet))?,
-    }
+    args.output.report(&report, report::Report::text)?;
     report.verdict()
 }
 
@@ -134,10 +119,7 @@ fn all(
     if let Some(path) = &args.report {
         write(&page::of_sweep(settings, plan, &points), path)?;
     }
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.table().to_string())?,
-    }
+    args.output.report(&report, |report, _| report.table().to_string())?;
     points.iter().try_for_each(|point| {
         report::Report::new(settings, plan, &point.outcome, point.ideal).verdict()
     })

@@ -1,9 +1,9 @@
 //! `actinium locality`.
 
+use crate::Failure;
 use crate::locality::settings::LocalityArgs;
 use crate::locality::{Settings, grid, page, report};
-use crate::setting::SettingsReport;
-use crate::{Failure, output};
+use crate::output::OutputArgs;
 use actinium_observe::report::writable;
 use clap::ArgMatches;
 use std::path::PathBuf;
@@ -35,17 +35,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the first table only: no progress bar, no details, no remarks
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-
-    /// Print each setting, its value and where that came from (flag, env, default), and end
-    #[arg(long, help_heading = "Output")]
-    show_settings: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Runs the experiment and prints its figures.
@@ -54,23 +45,17 @@ pub struct Args {
 /// If a setting is not allowed, a run fails or the output can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.locality, matches)?;
-    if args.show_settings {
-        return match args.json {
-            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
-            false => output::print(settings.table().to_string()),
-        };
+    if args.output.show_settings {
+        return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
     if let Some(path) = &args.report {
         writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
     }
-    let measured = grid::measure(&settings, args.quiet)?;
+    let measured = grid::measure(&settings, args.output.quiet)?;
     let report = report::Report::new(settings, measured);
     if let Some(path) = &args.report {
         page::of(&report).write(path).map_err(|error| Failure::Failed(error.to_string()))?;
     }
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.text(args.quiet))?,
-    }
+    args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

@@ -1,9 +1,9 @@
 //! `actinium probe`.
 
+use crate::Failure;
+use crate::output::OutputArgs;
 use crate::probe::settings::ProbeArgs;
 use crate::probe::{Settings, cluster, report, run};
-use crate::setting::SettingsReport;
-use crate::{Failure, output};
 use clap::ArgMatches;
 use std::io::Write;
 
@@ -26,17 +26,8 @@ pub struct Args {
     #[command(flatten)]
     probe: ProbeArgs,
 
-    /// Print JSON, with a schema_version, instead of a table
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the table only: no progress bar on stderr, no remarks below the table
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-
-    /// Print each setting, its value and where that came from (flag, env, default), and end
-    #[arg(long, help_heading = "Output")]
-    show_settings: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Runs the probe and prints its figures.
@@ -45,11 +36,8 @@ pub struct Args {
 /// If a setting is not allowed, the run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.probe, matches)?;
-    if args.show_settings {
-        return match args.json {
-            true => output::print_json(&SettingsReport::new(report::SCHEMA_VERSION, &settings)),
-            false => output::print(settings.table().to_string()),
-        };
+    if args.output.show_settings {
+        return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
     if let Some(kind) = settings.fabric.value {
         // Elsewhere another process shows what all have measured.
@@ -58,17 +46,11 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
             // If nobody can read that, the figures have to do.
             let _ = writeln!(std::io::stderr(), "actinium: {remark}");
         }
-        match args.json {
-            true => output::print_json(&report)?,
-            false => output::print(report.text(args.quiet))?,
-        }
+        args.output.report(&report, cluster::report::ClusterReport::text)?;
         return report.verdict();
     }
-    let outcome = run::run(&settings, args.quiet)?;
+    let outcome = run::run(&settings, args.output.quiet)?;
     let report = report::Report::new(settings, &outcome);
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.text(args.quiet))?,
-    }
+    args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

@@ -4,7 +4,6 @@ use crate::Failure;
 use crate::parse::{count_workers, from_to, workers};
 use crate::setting::{self, Setting, Source};
 use actinium::Workers;
-use actinium_observe::Table;
 use clap::ArgMatches;
 use serde::{Serialize, Serializer};
 
@@ -125,11 +124,6 @@ impl Settings {
             row("hops", &self.hops),
             row("repeat", &self.repeat),
         ]
-    }
-
-    /// For people.
-    pub fn table(&self) -> Table {
-        setting::table(self.rows())
     }
 }
 

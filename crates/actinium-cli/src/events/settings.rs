@@ -2,11 +2,10 @@
 
 use crate::Failure;
 use crate::parse;
-use crate::setting::{self, Setting, Source};
+use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
 use actinium_events::workload::model::{Options, Source as EventSource};
 use actinium_events::workload::own::KINDS;
-use actinium_observe::Table;
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -240,11 +239,6 @@ impl Settings {
             ("order", self.order.value.to_string(), self.order.source),
             ("on-error", self.on_error.value.to_string(), self.on_error.source),
         ]
-    }
-
-    /// For people.
-    pub fn table(&self) -> Table {
-        setting::table(self.rows())
     }
 }
 

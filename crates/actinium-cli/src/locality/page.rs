@@ -24,7 +24,7 @@ pub fn of(report: &Report) -> Page {
     let time = grid(
         report,
         "Time, in multiples of the best of the row",
-        Unit::Other("×".into()),
+        Unit::Other(String::new()),
         |row, column| {
             (column.ratio_to(row.best()), format!("{} ms", decimal(column.seconds() * 1e3, 2)))
         },
@@ -50,11 +50,12 @@ pub fn of(report: &Report) -> Page {
             (misses / messages as f64, String::new())
         })),
     };
-    page.section(Section::new("Time").chart(time.full(3.0)))
+    page.section(Section::new("Time").chart(time.pale(1.0).full(3.0)))
         .section(
             Section::new("Fairness")
-                .text("A policy that runs one actor for long before the next is fast, and starves the others: its first actor is done early.")
-                .chart(fair.full(1.0)),
+                .text("A policy that runs one actor for long before the next is fast, and starves the others: its first actor is done early. \
+                    No colour: all were done at the end; full colour: the first was done when half of the run was over, or before.")
+                .chart(fair.pale(1.0).full(0.5)),
         )
         .section(costs)
 }

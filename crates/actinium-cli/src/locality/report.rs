@@ -24,6 +24,8 @@ pub struct Report {
     rows: Vec<RowReport>,
     /// Geometric means over all rows, in the order of the policies.
     means: Vec<Mean>,
+    /// What `affine` is judged by, if it was measured beside another.
+    affine: Option<Judged>,
     left_out: Vec<LeftOut>,
     /// Why there are no cache misses, if there are none.
     cache_misses_missing: Option<String>,
@@ -36,7 +38,23 @@ struct RowReport {
     #[serde(flatten)]
     cell: Cell,
     best: &'static str,
+    /// Affine's time by that of the best other policy: the median of neighbouring runs.
+    affine_to_best_other: Option<f64>,
     policies: Vec<Figures>,
+}
+
+/// How `affine` does beside the others.
+#[derive(Clone, Debug, Serialize)]
+struct Judged {
+    /// Geometric mean of its time by that of the best other in each row.
+    to_best_other: f64,
+    /// The other policy that does best over all rows, and the geometric mean of affine's time by its.
+    best_single: &'static str,
+    to_best_single: f64,
+    /// Rows in which it takes more than `NOISE` times as long as the best other.
+    rows_short: usize,
+    /// The greatest of these ratios.
+    worst: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -69,6 +87,43 @@ struct LeftOut {
     #[serde(flatten)]
     cell: Cell,
     needs_bytes: u64,
+}
+
+/// What is slower by less is as fast: so far apart are runs of the same thing.
+const NOISE: f64 = 1.03;
+
+/// A row's column of `affine`, and those of the others.
+fn affine_and_others(row: &Row) -> Option<(&Measured, Vec<&Measured>)> {
+    let is_affine = |column: &&Measured| matches!(column.policy, Policy::Affine(_));
+    let (affine, others): (Vec<_>, Vec<_>) = row.columns.iter().partition(is_affine);
+    (!others.is_empty()).then_some((*affine.first()?, others))
+}
+
+fn affine_to_best_other(row: &Row) -> Option<f64> {
+    let (affine, others) = affine_and_others(row)?;
+    let best = others.into_iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()))?;
+    Some(affine.ratio_to(best))
+}
+
+impl Judged {
+    fn new(rows: &[Row]) -> Option<Self> {
+        let ratios: Vec<f64> = rows.iter().map(affine_to_best_other).collect::<Option<_>>()?;
+        let all: Vec<_> = rows.iter().map(affine_and_others).collect::<Option<_>>()?;
+        let single = |at: usize| {
+            let ratios = all.iter().map(|(affine, others)| affine.seconds() / others[at].seconds());
+            (all[0].1[at].policy.name(), geometric_mean(ratios))
+        };
+        // The better the other, the greater the ratio.
+        let singles = (0..all.first()?.1.len()).map(single);
+        let (best_single, to_best_single) = singles.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(Judged {
+            to_best_other: geometric_mean(ratios.iter().copied()),
+            best_single,
+            to_best_single,
+            rows_short: ratios.iter().filter(|&&ratio| ratio > NOISE).count(),
+            worst: ratios.into_iter().fold(0.0, f64::max),
+        })
+    }
 }
 
 /// When the first actor was done, as share of the run: small if some had more than their turn.
@@ -106,6 +161,7 @@ impl Report {
         let rows = measured.iter().map(|row| RowReport {
             cell: row.cell,
             best: row.best().policy.name(),
+            affine_to_best_other: affine_to_best_other(row),
             policies: row.columns.iter().map(|column| figures(column, row)).collect(),
         });
         let rows: Vec<RowReport> = rows.collect();
@@ -122,6 +178,7 @@ impl Report {
             actinium_version: env!("CARGO_PKG_VERSION"),
             rows,
             means,
+            affine: Judged::new(&measured),
             left_out: left_out.collect(),
             cache_misses_missing: Misses::new().err(),
             workers_bound: settings.bound,
@@ -253,6 +310,17 @@ impl Report {
             "× best        median of the ratios of runs that were made one after the other"
                 .to_owned(),
         );
+        if let Some(affine) = &self.affine {
+            line(format!(
+                "affine        {} × the best other of each row, {} × {}, which does best of the others over all rows (geometric means); more than {NOISE} × in {} of {} rows, {} × at worst",
+                decimal(affine.to_best_other, 3),
+                decimal(affine.to_best_single, 3),
+                affine.best_single,
+                affine.rows_short,
+                self.rows.len(),
+                decimal(affine.worst, 2),
+            ));
+        }
         line("first done    when the first actor had done all its messages, as share of the run: how fair the policy was".to_owned());
         line("longest wait  the longest time in which an actor that was ready all along handled 16 messages".to_owned());
         line(

@@ -4,7 +4,6 @@ use crate::Failure;
 use crate::parse::{count_workers, from_to, policy, workers};
 use crate::setting::{self, Setting, Source};
 use actinium::{Policy, Workers};
-use actinium_observe::Table;
 use actinium_observe::number::{bytes, count};
 use clap::{ArgMatches, ValueEnum};
 use serde::{Serialize, Serializer};
@@ -292,11 +291,6 @@ impl Settings {
             row("memory", &self.memory),
             row("packed", &self.packed),
         ]
-    }
-
-    /// For people.
-    pub fn table(&self) -> Table {
-        setting::table(self.rows())
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::Failure;
 use crate::parse::{count_workers, from_to, policy, workers};
-use crate::setting::{self, Setting, Source};
+use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
-use actinium_observe::Table;
 use actinium_observe::number::{bytes, count};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
@@ -256,11 +255,6 @@ impl Settings {
                 self.nodes.source,
             ),
         ]
-    }
-
-    /// For people.
-    pub fn table(&self) -> Table {
-        setting::table(self.rows())
     }
 }
 

@@ -108,7 +108,8 @@ fn costs(topology: &Topology, messages: u32) -> Result<Costs, Failure> {
     let misses = |cache: f64, bytes: f64| (1.0 - cache / bytes).max(0.0);
     // Each step solves for the one cost that the steps before do not know.
     let small = measure::access_ns((l1 / 4.0) as u64);
-    let (in_l2, in_l3) = (l2 / 2.0, (l3 / 4.0).max(4.0 * l2));
+    // A few times the second level: of a large third level, others may use the most.
+    let (in_l2, in_l3) = (l2 / 2.0, 4.0 * l2);
     let in_memory = (4.0 * l3).min(f64::from(1 << 28)).max(2.0 * l3);
     let rest = |bytes: f64, known: f64| (measure::access_ns(bytes as u64) - known).max(0.0);
     costs.access_ns = small;
@@ -140,9 +141,12 @@ fn costs(topology: &Topology, messages: u32) -> Result<Costs, Failure> {
     let (one, many) = (single(Policy::pinned(), 1)?, single(Policy::pinned(), 64)?);
     costs.turn_ns = ((one - many) * 64.0 / 63.0).max(0.0);
     costs.message_ns = (one - costs.turn_ns).max(0.0);
-    let shared = single(Policy::stealing(), 1)?;
+    let (shared_one, shared_many) =
+        (single(Policy::stealing(), 1)?, single(Policy::stealing(), 64)?);
     let queueing = 2.0 * costs.lock_ns + costs.clock_ns + costs.tick_ns;
-    costs.shared_message_ns = (shared - one - queueing).max(0.0);
+    let shared_turn = (shared_one - shared_many) * 64.0 / 63.0;
+    costs.shared_turn_ns = (shared_turn - costs.turn_ns - queueing).max(0.0);
+    costs.shared_message_ns = (shared_many - many - (shared_turn - costs.turn_ns) / 64.0).max(0.0);
     Ok(costs)
 }
 

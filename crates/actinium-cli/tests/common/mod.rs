@@ -85,10 +85,15 @@ pub(crate) fn on_a_terminal(arguments: &str, environment: &[(&str, &str)]) -> St
 pub(crate) const SMALL: [&str; 9] =
     ["probe", "--workers", "1", "--actors", "4", "--messages", "50", "--warm-up", "0"];
 
-/// [`SMALL`], with some arguments more; those that it has already are replaced.
+/// [`SMALL`], with some arguments more.
 pub(crate) fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let mut arguments = vec![SMALL[0]];
-    let pairs = SMALL[1..].chunks(2).filter(|pair| !more.contains(&pair[0]));
+    with(&SMALL, more)
+}
+
+/// A subcommand with flags that each have a value, and some arguments more; those flags that are among these are replaced.
+pub(crate) fn with<'a>(defaults: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![defaults[0]];
+    let pairs = defaults[1..].chunks(2).filter(|pair| !more.contains(&pair[0]));
     arguments.extend(pairs.flatten());
     arguments.extend(more);
     arguments

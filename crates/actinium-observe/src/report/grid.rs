@@ -44,6 +44,8 @@ pub struct Grid {
     pub rows: Vec<GridRow>,
     /// The value of the strongest colour; the largest value if none.
     pub full: Option<f64>,
+    /// The value without colour, which may be above that of the strongest; the least value if none.
+    pub pale: Option<f64>,
 }
 
 described!(Grid);
@@ -69,16 +71,21 @@ impl Grid {
         self
     }
 
+    /// The value without colour.
+    #[must_use]
+    pub fn pale(mut self, pale: f64) -> Self {
+        self.pale = Some(pale);
+        self
+    }
+
     pub(super) fn render(&self, id: &str, html: &mut String) {
         figure(html, id, "rows", &self.title, &self.note);
         let rows = &self.rows[..self.rows.len().min(ROWS_MAX)];
         let values = || rows.iter().flat_map(|row| row.cells.iter().map(|cell| cell.0));
         let finite = || values().filter(|value| value.is_finite());
-        let least = finite().fold(f64::INFINITY, f64::min);
-        let full = self
-            .full
-            .filter(|full| full.is_finite())
-            .unwrap_or_else(|| finite().fold(0.0, f64::max));
+        let given = |value: Option<f64>| value.filter(|value| value.is_finite());
+        let pale = given(self.pale).unwrap_or_else(|| finite().fold(f64::INFINITY, f64::min));
+        let full = given(self.full).unwrap_or_else(|| finite().fold(0.0, f64::max));
         html.push_str("<div class=\"scroll\"><table class=\"grid\"><thead><tr><th></th>");
         for column in &self.columns {
             let _ = write!(html, "<th scope=\"col\" class=\"number\">{}</th>", text(column));
@@ -87,7 +94,7 @@ impl Grid {
         for row in rows {
             let _ = write!(html, "<tr><th scope=\"row\">{}</th>", text(&row.label));
             for at in 0..self.columns.len() {
-                self.cell(html, row.cells.get(at), least, full);
+                self.cell(html, row.cells.get(at), pale, full);
             }
             html.push_str("</tr>\n");
         }
@@ -102,13 +109,13 @@ impl Grid {
         html.push_str("</figure>\n");
     }
 
-    fn cell(&self, html: &mut String, cell: Option<&(f64, String)>, least: f64, full: f64) {
+    fn cell(&self, html: &mut String, cell: Option<&(f64, String)>, pale: f64, full: f64) {
         let Some((value, word)) = cell.filter(|cell| cell.0.is_finite()) else {
             html.push_str("<td class=\"number\">-</td>");
             return;
         };
-        let share = (value - least) / (full - least);
-        let share = if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 };
+        let share = (value - pale) / (full - pale);
+        let share = if share.is_finite() { share.clamp(0.0, 1.0).abs() * 100.0 } else { 0.0 };
         let _ = write!(
             html,
             "<td class=\"number\" style=\"--share:{share:.1}%\">{}",
@@ -143,6 +150,17 @@ mod tests {
         }
         assert_eq!(html.matches("--share:100.0%").count(), 2);
         assert!(html.contains("&lt;a&gt;") && html.contains(">-</td>"), "{html}");
+    }
+
+    #[test]
+    fn where_more_is_better_colour_follows_what_is_missing() {
+        let cells = [1.0, 0.75, 0.5, 0.1].map(|value| (value, String::new()));
+        let columns = (0..4).map(|n| n.to_string()).collect();
+        let grid = Grid::new("t", Unit::Share, columns).pale(1.0).full(0.5);
+        let html = html(grid.row(GridRow::new("r", cells.to_vec())));
+        for (share, times) in [("0.0%", 1), ("50.0%", 1), ("100.0%", 2)] {
+            assert_eq!(html.matches(&format!("--share:{share}\"")).count(), times, "{html}");
+        }
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Affine {
     pub turn_too_long_ns: u64,
     /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
     pub distance_ns: u64,
+    /// Nothing is stolen from, or given to, a worker whose PU is farther away than this, as a rank of distance: 0 to 6. 6: the whole machine. For
+    /// machines of which each part has work of its own, and for memory that belongs to a part. What talks may still go to where it talks to.
+    pub reach_rank: u32,
     /// What a KiB of declared footprint costs for each step of distance that it moves, in nanoseconds: 16 cache lines, some of which are fetched at
     /// a time. What declares a footprint is offered to others only where it would wait longer than that takes.
     pub footprint_ns_per_kib: u64,
@@ -61,24 +64,26 @@ impl Affine {
         work_worth_moving_ns: 100_000,
         turn_too_long_ns: 10_000_000,
         distance_ns: 500,
+        reach_rank: 6,
         footprint_ns_per_kib: 50,
         steals_to_rehome: 2,
         away_to_rehome: 4,
         balance_every_ns: 50_000,
-        balance_part: 16,
+        balance_part: 32,
         crossing_factor: 2,
         talks_to_move: 16,
         start_together: 256,
     };
 
     /// Each parameter's name, which ends in its unit, and its value.
-    pub fn constants(&self) -> [(&'static str, u64); 13] {
+    pub fn constants(&self) -> [(&'static str, u64); 14] {
         [
             ("wait_worth_moving_ns", self.wait_worth_moving_ns),
             ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
             ("work_worth_moving_ns", self.work_worth_moving_ns),
             ("turn_too_long_ns", self.turn_too_long_ns),
             ("distance_ns", self.distance_ns),
+            ("reach_rank", self.reach_rank.into()),
             ("footprint_ns_per_kib", self.footprint_ns_per_kib),
             ("steals_to_rehome", self.steals_to_rehome.into()),
             ("away_to_rehome", self.away_to_rehome.into()),
@@ -102,6 +107,7 @@ impl Affine {
             "work_worth_moving_ns" => self.work_worth_moving_ns = value,
             "turn_too_long_ns" => self.turn_too_long_ns = value,
             "distance_ns" => self.distance_ns = value,
+            "reach_rank" => self.reach_rank = narrow()?,
             "footprint_ns_per_kib" => self.footprint_ns_per_kib = value,
             "steals_to_rehome" => self.steals_to_rehome = narrow()?,
             "away_to_rehome" => self.away_to_rehome = narrow()?,
@@ -131,6 +137,10 @@ impl Affine {
     /// much waits for it; and what declares a footprint stays unless it would wait longer than the move takes.
     pub(super) fn worth_exposing(&self, view: &MoveView, pending: impl FnOnce() -> usize) -> bool {
         let cost_ns = view.cost_ns;
+        // Nobody could come for it.
+        if !self.reaches(view.distance) {
+            return false;
+        }
         let pays = cost_ns == 0
             || cost_ns >= self.cost_worth_moving_ns
             || view.current_ns >= self.turn_too_long_ns
@@ -144,9 +154,14 @@ impl Affine {
         per_step_ns.saturating_mul(view.distance.into())
     }
 
+    pub(super) fn reaches(&self, distance: u32) -> bool {
+        distance <= self.reach_rank
+    }
+
     /// What was exposed is worth taking unless it is about to be run at home, given the distance.
     pub(super) fn worth_stealing(&self, view: &StealView) -> bool {
         view.len > 0
+            && self.reaches(view.distance)
             && view.len as u64 * view.turn_ns.max(1) * 64
                 >= u64::from(view.distance) * self.distance_ns
     }
@@ -303,6 +318,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_offered_or_taken_farther_than_it_may_go() {
+        let near = Affine { reach_rank: 3, ..Affine::DEFAULT };
+        let takes =
+            |distance| near.worth_stealing(&StealView { len: 1_000, turn_ns: 1_000_000, distance });
+        let offers = |distance| {
+            let (cost_ns, current_ns, wait_ns, footprint_kib) = (5_000, 0, u64::MAX, 0);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            near.worth_exposing(&view, || 1_000)
+        };
+        assert_eq!([0, 3, 4, 6].map(takes), [true, true, false, false]);
+        assert_eq!([0, 3, 4, 6].map(offers), [true, true, false, false]);
+    }
+
+    #[test]
     fn a_long_turn_exposes_all_that_waits_behind_it() {
         assert_eq!(Affine::DEFAULT.expose(&queue(3, 20, 20_000, 1)), 3);
     }
@@ -383,7 +412,7 @@ mod tests {
         assert_eq!(Affine::DEFAULT.give(&load(400, 200)), 1, "three and three");
         assert_eq!(Affine::DEFAULT.give(&load(400, 300)), 0, "the other would then have more");
         assert_eq!(Affine::DEFAULT.give(&load(300, 400)), 0);
-        assert_eq!(Affine::DEFAULT.give(&load(100_000, 94_000)), 0, "that is noise");
+        assert_eq!(Affine::DEFAULT.give(&load(100_000, 97_000)), 0, "that is noise");
     }
 
     #[test]

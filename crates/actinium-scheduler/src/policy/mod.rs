@@ -240,6 +240,16 @@ impl Policy {
         }
     }
 
+    /// May work move between two workers at this distance, as a rank?
+    #[inline]
+    pub fn reaches(&self, distance: u32) -> bool {
+        match self {
+            Policy::Pinned => false,
+            Policy::Pool | Policy::Stealing => true,
+            Policy::Affine(affine) => affine.reaches(distance),
+        }
+    }
+
     /// Question 3: does the home of something stolen move to the thief?
     #[inline]
     pub fn rehome(&self, view: &StolenView) -> bool {

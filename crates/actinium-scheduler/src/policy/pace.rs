@@ -29,8 +29,17 @@ pub const SAMPLED: u32 = 128;
 /// A worker that wanted to expose, and found nothing worth it among so many, tries again after twice as many rounds each time, up to
 /// 2 to the power of so many: to look costs a lock and cold memory, some hundredths of a round of short turns.
 pub const VAIN_OFFERS_MOST: u32 = 3;
-/// Most other workers whose load a worker looks at, at a time: each is a cache line of somebody else's.
-pub const BALANCE_LOOKS: usize = 8;
+/// Most other workers whose load a worker looks at, at a time, unless the looks before were in vain: each is a cache line of somebody else's.
+const BALANCE_LOOKS: usize = 8;
+/// After looks in vain it looks at more, up to 2 to the power of so many times as many.
+const BALANCE_DOUBLINGS: u32 = 4;
+
+/// At so many other workers' loads a worker looks that has looked so often in a row and given nothing. The longer the pause between two looks, the more are looked
+/// at: so who has one too many finds who has one too few as soon as before, and the looks cost the same share of the time.
+#[inline]
+pub fn balance_looks(in_vain: u32) -> usize {
+    BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)
+}
 
 /// A load weighted over some rounds: an eighth of the new value. The first after a time without any counts whole.
 #[inline]

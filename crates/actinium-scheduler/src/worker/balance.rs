@@ -1,7 +1,7 @@
 //! Giving away, for good, what others have less of.
 
 use super::Worker;
-use crate::policy::pace::{self, BALANCE_LOOKS, KEPT_AT_ONCE};
+use crate::policy::pace::{self, KEPT_AT_ONCE};
 use crate::policy::{GiftView, LoadView, Ready};
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
@@ -69,8 +69,11 @@ impl Worker {
 
     #[cold]
     fn even_out(&self, own_ns: u64) {
-        let (scales, neighbours) = (&self.scales, &self.shared.neighbours[self.index]);
-        let looks = neighbours.len().min(BALANCE_LOOKS);
+        let (scales, neighbours) = (&self.scales, self.in_reach());
+        let looks = neighbours.len().min(pace::balance_looks(scales.in_vain.get()));
+        if looks == 0 {
+            return;
+        }
         let start = scales.next.replace((scales.next.get() + looks) % neighbours.len());
         let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
         // Relaxed: a hint.
@@ -101,6 +104,14 @@ impl Worker {
         }
         scales.in_vain.set(if gave > 0 { 0 } else { scales.in_vain.get().saturating_add(1) });
         scales.load_ns.set(scales.load_ns.get().min(left_ns));
+    }
+
+    /// Its neighbours up to the distance to which work may move: they are sorted by it.
+    fn in_reach(&self) -> &[(usize, u32)] {
+        let (policy, neighbours) =
+            (&self.shared.settings.policy, &self.shared.neighbours[self.index]);
+        let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
+        &neighbours[..near]
     }
 
     /// Gives so many ready runnables, the youngest first, to another worker, where they are at home from now on; returns how many.

@@ -23,26 +23,32 @@ impl Sim<'_> {
 
     fn even_out(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
-        let neighbours = &machine.neighbours[worker];
-        let looks = neighbours.len().min(pace::BALANCE_LOOKS);
+        // They are sorted by distance.
+        let all = &machine.neighbours[worker];
+        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
+        let neighbours = &all[..near];
+        let looks = neighbours.len().min(pace::balance_looks(self.workers[worker].in_vain));
+        if looks == 0 {
+            return at_ps;
+        }
         let start = self.workers[worker].look_at;
-        let looked_at: Vec<usize> =
-            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()].0).collect();
-        self.workers[worker].look_at = (start + looks) % neighbours.len().max(1);
+        let looked_at: Vec<(usize, u32)> =
+            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
+        self.workers[worker].look_at = (start + looks) % neighbours.len();
         let mut at_ps = at_ps;
         let state = &self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         // To give, a load must last; to be given more, it must not be there even now.
         let mut own_ns = state.load_ns.min(now_ns);
         let mut sum_ns = own_ns;
-        for &other in &looked_at {
+        for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
             sum_ns += self.workers[other].shown_load_ns;
         }
         let average_ns = sum_ns.div_ceil(looks as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
         let mut gave = false;
-        for other in looked_at {
+        for (other, distance) in looked_at {
             let other_ns = self.workers[other].shown_load_ns;
             let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
             let n = self.policy.give(&view);
@@ -50,7 +56,10 @@ impl Sim<'_> {
                 continue;
             }
             let given = self.give(worker, other, n, own_ns, average_ns, &mut at_ps);
-            gave |= given > 0;
+            if given > 0 {
+                gave = true;
+                self.figures.given_rank_max = self.figures.given_rank_max.max(distance);
+            }
             own_ns = own_ns.saturating_sub(turn_ns * given as u64);
             // Others shall not give it as much again before it has seen what it got.
             self.workers[other].shown_load_ns += turn_ns * given as u64;

@@ -131,8 +131,8 @@ impl Sim<'_> {
         let machine = self.machine;
         let mut wanted = self.policy.wake_more(public_len, self.idle);
         let mut sleepers = self.idle - self.looking.len();
-        for &(other, _) in &machine.neighbours[worker] {
-            if wanted == 0 || sleepers == 0 {
+        for &(other, distance) in &machine.neighbours[worker] {
+            if wanted == 0 || sleepers == 0 || !self.policy.reaches(distance) {
                 break;
             }
             if self.is_asleep(other) {

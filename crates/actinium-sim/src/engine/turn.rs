@@ -62,6 +62,7 @@ impl Sim<'_> {
             + costs.access_ns * f64::from(workload.accesses)
             + costs.allocate_ns * f64::from(workload.allocations)
             + if self.keeps_idle { 0.0 } else { costs.shared_message_ns };
+        let turn_ns = costs.turn_ns + if self.keeps_idle { 0.0 } else { costs.shared_turn_ns };
         let waiting = self.actors[actor].mail.saturating_add(self.traffic.own_left(actor as u32));
         // The time limit is looked at every so many messages.
         let every = if cost_ns == 0 || cost_ns >= pace::TIMED_NS { 1 } else { pace::CHECK_EVERY };
@@ -83,7 +84,7 @@ impl Sim<'_> {
         let far_ns = f64::from(far_frees)
             * (costs.far_free_ns
                 + before.map_or(0.0, |from| self.machine.transfer_ns(from, worker)));
-        let mut took_ns = costs.turn_ns + each_ns * f64::from(messages) + touch.extra_ns + far_ns;
+        let mut took_ns = turn_ns + each_ns * f64::from(messages) + touch.extra_ns + far_ns;
         let busy = |&other: &usize| matches!(self.workers[other].mode, Mode::Turn { .. });
         if self.machine.siblings[worker].iter().any(busy) {
             took_ns *= costs.smt_slowdown;
