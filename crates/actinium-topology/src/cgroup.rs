@@ -5,10 +5,11 @@
 //! may stand in the process's own cgroup or in any above it, and in version 1 and version 2 of cgroups: the smallest counts.
 
 use std::fmt;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::read_text;
 
 /// CPU time that a cgroup grants: so much in each period, of all PUs together.
 ///
@@ -116,7 +117,7 @@ pub(crate) fn read(process: &Path, root: &Path) -> Found {
 
 /// The folders of the cgroups that may limit what this controller hands out to the process: its own and all above it.
 pub(crate) fn folders(process: &Path, root: &Path, controller: &str) -> Vec<(Version, PathBuf)> {
-    let text = |name| fs::read_to_string(process.join(name)).unwrap_or_default();
+    let text = |name| read_text(process.join(name)).unwrap_or_default();
     let (cgroups, mounts) = (text("cgroup"), text("mountinfo"));
     let mut folders = Vec::new();
     for mount in mounts.lines().filter_map(|line| Mount::parse(line, controller)) {
@@ -150,7 +151,7 @@ impl Version {
         let read = |name: &str| {
             let file = folder.join(name);
             // A file that is not there sets no limit: the root cgroup has none.
-            let text = fs::read_to_string(&file).ok()?;
+            let text = read_text(&file).ok()?;
             Some((file, text.trim().to_owned()))
         };
         let (file, quota, period) = match self {

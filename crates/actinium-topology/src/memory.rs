@@ -2,10 +2,10 @@
 //!
 //! Who takes more is not refused but killed, so a program that is about to take much had better ask first.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cgroup::{self, Version};
+use crate::read_text;
 
 /// Limits at least as large as this are how version 1 says that there is none.
 const NO_LIMIT: u64 = 1 << 60;
@@ -56,10 +56,10 @@ fn limit_in(version: Version, folder: &Path) -> Option<MemoryLimit> {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         Version::V2 => ("memory.max", "memory.current", "inactive_file"),
     };
-    let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
+    let number = |name: &str| read_text(folder.join(name)).ok()?.trim().parse().ok();
     // `max` is no number, and no limit.
     let limit_bytes: u64 = number(limit).filter(|&limit| limit < NO_LIMIT)?;
-    let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+    let stat = read_text(folder.join("memory.stat")).unwrap_or_default();
     let cached: u64 = stat
         .lines()
         .find_map(|line| line.strip_prefix(cached)?.strip_prefix(' ')?.trim().parse().ok())
