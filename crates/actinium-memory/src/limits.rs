@@ -4,7 +4,7 @@ use actinium_topology::{MemoryLimit, read_text};
 
 use crate::meminfo::Meminfo;
 use crate::nodes::free_bytes;
-use crate::{MemoryError, NodeSet};
+use crate::{MemoryError, NodeSet, sys};
 
 /// What a segment is about to take, of ordinary memory.
 #[derive(Debug)]
@@ -25,7 +25,12 @@ struct Limit {
 
 /// Whether it fits.
 pub(crate) fn check(demand: &Demand<'_>) -> Result<(), MemoryError> {
-    let machine = Meminfo::of_machine();
+    // What is free without anybody giving way is there, whatever else could be had; some of it the kernel keeps for emergencies.
+    let unused_bytes = sys::unused_bytes();
+    let machine = match demand.size_bytes < unused_bytes - unused_bytes / 16 {
+        true => None,
+        false => Meminfo::of_machine(),
+    };
     let limits = [
         cgroup(demand.is_soon),
         machine.as_ref().and_then(|machine| memory(machine, demand.is_soon)),

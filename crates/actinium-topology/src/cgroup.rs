@@ -128,6 +128,31 @@ pub(crate) fn folders(process: &Path, root: &Path, controller: &str) -> Vec<(Ver
     folders
 }
 
+/// The same, if the hierarchy is where distributions mount it, whole: the list of all mounts takes the kernel as long as everything else that
+/// a program asks it at its start. None if it is not there.
+pub(crate) fn usual_folders(
+    process: &Path,
+    root: &Path,
+    controller: &str,
+) -> Option<Vec<(Version, PathBuf)>> {
+    let cgroups = read_text(process.join("cgroup")).ok()?;
+    let path_in = |version: Version| {
+        let path = cgroups.lines().find_map(|line| version.path_in(line, controller))?;
+        Some((version, path))
+    };
+    let (version, path) = path_in(Version::V1).or_else(|| path_in(Version::V2))?;
+    let point = match version {
+        Version::V1 => Path::new("/sys/fs/cgroup").join(controller),
+        Version::V2 => "/sys/fs/cgroup".into(),
+    };
+    let mount = Mount { version, top: "/".into(), point };
+    // The first is the process's own cgroup: if it is there under this name, it is this.
+    let folders: Vec<_> = mount.walk_up(path, root).map(|folder| (version, folder)).collect();
+    let depth = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+    let is_whole = folders.len() == depth.count() + 1;
+    (is_whole && folders.first()?.1.join("cgroup.procs").exists()).then_some(folders)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Version {
     V1,

@@ -42,6 +42,29 @@ pub fn size(text: &str) -> Result<Size, String> {
     bytes.map(Size::Bytes).ok_or_else(wrong)
 }
 
+/// A size that shows as what it is: bytes, or a share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentSize(pub Size);
+
+impl Display for SegmentSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Size::Share(share) => write!(f, "{} %", share * 100.0),
+            Size::Bytes(bytes) => f.write_str(&actinium_observe::number::bytes(bytes)),
+            // There are no others yet.
+            other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+/// The same as [`size`].
+///
+/// # Errors
+/// As there.
+pub fn segment(text: &str) -> Result<SegmentSize, String> {
+    size(text).map(SegmentSize)
+}
+
 /// A number as people write it: no sign, no exponent.
 fn digits(text: &str) -> Option<&str> {
     let is_plain = text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
@@ -214,6 +237,8 @@ mod tests {
         }
         assert_eq!(size("25%"), Ok(Size::Share(0.25)));
         assert_eq!(size("0.5%"), Ok(Size::Share(0.005)));
+        let shown = ["64k", "2g", "25%"].map(|text| segment(text).unwrap().to_string());
+        assert_eq!(shown, ["64.0 KiB", "2.0 GiB", "25 %"]);
         let wrong = [
             "",
             "0",
