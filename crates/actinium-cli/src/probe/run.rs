@@ -228,11 +228,11 @@ impl<P: Payload> Stage<P> {
         // Relaxed, both: the workers have ended.
         Outcome {
             runs,
-            beside,
             carrier: P::CARRIER,
             message_bytes: size_of::<Msg<P>>(),
             outstanding_max: self.arena.outstanding_max.load(Ordering::Relaxed),
             corrupted: self.arena.corrupted.load(Ordering::Relaxed),
+            beside,
             life,
             ledger,
         }
