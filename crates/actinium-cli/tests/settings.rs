@@ -66,7 +66,7 @@ fn each_flag_is_shown_with_its_value() {
     assert_eq!(setting("counters", &[], &[]), pair("true", "default"));
     assert_eq!(setting("counters", &["--no-counters"], &[]), pair("false", "flag"));
     assert_eq!(setting("segment", &[], &[]), pair("none", "default"));
-    assert_eq!(setting("segment", &["--segment", "64m"], &[]), pair("64.0 MiB", "flag"));
+    assert_eq!(setting("segment", &["--segment", "64m"], &[]), pair("64m", "flag"));
     let nodes = ["--fabric", "in-process", "--nodes", "3"];
     assert_eq!(setting("fabric", &[], &[]), pair("none", "default"));
     assert_eq!(setting("fabric", &nodes, &[]), pair("in-process", "flag"));
