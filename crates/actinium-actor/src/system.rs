@@ -101,8 +101,7 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Address<A> {
         let home = worker.map_or_else(|| self.shared.place(), Worker::place);
-        let here = worker.filter(|worker| worker.index() == home);
-        self.launch(self.make(home, None, actor, None, None), home, here)
+        self.launch(self.make(home, None, actor, None, None), home, worker)
     }
 
     /// Starts an actor with all that the options say.
@@ -142,7 +141,8 @@ impl Inner {
             ..Extra::default()
         };
         let cell = self.make(home, capacity, actor, Some(Box::new(extra)), room);
-        let worker = worker.filter(|_| here == Some(home));
+        // Wherever its home is, it begins here, unless somebody says where it has to be.
+        let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
         let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
         // Whoever finds it by its name may send to it: by then it is launched.
         let launch = || self.launch(cell.clone(), home, worker);

@@ -282,24 +282,30 @@ impl Actor for Droplet {
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
         self.1.send((self.0, ctx.worker())).unwrap();
     }
-
-    fn footprint_bytes(&self) -> usize {
-        1024
-    }
 }
 
 #[test]
-fn what_is_spawned_is_near_its_spawner_and_a_flood_is_spread() {
-    let policy = Policy::Affine(Affine { start_together: 4, ..EAGER_BUT_LIGHT });
-    for (policy, expected) in [
-        (policy, [1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1]),
-        (Policy::Affine(EAGER_BUT_LIGHT), [1; 12]),
+fn what_is_spawned_begins_near_its_spawner_and_a_flood_goes_to_homes_that_are_spread() {
+    // Nothing is stolen or given away.
+    let patient = Affine {
+        wait_worth_moving_ns: u64::MAX,
+        balance_every_ns: 0,
+        talks_to_move: 0,
+        ..Affine::DEFAULT
+    };
+    for (policy, homes) in [
+        (
+            Policy::Affine(Affine { start_together: 4, ..patient }),
+            [1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1],
+        ),
+        (Policy::Affine(patient), [1; 12]),
         (Policy::pinned(), [1; 12]),
     ] {
         let system = system(policy, 2);
         let (sender, places) = mpsc::channel();
+        let (made, droplets) = mpsc::channel();
         let spawn = move || {
-            let sender = sender.clone();
+            let (sender, made) = (sender.clone(), made.clone());
             // Half of them with options: both ways place alike.
             does(move |(), ctx: &mut Context<'_, common::Does<()>>| {
                 for n in 0..12 {
@@ -311,17 +317,22 @@ fn what_is_spawned_is_near_its_spawner_and_a_flood_is_spread() {
                         ctx.spawn_with(SpawnOptions::new(), make).unwrap()
                     };
                     droplet.send(()).unwrap();
+                    made.send(droplet).unwrap();
                 }
             })
         };
-        let options = SpawnOptions::new().on_worker(1);
-        let spawner = system.spawn_with(options, spawn).unwrap();
+        let spawner = system.spawn_with(SpawnOptions::new().on_worker(1), spawn).unwrap();
+        let seen = || {
+            system.wait_idle();
+            let mut places: Vec<(usize, usize)> = places.try_iter().collect();
+            places.sort_unstable();
+            places.into_iter().map(|(_, place)| place).collect::<Vec<_>>()
+        };
         spawner.send(()).unwrap();
-        system.wait_idle();
-        let mut places: Vec<(usize, usize)> = places.try_iter().collect();
-        places.sort_unstable();
-        let places: Vec<usize> = places.into_iter().map(|(_, place)| place).collect();
-        assert_eq!(places, expected, "{system:?}");
+        assert_eq!(seen(), [1; 12], "the first turn, in {system:?}");
+        let droplets: Vec<_> = droplets.try_iter().collect();
+        droplets.iter().for_each(|droplet| droplet.send(()).unwrap());
+        assert_eq!(seen(), homes, "the second turn, in {system:?}");
     }
 }
 

@@ -25,7 +25,9 @@ impl Flood {
 }
 
 impl Worker {
-    /// Where something is placed that the running turn makes: here, unless it makes very many.
+    /// The home of something that the running turn makes: here, unless it makes very many.
+    ///
+    /// It begins here all the same, where its memory is warm, and goes home after its first turn: many are made to do one thing and end.
     pub fn place(&self) -> usize {
         let Some(maker) = self.running() else { return self.index };
         let working = self.shared.working();
