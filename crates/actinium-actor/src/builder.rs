@@ -1,5 +1,6 @@
 //! Describing a system before it starts.
 
+use crate::nodes::WorkerNodes;
 use crate::system::{Inner, System};
 use actinium_scheduler::{Clock, Elastic, Policy, Settings, Shared};
 use actinium_topology::Topology;
@@ -295,9 +296,12 @@ impl SystemBuilder {
     pub fn build(self) -> Result<System, BuildError> {
         let (settings, topology, remarks) = self.settle()?;
         remarks.iter().for_each(|remark| eprintln!("actinium: warning: {remark}"));
+        // A machine that is only made believe has nodes as well.
+        let nodes = WorkerNodes::of(&topology, settings.workers, self.bind);
         let shared = Shared::new(settings, Some(&topology), Clock::real());
         let inner = Inner::new(
             shared,
+            nodes,
             #[cfg(feature = "tokio")]
             self.tokio,
         );

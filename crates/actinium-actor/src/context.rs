@@ -89,7 +89,7 @@ impl<'a, A: Actor> Context<'a, A> {
     /// Starts a child: when it fails, its supervision decides; when this actor ends or restarts, the child ends.
     ///
     /// # Errors
-    /// If the name is taken, or the worker does not exist.
+    /// If the name is taken, the worker or the node does not exist, the memory has no room, the capacity is 0, or the factory panics.
     pub fn spawn_with<B: Actor>(
         &self,
         options: SpawnOptions,

@@ -20,6 +20,7 @@ mod groups;
 mod life;
 mod mailbox;
 mod names;
+mod nodes;
 mod offload;
 mod outside;
 mod pipe;

@@ -1,7 +1,9 @@
 //! How an actor is to be started.
 
 use crate::supervision::Supervision;
+use allocator_api2::alloc::Allocator;
 use std::fmt;
+use std::sync::Arc;
 
 /// How many messages a mailbox takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,28 @@ impl Mailbox {
     }
 }
 
+/// Where an actor is to be at home.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Home {
+    /// Where the policy puts it.
+    #[default]
+    Policy,
+    /// At this worker.
+    Worker(usize),
+    /// At one of the workers on this NUMA node.
+    Node(u32),
+}
+
+/// What an actor's state is allocated from.
+#[derive(Clone)]
+pub(crate) struct Memory(pub(crate) Arc<dyn Allocator + Send + Sync>);
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
+}
+
 /// Options for one actor.
 ///
 /// ```
@@ -32,7 +56,8 @@ impl Mailbox {
 pub struct SpawnOptions {
     pub(crate) name: Option<String>,
     pub(crate) mailbox: Mailbox,
-    pub(crate) worker: Option<usize>,
+    pub(crate) home: Home,
+    pub(crate) memory: Option<Memory>,
     pub(crate) supervision: Supervision,
 }
 
@@ -56,7 +81,24 @@ impl SpawnOptions {
 
     /// Its home: the worker with this index.
     pub fn on_worker(mut self, worker: usize) -> Self {
-        self.worker = Some(worker);
+        self.home = Home::Worker(worker);
+        self
+    }
+
+    /// Its home: a worker on this NUMA node, by the system's number; each of them in turn. It says where the actor runs unless it is stolen;
+    /// [`SpawnOptions::memory`] says where its state lies.
+    pub fn on_node(mut self, node: u32) -> Self {
+        self.home = Home::Node(node);
+        self
+    }
+
+    /// Its state, and what the runtime keeps beside it, lie in this allocator's memory, whoever runs it, for as long as anybody has its
+    /// address. What the state has allocated itself lies where that was allocated: give its collections the same allocator. What is given back when the
+    /// actor ends is given back on any thread.
+    ///
+    /// `actinium_memory::heap::SharedArena` is such an allocator; of an arena on a NUMA node, it keeps the state on that node.
+    pub fn memory(mut self, allocator: impl Allocator + Send + Sync + 'static) -> Self {
+        self.memory = Some(Memory(Arc::new(allocator)));
         self
     }
 
@@ -80,6 +122,18 @@ pub enum SpawnError {
         /// How many workers there are.
         workers: usize,
     },
+    /// No worker is bound to this NUMA node.
+    NoSuchNode {
+        /// The node asked for.
+        node: u32,
+        /// The nodes that workers are bound to.
+        nodes: Vec<u32>,
+    },
+    /// The allocator that was to hold it has no room. The factory was not called.
+    NoMemory {
+        /// What the actor takes.
+        bytes: usize,
+    },
     /// A bounded mailbox of capacity 0 could take nothing.
     NoCapacity,
     /// The factory panicked, with this message.
@@ -99,6 +153,15 @@ impl fmt::Display for SpawnError {
                     "there is no worker {worker}: this system has workers 0 to {}",
                     workers - 1
                 )
+            }
+            SpawnError::NoSuchNode { node, nodes } if nodes.is_empty() => {
+                write!(f, "no worker is on node {node}: this system's workers are not bound")
+            }
+            SpawnError::NoSuchNode { node, nodes } => {
+                write!(f, "no worker is on node {node}: this system's are on the nodes {nodes:?}")
+            }
+            SpawnError::NoMemory { bytes } => {
+                write!(f, "the allocator has no room for an actor of {bytes} bytes")
             }
             SpawnError::NoCapacity => {
                 f.write_str("a bounded mailbox needs a capacity of at least 1, not 0")

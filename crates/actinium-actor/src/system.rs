@@ -2,14 +2,15 @@
 
 use crate::actor::{Actor, ActorId, PanicInfo, StopReason};
 use crate::address::Address;
-use crate::cell::{ActorCell, Core, CoreRef};
+use crate::cell::{ActorCell, Core, CoreRef, NoRoom, Room};
 use crate::control::Control;
 use crate::dead_letters::{DeadLetter, DeadLetters};
 use crate::life::{Extra, Factory, Life, message_of};
 use crate::names::{LookupError, NameError, Names};
+use crate::nodes::WorkerNodes;
 use crate::offload::Offloads;
 use crate::outside::Outside;
-use crate::spawn::{Mailbox, SpawnError, SpawnOptions};
+use crate::spawn::{Home, Mailbox, SpawnError, SpawnOptions};
 use crate::stats::{Audit, Stats};
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{Mutex, lock, thread};
@@ -33,6 +34,7 @@ pub(crate) struct Inner {
     register: Box<[Mutex<Shard>]>,
     kinds: Mutex<HashMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
     next_id: AtomicU64,
+    nodes: WorkerNodes,
     stop: StopRequest,
     escalation: Mutex<Option<PanicInfo>>,
     #[cfg(feature = "tokio")]
@@ -57,6 +59,7 @@ struct StopRequest {
 impl Inner {
     pub(crate) fn new(
         shared: Shared,
+        nodes: WorkerNodes,
         #[cfg(feature = "tokio")] tokio: Option<tokio::runtime::Handle>,
     ) -> Self {
         let shards = shared.workers() + 1;
@@ -69,6 +72,7 @@ impl Inner {
             register: (0..shards).map(|_| Mutex::default()).collect(),
             kinds: Mutex::new(HashMap::new()),
             next_id: AtomicU64::new(1),
+            nodes,
             stop: StopRequest::default(),
             escalation: Mutex::new(None),
             #[cfg(feature = "tokio")]
@@ -97,7 +101,7 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Address<A> {
         let home = worker.map_or_else(|| self.shared.place(), Worker::place);
-        self.start(home, None, actor, None, worker)
+        self.launch(self.make(home, None, actor, None, None), home, worker)
     }
 
     /// Starts an actor with all that the options say.
@@ -109,19 +113,26 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Result<Address<A>, SpawnError> {
         let workers = self.shared.workers();
-        if let Some(worker) = options.worker.filter(|&worker| worker >= workers) {
-            return Err(SpawnError::NoSuchWorker { worker, workers });
-        }
+        let chosen = match options.home {
+            Home::Policy => None,
+            Home::Worker(worker) if worker >= workers => {
+                return Err(SpawnError::NoSuchWorker { worker, workers });
+            }
+            Home::Worker(worker) => Some(worker),
+            Home::Node(node) => Some(self.nodes.next_on(node)?),
+        };
         let capacity = match options.mailbox {
             Mailbox::Unbounded => None,
             Mailbox::Bounded(0) => return Err(SpawnError::NoCapacity),
             Mailbox::Bounded(capacity) => Some(capacity),
         };
+        let room = options.memory.map(Room::take).transpose();
+        let room = room.map_err(|NoRoom(bytes)| SpawnError::NoMemory { bytes })?;
         let actor = catch_unwind(AssertUnwindSafe(&mut factory))
             .map_err(|payload| SpawnError::FactoryPanicked(message_of(payload)))?;
         let here = worker.map(Worker::index);
         let place = || worker.map_or_else(|| self.shared.place(), Worker::place);
-        let home = options.worker.unwrap_or_else(place);
+        let home = chosen.unwrap_or_else(place);
         let extra = Extra {
             parent,
             supervision: options.supervision,
@@ -129,10 +140,9 @@ impl Inner {
             names: options.name.iter().cloned().collect(),
             ..Extra::default()
         };
-        let make = |actor| self.make(home, capacity, actor, Some(Box::new(extra)));
-        let cell = make(actor);
+        let cell = self.make(home, capacity, actor, Some(Box::new(extra)), room);
         // Wherever its home is, it begins here, unless somebody says where it has to be.
-        let worker = worker.filter(|_| options.worker.is_none() || here == Some(home));
+        let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
         let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
         // Whoever finds it by its name may send to it: by then it is launched.
         let launch = || self.launch(cell.clone(), home, worker);
@@ -147,24 +157,13 @@ impl Inner {
         Ok(address)
     }
 
-    fn start<A: Actor>(
-        self: &Arc<Self>,
-        home: usize,
-        capacity: Option<usize>,
-        actor: A,
-        extra: Option<Box<Extra<A>>>,
-        worker: Option<&Worker>,
-    ) -> Address<A> {
-        let cell = self.make(home, capacity, actor, extra);
-        self.launch(cell, home, worker)
-    }
-
     fn make<A: Actor>(
         self: &Arc<Self>,
         home: usize,
         capacity: Option<usize>,
         actor: A,
         extra: Option<Box<Extra<A>>>,
+        room: Option<Room<A>>,
     ) -> crate::cell::CellRef<A> {
         // Relaxed: only uniqueness matters.
         let id = ActorId(self.next_id.fetch_add(1, Ordering::Relaxed));
@@ -174,7 +173,7 @@ impl Inner {
             self.kind_of::<A>(),
             home,
             capacity,
-            Some(actor),
+            (Some(actor), room),
             Life::new(extra),
         )
     }
@@ -400,7 +399,7 @@ impl System {
     /// Starts an actor with options. The factory makes its state, now and at each restart.
     ///
     /// # Errors
-    /// If the name is taken, the worker does not exist, the capacity is 0, or the factory panics.
+    /// If the name is taken, the worker or the node does not exist, the memory has no room, the capacity is 0, or the factory panics.
     pub fn spawn_with<A: Actor>(
         &self,
         options: SpawnOptions,
@@ -541,7 +540,7 @@ impl SystemHandle {
     /// Starts an actor with options. The factory makes its state, now and at each restart.
     ///
     /// # Errors
-    /// If the name is taken, the worker does not exist, the capacity is 0, or the factory panics.
+    /// If the name is taken, the worker or the node does not exist, the memory has no room, the capacity is 0, or the factory panics.
     pub fn spawn_with<A: Actor>(
         &self,
         options: SpawnOptions,

@@ -307,3 +307,35 @@ fn quiet_prints_the_table_only() {
     assert_eq!(lines(&["-q"]), 2 + NAMES.len());
     assert!(lines(&[]) > 2 + NAMES.len());
 }
+
+#[test]
+fn a_segment_is_faulted_in_beside_the_same_measurement() {
+    let arguments = ["--segment", "4m", "--repeat", "2"];
+    let json = run(&small(&[&arguments[..], &["--json"]].concat())).json();
+    let segment = at(&json, "segment");
+    assert_eq!(number(segment, "size_bytes"), f64::from(4 << 20));
+    assert!(number(segment, "of_without.median") > 0.0, "{segment}");
+    assert!(number(segment, "throughput_per_s.median") > 0.0, "{segment}");
+    let faulted = at(segment, "faulted_bytes").as_array().expect("one for each").clone();
+    let is_within =
+        |bytes: &serde_json::Value| bytes.as_u64().is_some_and(|bytes| bytes <= 4 << 20);
+    assert!(faulted.len() == 2 && faulted.iter().all(is_within), "{segment}");
+    // Each run once without, which is what the other figures are of, and once with.
+    assert_eq!(at(&json, "runs").as_array().map(Vec::len), Some(2));
+
+    let stdout = run(&small(&arguments)).ok();
+    assert_eq!(names(&stdout)[NAMES.len()..], ["throughput with segment", "of that without"]);
+    assert!(stdout.contains("segment    4.0 MiB, faulted in in the background"), "{stdout}");
+
+    let plain = run(&small(&["--json"])).json();
+    assert!(plain["segment"].is_null(), "{plain}");
+    for (size, words) in
+        [("1000t", "--segment: a segment of"), ("x", "is no size"), ("0", "is no size")]
+    {
+        let refused = run(&small(&["--segment", size]));
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(words) && refused.stdout.is_empty(), "{}", refused.stderr);
+    }
+    let refused = run(&small(&["--segment", "4m", "--fabric", "in-process"]));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}

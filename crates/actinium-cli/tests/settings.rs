@@ -55,7 +55,7 @@ fn each_flag_is_shown_with_its_value() {
         ("repeat", "10"),
     ];
     let names = settings(&[], &[]).into_iter().map(|(name, ..)| name);
-    let others = ["counters", "fabric", "nodes"];
+    let others = ["counters", "segment", "fabric", "nodes"];
     let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
     for (name, value) in flags {
@@ -65,6 +65,8 @@ fn each_flag_is_shown_with_its_value() {
     }
     assert_eq!(setting("counters", &[], &[]), pair("true", "default"));
     assert_eq!(setting("counters", &["--no-counters"], &[]), pair("false", "flag"));
+    assert_eq!(setting("segment", &[], &[]), pair("none", "default"));
+    assert_eq!(setting("segment", &["--segment", "64m"], &[]), pair("64m", "flag"));
     let nodes = ["--fabric", "in-process", "--nodes", "3"];
     assert_eq!(setting("fabric", &[], &[]), pair("none", "default"));
     assert_eq!(setting("fabric", &nodes, &[]), pair("in-process", "flag"));

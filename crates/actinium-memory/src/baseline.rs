@@ -6,7 +6,7 @@ use std::thread;
 use serde::{Serialize, Serializer};
 
 use crate::clock::Stopwatch;
-use crate::pages::SystemPages;
+use crate::pages::{Kind, SystemPages};
 use crate::sys::{Advice, Mapping};
 use crate::{MemoryError, PageSize};
 
@@ -31,7 +31,7 @@ impl Baseline {
     /// If the memory cannot be had. Limits are not checked: whoever calls this has had a segment of that size.
     pub fn seconds(self, bytes: u64, pages: PageSize, threads: usize) -> Result<f64, MemoryError> {
         let failed = |errno| MemoryError::System { doing: "measure the limit", errno, advice: "" };
-        let system = SystemPages::look();
+        let system = SystemPages::look(Kind::Private, pages);
         let (pool, step) = match pages {
             PageSize::Huge(bytes) => (Some(bytes), bytes),
             _ => (None, system.transparent.map_or(system.base_bytes, |huge| huge.bytes)),

@@ -1,12 +1,10 @@
 //! What could be had, asked before anything is touched: who takes more than a cgroup or a bound node has is not refused but killed.
 
-use std::fs;
-
-use actinium_topology::MemoryLimit;
+use actinium_topology::{MemoryLimit, read_text};
 
 use crate::meminfo::Meminfo;
 use crate::nodes::free_bytes;
-use crate::{MemoryError, NodeSet};
+use crate::{MemoryError, NodeSet, sys};
 
 /// What a segment is about to take, of ordinary memory.
 #[derive(Debug)]
@@ -27,10 +25,14 @@ struct Limit {
 
 /// Whether it fits.
 pub(crate) fn check(demand: &Demand<'_>) -> Result<(), MemoryError> {
-    let machine = Meminfo::of_machine();
+    // What is free without anybody giving way is there, whatever else could be had; some of it the kernel keeps for emergencies.
+    let unused_bytes = sys::unused_bytes();
+    let machine = match demand.size_bytes < unused_bytes - unused_bytes / 16 {
+        true => None,
+        false => Meminfo::of_machine(),
+    };
     let limits = [
         cgroup(demand.is_soon),
-        machine.as_ref().and_then(committed),
         machine.as_ref().and_then(|machine| memory(machine, demand.is_soon)),
         demand.nodes.filter(|_| demand.is_soon).and_then(of_nodes),
     ];
@@ -56,9 +58,13 @@ fn cgroup(is_soon: bool) -> Option<Limit> {
     Some(Limit { left_bytes, name: format!("cgroup, {}", limit.file.display()) })
 }
 
-/// A kernel that promises no more than it has refuses the rest when it is reserved.
+/// Why it could not be reserved, if that is because the kernel promises no more than it has. Asked only then: most kernels promise more.
+pub(crate) fn check_promised(size_bytes: u64) -> Result<(), MemoryError> {
+    smallest([Meminfo::of_machine().as_ref().and_then(committed)], size_bytes)
+}
+
 fn committed(machine: &Meminfo) -> Option<Limit> {
-    let mode = fs::read_to_string("/proc/sys/vm/overcommit_memory").ok()?;
+    let mode = read_text("/proc/sys/vm/overcommit_memory").ok()?;
     (mode.trim() == "2").then(|| {
         let bytes = |name| machine.bytes(name).unwrap_or(0);
         let left_bytes = bytes("CommitLimit").saturating_sub(bytes("Committed_AS"));

@@ -1,6 +1,8 @@
 //! What the kernel says about memory: the machine's, or a node's.
 
-use std::fs;
+use actinium_topology::read_text;
+
+use crate::sys;
 
 /// The text of `/proc/meminfo`, or of a node's, whose lines begin with `Node 0 ` in addition.
 #[derive(Debug)]
@@ -8,13 +10,13 @@ pub(crate) struct Meminfo(String);
 
 impl Meminfo {
     pub(crate) fn of_machine() -> Option<Self> {
-        fs::read_to_string("/proc/meminfo").ok().map(Meminfo)
+        read_text("/proc/meminfo").ok().map(Meminfo)
     }
 
     /// Of a node; of the machine for node 0 of a kernel that has no files for nodes.
     pub(crate) fn of_node(node: u32) -> Option<Self> {
         let file = format!("/sys/devices/system/node/node{node}/meminfo");
-        match fs::read_to_string(file) {
+        match read_text(file) {
             Ok(text) => Some(Meminfo(text)),
             Err(_) => (node == 0).then(Self::of_machine).flatten(),
         }
@@ -41,6 +43,12 @@ impl Meminfo {
             (bytes("MemFree") + cached / 2).saturating_sub(bytes("MemTotal") / 64)
         })
     }
+}
+
+/// What of this process is in memory, without pools' pages; None if the kernel does not say.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let pages = read_text("/proc/self/statm").ok()?.split(' ').nth(1)?.parse::<u64>().ok()?;
+    Some(pages * sys::base_page_bytes() as u64)
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use actinium_topology::{CpuSet, PuId};
+use actinium_topology::{CpuSet, PuId, read_text};
 use serde::{Serialize, Serializer};
 
 use crate::meminfo::Meminfo;
@@ -123,14 +122,18 @@ impl Nodes {
 
     fn read(proc: &Path, sys: &Path) -> Self {
         let list = |file: &str| {
-            let text = fs::read_to_string(sys.join("devices/system/node").join(file)).ok()?;
+            let text = read_text(sys.join("devices/system/node").join(file)).ok()?;
             text.trim().parse::<NodeSet>().ok()
         };
-        let status = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"));
-        let allowed = allowed.and_then(|list| list.trim().parse::<NodeSet>().ok());
         // A kernel without NUMA has none of these files, and one node.
         let online = list("online").unwrap_or_else(|| [0].into_iter().collect());
+        if online.len() == 1 {
+            // It has memory, and the process may use it, or there would be no process.
+            return Nodes { usable: online, without_memory: NodeSet::default() };
+        }
+        let status = read_text(proc.join("self/status")).unwrap_or_default();
+        let allowed = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"));
+        let allowed = allowed.and_then(|list| list.trim().parse::<NodeSet>().ok());
         let allowed = allowed.map_or(online.clone(), |allowed| allowed.intersection(&online));
         let with_memory = list("has_memory").unwrap_or(online);
         Nodes {

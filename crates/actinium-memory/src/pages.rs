@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
+use actinium_topology::read_text;
 use serde::{Serialize, Serializer};
 
 use crate::sys;
@@ -88,7 +89,7 @@ pub(crate) struct SystemPages {
     pub(crate) base_bytes: usize,
     /// The size of transparent huge pages, and whether they may be had; None if the kernel has none.
     pub(crate) transparent: Option<Transparent>,
-    /// Sizes of the pools of huge pages, rising.
+    /// Sizes of the pools of huge pages, rising; none if others were asked for.
     pub(crate) pools: Vec<usize>,
 }
 
@@ -96,42 +97,68 @@ pub(crate) struct SystemPages {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transparent {
     pub(crate) bytes: usize,
-    /// For private memory that asks for them.
-    pub(crate) private: bool,
-    /// For files in memory that ask for them.
-    pub(crate) shared: bool,
+    /// Memory of this kind may have them, if it asks.
+    pub(crate) may: bool,
+}
+
+/// What is to be made of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Private,
+    /// A file in memory.
+    Shared,
+}
+
+impl Kind {
+    /// The file that says whether such memory may have transparent huge pages.
+    pub(crate) fn file(self) -> &'static str {
+        match self {
+            Kind::Private => "enabled",
+            Kind::Shared => "shmem_enabled",
+        }
+    }
 }
 
 impl SystemPages {
-    pub(crate) fn look() -> Self {
-        Self::read(Path::new("/sys/kernel/mm"), sys::base_page_bytes())
+    /// What is needed to know for pages of this size: each file costs a program's start some microseconds.
+    pub(crate) fn look(kind: Kind, asked: PageSize) -> Self {
+        Self::read(Path::new("/sys/kernel/mm"), sys::base_page_bytes(), kind, asked)
     }
 
-    fn read(mm: &Path, base_bytes: usize) -> Self {
-        let thp = |file: &str| fs::read_to_string(mm.join("transparent_hugepage").join(file)).ok();
+    fn read(mm: &Path, base_bytes: usize, kind: Kind, asked: PageSize) -> Self {
+        let thp = |file: &str| read_text(mm.join("transparent_hugepage").join(file)).ok();
         let bytes = thp("hpage_pmd_size").and_then(|text| text.trim().parse::<usize>().ok());
         let bytes = bytes.filter(|bytes| bytes.is_power_of_two() && *bytes > base_bytes);
-        let may = |file, words: &[&str]| {
-            let text = thp(file).unwrap_or_default();
-            words.iter().any(|word| text.contains(&format!("[{word}]")))
+        let words: &[&str] = match kind {
+            Kind::Private => &["[always]", "[madvise]"],
+            Kind::Shared => &["[always]", "[advise]", "[within_size]", "[force]"],
         };
-        let transparent = bytes.map(|bytes| Transparent {
-            bytes,
-            private: may("enabled", &["always", "madvise"]),
-            shared: may("shmem_enabled", &["always", "advise", "within_size", "force"]),
-        });
-        let folders = fs::read_dir(mm.join("hugepages")).into_iter().flatten().flatten();
-        let mut pools: Vec<usize> = folders
-            .filter_map(|folder| {
-                let name = folder.file_name();
-                let kib = name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?;
-                kib.parse::<usize>().ok()?.checked_mul(1024)
-            })
-            .filter(|bytes| bytes.is_power_of_two())
-            .collect();
-        pools.sort_unstable();
+        let may = || {
+            let text = thp(kind.file()).unwrap_or_default();
+            words.iter().any(|word| text.contains(word))
+        };
+        let transparent =
+            bytes.map(|bytes| Transparent { bytes, may: asked != PageSize::Base && may() });
+        let pools = match asked {
+            PageSize::Huge(_) => pools(mm),
+            _ => Vec::new(),
+        };
         SystemPages { base_bytes, transparent, pools }
     }
+}
+
+fn pools(mm: &Path) -> Vec<usize> {
+    let folders = fs::read_dir(mm.join("hugepages")).into_iter().flatten().flatten();
+    let mut pools: Vec<usize> = folders
+        .filter_map(|folder| {
+            let name = folder.file_name();
+            let kib = name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?;
+            kib.parse::<usize>().ok()?.checked_mul(1024)
+        })
+        .filter(|bytes| bytes.is_power_of_two())
+        .collect();
+    pools.sort_unstable();
+    pools
 }
 
 /// How many bytes of huge pages of this size a pool could give now: the machine's, or a node's.
@@ -142,7 +169,7 @@ pub(crate) fn pool_free_bytes(page_bytes: usize, node: Option<u32>) -> Option<u6
     };
     let folder = format!("{above}/hugepages/hugepages-{}kB", page_bytes >> 10);
     let number = |file: &str| {
-        let text = fs::read_to_string(format!("{folder}/{file}")).ok()?;
+        let text = read_text(format!("{folder}/{file}")).ok()?;
         text.trim().parse::<u64>().ok()
     };
     // What others have reserved and not touched yet counts as free there; a node has no such file. Pages that may be made when
@@ -179,14 +206,23 @@ mod tests {
         folder.write("transparent_hugepage/shmem_enabled", "always advise [never] deny\n");
         folder.write("hugepages/hugepages-1048576kB/free_hugepages", "0\n");
         folder.write("hugepages/hugepages-2048kB/free_hugepages", "0\n");
-        let transparent = Transparent { bytes: 2 << 20, private: true, shared: false };
+        let look = |kind, asked| SystemPages::read(folder.path(), 4096, kind, asked);
+        let transparent = Transparent { bytes: 2 << 20, may: true };
         let pools = vec![2 << 20, 1 << 30];
         let expected = SystemPages { base_bytes: 4096, transparent: Some(transparent), pools };
-        assert_eq!(SystemPages::read(folder.path(), 4096), expected);
+        assert_eq!(look(Kind::Private, PageSize::Huge(4)), expected);
+        // Who asks for no pool is not told of pools, and who asks for base pages need not know whether others may be had.
+        let expected = SystemPages { pools: vec![], ..expected };
+        assert_eq!(look(Kind::Private, PageSize::TransparentHuge), expected);
+        let may_not = Some(Transparent { may: false, ..transparent });
+        let expected = SystemPages { transparent: may_not, ..expected };
+        assert_eq!(look(Kind::Private, PageSize::Base), expected);
+        assert_eq!(look(Kind::Shared, PageSize::TransparentHuge), expected);
 
         folder.write("transparent_hugepage/enabled", "always madvise [never]\n");
-        assert!(!SystemPages::read(folder.path(), 4096).transparent.unwrap().private);
+        assert_eq!(look(Kind::Private, PageSize::TransparentHuge), expected);
         let nothing = SystemPages { base_bytes: 4096, transparent: None, pools: vec![] };
-        assert_eq!(SystemPages::read(Path::new("/nowhere"), 4096), nothing);
+        let asked = PageSize::Huge(4);
+        assert_eq!(SystemPages::read(Path::new("/nowhere"), 4096, Kind::Shared, asked), nothing);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
 use std::panic::catch_unwind;
+use std::process::Command;
 
 use actinium_memory::{
     MemoryError, Mode, PageSize, Placement, Segment, SegmentBuilder, Size, Warning,
@@ -36,9 +37,25 @@ fn main() {
             }
         }
     }
+    failed += others();
     println!("TEST {}", if failed == 0 { "PASS" } else { "FAIL" });
     // SAFETY: the machine has nothing else to do.
     unsafe { libc::reboot(libc::RB_POWER_OFF) };
+}
+
+/// Runs the test binaries that were put into the guest's folder `also`; how many of them failed.
+fn others() -> usize {
+    let Ok(folder) = fs::read_dir("/also") else { return 0 };
+    let mut failed = 0;
+    for file in folder {
+        let path = file.expect("a file").path();
+        // One test at a time: each looks at where all of its process's memory is.
+        let ended = Command::new(&path).args(["--test-threads=1", "--nocapture"]).status();
+        let is_well = ended.is_ok_and(|status| status.success());
+        println!("{}  {}", if is_well { "ok    " } else { "FAILED" }, path.display());
+        failed += usize::from(!is_well);
+    }
+    failed
 }
 
 const CHECKS: &[(&str, fn())] = &[
@@ -59,6 +76,8 @@ const CHECKS: &[(&str, fn())] = &[
     ("binding past a node is refused, not killed", past_a_node_is_refused),
     ("a node that is nearly full is warned of", a_full_node_is_warned_of),
     ("threads keep to the process's PUs", threads_keep_to_the_cpuset),
+    ("a pool's huge pages are used, counted and placed", the_pool_is_placed),
+    ("a cgroup's limit is refused, not killed", past_a_cgroup_is_refused),
 ];
 
 fn machine() -> Topology {
@@ -229,8 +248,14 @@ fn past_a_node_is_refused() {
 }
 
 fn a_full_node_is_warned_of() {
+    // How much is free depends on the kernel, and on what else lies in the memory that we were started from.
+    let file = "/sys/devices/system/node/node3/meminfo";
+    let text = fs::read_to_string(file).expect("the kernel has it");
+    let line = text.lines().find_map(|line| line.split_once("MemFree:"));
+    let word = line.and_then(|(_, rest)| rest.split_whitespace().next()).expect("a number");
+    let free_mib = word.parse::<u64>().expect("a number") >> 10;
     let placement = "bind:3".parse().expect("a placement");
-    let _full = huge(400).placement(placement).build().expect("memory");
+    let _full = huge(free_mib - 40).placement(placement).build().expect("memory");
     let segment = huge(400).build().expect("elsewhere there is room");
     let warnings = segment.warnings();
     let short = warnings.iter().any(|one| matches!(one, Warning::NodeShort { node: 3, .. }));
@@ -246,4 +271,51 @@ fn threads_keep_to_the_cpuset() {
     assert!(figures.threads.iter().all(|thread| thread.node == Some(3)), "{figures:?}");
     is_even(&segment);
     bind_current_thread_to(&all).expect("they are ours");
+}
+
+fn the_pool_is_placed() {
+    // 8 pages on each node. They stay for the tests that run after these.
+    fs::write("/proc/sys/vm/nr_hugepages", "32").expect("we are root");
+    let pool = |mib: u64, placement: &str| {
+        let placement = placement.parse().expect("a placement");
+        let builder = builder(mib).pages(PageSize::Huge(2 << 20)).placement(placement);
+        builder.threads(6).build().expect("memory")
+    };
+    let segment = pool(16, "interleave");
+    assert_eq!((segment.warnings().len(), segment.stats().pool_bytes), (0, 16 * MIB));
+    is_even(&segment);
+    drop(segment);
+    assert_eq!(on_nodes(&pool(16, "bind:2")), [0, 0, 16 * MIB, 0]);
+    let segment = pool(18, "bind:2");
+    let warnings = segment.warnings();
+    let is_said =
+        matches!(&warnings[..], [Warning::Pages { used, .. }] if *used != PageSize::Huge(2 << 20));
+    assert!(is_said && segment.stats().pool_bytes == 0, "{warnings:?}");
+    assert_eq!(on_nodes(&segment), [0, 0, 18 * MIB, 0]);
+}
+
+fn past_a_cgroup_is_refused() {
+    let [kind, at] = [c"cgroup2", c"/sys/fs/cgroup"];
+    // SAFETY: the strings end in zeros and are alive; the last argument may be null.
+    let code =
+        unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+    assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+    let write = |file: &str, text: &str| {
+        fs::write(format!("/sys/fs/cgroup/{file}"), text)
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+    };
+    write("cgroup.subtree_control", "+memory");
+    fs::create_dir("/sys/fs/cgroup/small").expect("a cgroup");
+    write("small/memory.max", "67108864");
+    write("small/cgroup.procs", "1");
+    for mode in [Mode::Eager, Mode::Background, Mode::Lazy] {
+        let error = builder(100).mode(mode).build().expect_err("too much");
+        assert!(matches!(error, MemoryError::TooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("cgroup, /sys/fs/cgroup/small/memory.max"), "{error}");
+    }
+    is_even(&builder(32).build().expect("this fits"));
+    let half = Segment::builder().size(Size::Share(0.5)).mode(Mode::Lazy).build();
+    assert_eq!(half.expect("half of the cgroup's").len() as u64, 32 * MIB);
+    write("cgroup.procs", "1");
+    drop(builder(100).build().expect("there is no such limit any more"));
 }

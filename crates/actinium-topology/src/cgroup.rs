@@ -5,10 +5,11 @@
 //! may stand in the process's own cgroup or in any above it, and in version 1 and version 2 of cgroups: the smallest counts.
 
 use std::fmt;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::read_text;
 
 /// CPU time that a cgroup grants: so much in each period, of all PUs together.
 ///
@@ -116,7 +117,7 @@ pub(crate) fn read(process: &Path, root: &Path) -> Found {
 
 /// The folders of the cgroups that may limit what this controller hands out to the process: its own and all above it.
 pub(crate) fn folders(process: &Path, root: &Path, controller: &str) -> Vec<(Version, PathBuf)> {
-    let text = |name| fs::read_to_string(process.join(name)).unwrap_or_default();
+    let text = |name| read_text(process.join(name)).unwrap_or_default();
     let (cgroups, mounts) = (text("cgroup"), text("mountinfo"));
     let mut folders = Vec::new();
     for mount in mounts.lines().filter_map(|line| Mount::parse(line, controller)) {
@@ -125,6 +126,31 @@ pub(crate) fn folders(process: &Path, root: &Path, controller: &str) -> Vec<(Ver
         folders.extend(mount.walk_up(path, root).map(|folder| (mount.version, folder)));
     }
     folders
+}
+
+/// The same, if the hierarchy is where distributions mount it, whole: the list of all mounts takes the kernel as long as everything else that
+/// a program asks it at its start. None if it is not there.
+pub(crate) fn usual_folders(
+    process: &Path,
+    root: &Path,
+    controller: &str,
+) -> Option<Vec<(Version, PathBuf)>> {
+    let cgroups = read_text(process.join("cgroup")).ok()?;
+    let path_in = |version: Version| {
+        let path = cgroups.lines().find_map(|line| version.path_in(line, controller))?;
+        Some((version, path))
+    };
+    let (version, path) = path_in(Version::V1).or_else(|| path_in(Version::V2))?;
+    let point = match version {
+        Version::V1 => Path::new("/sys/fs/cgroup").join(controller),
+        Version::V2 => "/sys/fs/cgroup".into(),
+    };
+    let mount = Mount { version, top: "/".into(), point };
+    // The first is the process's own cgroup: if it is there under this name, it is this.
+    let folders: Vec<_> = mount.walk_up(path, root).map(|folder| (version, folder)).collect();
+    let depth = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+    let is_whole = folders.len() == depth.count() + 1;
+    (is_whole && folders.first()?.1.join("cgroup.procs").exists()).then_some(folders)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,7 +176,7 @@ impl Version {
         let read = |name: &str| {
             let file = folder.join(name);
             // A file that is not there sets no limit: the root cgroup has none.
-            let text = fs::read_to_string(&file).ok()?;
+            let text = read_text(&file).ok()?;
             Some((file, text.trim().to_owned()))
         };
         let (file, quota, period) = match self {

@@ -76,6 +76,7 @@ mod synthetic;
 mod sysfs;
 #[cfg(test)]
 mod testing;
+mod text;
 mod workers;
 
 pub use bind::{BindError, bind_current_thread, bind_current_thread_to};
@@ -87,6 +88,7 @@ pub use machine::{Cache, CacheKind, Core, NumaNode, Package, Pu, Source, Topolog
 pub use memory::MemoryLimit;
 pub use show::{SCHEMA_VERSION, human_bytes};
 pub use synthetic::SyntheticError;
+pub use text::read_text;
 pub use workers::{UsableWorkers, WorkerLimit};
 
 /// The most PUs that a topology may have. Beyond that, the input is wrong rather than the machine large.

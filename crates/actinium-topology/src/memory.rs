@@ -2,10 +2,10 @@
 //!
 //! Who takes more is not refused but killed, so a program that is about to take much had better ask first.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cgroup::{self, Version};
+use crate::read_text;
 
 /// Limits at least as large as this are how version 1 says that there is none.
 const NO_LIMIT: u64 = 1 << 60;
@@ -46,7 +46,8 @@ impl MemoryLimit {
 
 /// The same, of the process whose `/proc` folder this is; mount points are looked up under `root`.
 pub(crate) fn read(process: &Path, root: &Path) -> Option<MemoryLimit> {
-    let folders = cgroup::folders(process, root, "memory");
+    let folders = cgroup::usual_folders(process, root, "memory");
+    let folders = folders.unwrap_or_else(|| cgroup::folders(process, root, "memory"));
     let limits = folders.into_iter().filter_map(|(version, folder)| limit_in(version, &folder));
     limits.min_by_key(MemoryLimit::left_bytes)
 }
@@ -56,10 +57,10 @@ fn limit_in(version: Version, folder: &Path) -> Option<MemoryLimit> {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
         Version::V2 => ("memory.max", "memory.current", "inactive_file"),
     };
-    let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
+    let number = |name: &str| read_text(folder.join(name)).ok()?.trim().parse().ok();
     // `max` is no number, and no limit.
     let limit_bytes: u64 = number(limit).filter(|&limit| limit < NO_LIMIT)?;
-    let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+    let stat = read_text(folder.join("memory.stat")).unwrap_or_default();
     let cached: u64 = stat
         .lines()
         .find_map(|line| line.strip_prefix(cached)?.strip_prefix(' ')?.trim().parse().ok())
@@ -111,6 +112,27 @@ mod tests {
         let expected = Some((0, "memory/x/memory.limit_in_bytes".to_owned()));
         assert_eq!(found("4:memory:/x\n", V1, &files), expected);
         assert_eq!(found("4:memory:/\n", V1, &files), None);
+    }
+
+    #[test]
+    fn what_is_mounted_as_usual_is_found_without_the_list_of_mounts() {
+        let v2 = [("a/b/cgroup.procs", ""), ("a/memory.max", "1000"), ("a/memory.current", "1")];
+        assert_eq!(found("0::/a/b\n", "", &v2), Some((999, "a/memory.max".to_owned())));
+        let v1 = [
+            ("memory/x/cgroup.procs", ""),
+            ("memory/x/memory.limit_in_bytes", "4096"),
+            ("memory/x/memory.usage_in_bytes", "96"),
+            // Another hierarchy's, which is not about memory.
+            ("memory.max", "1"),
+        ];
+        let expected = Some((4000, "memory/x/memory.limit_in_bytes".to_owned()));
+        assert_eq!(found("4:memory:/x\n0::/\n", "", &v1), expected);
+        // Not there under its name, or beside what is to be seen: only the list of mounts can say.
+        assert_eq!(found("0::/c\n", "", &v2), None);
+        assert_eq!(found("0::/../a/b\n", "", &v2), None);
+        let below = "31 23 0:28 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        let seen = [("b/memory.max", "500"), ("b/memory.current", "100")];
+        assert_eq!(found("0::/a/b\n", below, &seen), Some((400, "b/memory.max".to_owned())));
     }
 
     #[test]

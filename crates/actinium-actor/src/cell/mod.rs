@@ -13,8 +13,12 @@
 //! the length of a turn; user code never reaches it in another way, for only the owner's turn does, and a turn is not entered twice.
 
 mod refs;
+mod room;
 
 pub(crate) use refs::{CellRef, CoreRef};
+pub(crate) use room::{NoRoom, Room};
+
+use room::{put, release};
 
 use crate::actor::{Actor, ActorId, StopReason};
 use crate::address::{SendError, WhenFull};
@@ -91,6 +95,8 @@ pub(crate) struct Core {
     pub(crate) flags: AtomicU8,
     /// It has a name, by which it can be reached without an address.
     named: AtomicBool,
+    /// Its memory is not the global allocator's: see `room`.
+    has_room: bool,
     pub(crate) controls: Mutex<Controls>,
     /// Where it stands in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
@@ -259,14 +265,14 @@ impl<A: Actor> ActorCell<A> {
         deliver: deliver::<A>,
     };
 
-    /// A new actor with its first address. It is neither registered nor started yet.
+    /// A new actor with its first address, and where it is to lie. It is neither registered nor started yet.
     pub(crate) fn create(
         system: std::sync::Arc<Inner>,
         id: ActorId,
         kind: Arc<Kind>,
         home: usize,
         capacity: Option<usize>,
-        actor: Option<A>,
+        (actor, room): (Option<A>, Option<Room<A>>),
         life: Life<A>,
     ) -> CellRef<A> {
         // User code, which may panic: first of all.
@@ -292,6 +298,7 @@ impl<A: Actor> ActorCell<A> {
                 refs: AtomicU32::new(2),
                 flags: AtomicU8::new(0),
                 named: AtomicBool::new(false),
+                has_room: room.is_some(),
             },
             shared: SharedQueue::new(capacity),
             life: OwnerCell::new(life),
@@ -302,7 +309,7 @@ impl<A: Actor> ActorCell<A> {
             cell.core.header.close_lanes();
         }
         cell.declare_footprint(footprint_bytes);
-        let cell = NonNull::from(Box::leak(Box::new(cell)));
+        let cell = put(cell, room);
         // SAFETY: just allocated, and nobody else knows it yet.
         unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };
         CellRef(cell)
@@ -769,20 +776,6 @@ unsafe fn deliver<A: Actor>(header: NonNull<Header>, parcels: &mut Parcels<'_>, 
 unsafe fn dispose<A: Actor>(header: NonNull<Header>, worker: &Worker) {
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
     unsafe { cell_of::<A>(header) }.end(worker, StopReason::Shutdown);
-}
-
-/// # Safety
-/// The caller gives up one of the references that `refs` counts.
-unsafe fn release<A: Actor>(header: NonNull<Header>) {
-    // SAFETY: this function stands in the vtable of ActorCell<A> only.
-    let refs = unsafe { &cell_of::<A>(header).core.refs };
-    // Release: what this holder did comes before the freeing.
-    if refs.fetch_sub(1, Ordering::Release) == 1 {
-        // Acquire: pairs with the releases of all other holders.
-        refs.load(Ordering::Acquire);
-        // SAFETY: the last reference is gone; the cell was made by `Box`.
-        drop(unsafe { Box::from_raw(header.cast::<ActorCell<A>>().as_ptr()) });
-    }
 }
 
 /// # Panics

@@ -6,6 +6,7 @@ use crate::actor::{Actor, ActorId};
 use crate::address::Address;
 use crate::cell::Core;
 use crate::context::Time;
+use crate::nodes::WorkerNodes;
 use crate::spawn::{SpawnError, SpawnOptions};
 use crate::stats::{Audit, Stats};
 use crate::system::{Inner, Shutdown, ShutdownReport, SystemHandle};
@@ -121,6 +122,7 @@ impl TestSystemBuilder {
         let shared = Shared::new(settings, None, Clock::virtual_time());
         let inner = Inner::new(
             shared,
+            WorkerNodes::all_on_one(1),
             #[cfg(feature = "tokio")]
             None,
         );

@@ -42,6 +42,34 @@ pub fn size(text: &str) -> Result<Size, String> {
     bytes.map(Size::Bytes).ok_or_else(wrong)
 }
 
+/// A size that shows as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentSize(pub Size);
+
+impl Display for SegmentSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Size::Share(share) => write!(f, "{}%", share * 100.0),
+            Size::Bytes(bytes) => {
+                let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
+                let whole = units.into_iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
+                let (shift, unit) = whole.unwrap_or((0, ""));
+                write!(f, "{}{unit}", bytes >> shift)
+            }
+            // There are no others yet.
+            other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+/// The same as [`size`].
+///
+/// # Errors
+/// As there.
+pub fn segment(text: &str) -> Result<SegmentSize, String> {
+    size(text).map(SegmentSize)
+}
+
 /// A number as people write it: no sign, no exponent.
 fn digits(text: &str) -> Option<&str> {
     let is_plain = text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
@@ -214,6 +242,9 @@ mod tests {
         }
         assert_eq!(size("25%"), Ok(Size::Share(0.25)));
         assert_eq!(size("0.5%"), Ok(Size::Share(0.005)));
+        for text in ["64k", "2g", "3m", "1025", "25%", "1t"] {
+            assert_eq!(segment(text).map(|size| size.to_string()), Ok(text.to_owned()));
+        }
         let wrong = [
             "",
             "0",

@@ -2,9 +2,10 @@
 //! ([biosal](https://github.com/sebhtml/biosal), `performance/latency_probe`), on Actinium.
 //!
 //! [`settings`] say what is measured, [`actors`] are what is measured (with a [`payload`] in their messages),
-//! [`run`] measures, [`report`] shows; [`cluster`] does all that over several nodes.
+//! [`run`] measures (and, [`beside`] a segment that is faulted in, again), [`report`] shows; [`cluster`] does all that over several nodes.
 
 pub mod actors;
+pub mod beside;
 pub mod cluster;
 pub mod figures;
 pub mod payload;

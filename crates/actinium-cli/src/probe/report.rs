@@ -1,11 +1,12 @@
 //! What the probe says: a table, or JSON.
 
+use super::beside::BesideReport;
 use super::figures::{Repeats, Values};
 use super::run::{Outcome, Run};
 use super::settings::Settings;
 use crate::Failure;
 use actinium::{Audit, CounterValues};
-use actinium_observe::number::{count, percent};
+use actinium_observe::number::{bytes, count, decimal, percent};
 use actinium_observe::{Column, Repeat, Shape, Table};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
@@ -40,6 +41,8 @@ pub struct Report {
     delivery_latency_samples: u64,
     spread: Repeats,
     runs: Vec<RunReport>,
+    /// What a segment that was faulted in meanwhile has cost, with `--segment`.
+    segment: Option<BesideReport>,
     payload: PayloadReport,
     /// Most requests of any actor that were in fact outstanding.
     in_flight_max: u64,
@@ -162,6 +165,7 @@ impl Report {
             delivery_latency_samples: outcome.runs.iter().map(samples).sum(),
             spread,
             runs: outcome.runs.iter().zip(&values).map(run_report).collect(),
+            segment: BesideReport::new(&outcome.runs, &outcome.beside),
             payload: PayloadReport {
                 bytes: settings.payload.value,
                 carrier: outcome.carrier,
@@ -199,6 +203,17 @@ impl Report {
         ]
     }
 
+    /// Name, values, digits and unit of the figures with a segment, if there was one.
+    fn with_segment(&self) -> impl Iterator<Item = (&'static str, &Repeat, usize, &'static str)> {
+        let rows = self.segment.as_ref().map(|it| {
+            [
+                ("throughput with segment", &it.throughput_per_s, 2, "messages/s"),
+                ("of that without", &it.of_without, 3, ""),
+            ]
+        });
+        rows.into_iter().flatten()
+    }
+
     fn table(&self) -> Table {
         let columns = [Column::left("figure"), Column::right("value"), Column::left("unit")];
         let mut table = Table::new(columns);
@@ -208,6 +223,9 @@ impl Report {
         for (figure, repeat) in self.spread.iter() {
             let value = figure.show(repeat.map(Repeat::median));
             table.row([figure.name.into(), value.into(), figure.unit.into()]);
+        }
+        for (name, repeat, digits, unit) in self.with_segment() {
+            table.row([name.into(), decimal(repeat.median(), digits).into(), unit.into()]);
         }
         table
     }
@@ -237,6 +255,18 @@ impl Report {
                 percent(spread).into(),
             ]);
         }
+        for (name, repeat, digits, unit) in self.with_segment() {
+            let [median, least, greatest] = [repeat.median(), repeat.min(), repeat.max()]
+                .map(|number| decimal(number, digits).into());
+            table.row([
+                name.into(),
+                median,
+                unit.into(),
+                least,
+                greatest,
+                percent(repeat.spread()).into(),
+            ]);
+        }
         table
     }
 
@@ -245,7 +275,7 @@ impl Report {
         let mut text = String::from("\n");
         let mut line = |line: String| writeln!(text, "{line}").expect("a String takes all");
         let settings = &self.settings;
-        let PayloadReport { bytes, carrier, message_bytes, .. } = self.payload;
+        let PayloadReport { bytes: payload_bytes, carrier, message_bytes, .. } = self.payload;
         line(format!(
             "settings   policy {}, batch {}, in-flight {}, placement {}, seed {}, warm-up {} pings per actor",
             settings.policy.value,
@@ -256,12 +286,20 @@ impl Report {
             count(settings.warm_up.value.into()),
         ));
         line(format!("messages   {COUNTED}"));
-        if bytes > 0 {
+        if payload_bytes > 0 {
             line(format!(
                 "payload    {} bytes in each, {carrier}; a message takes {} bytes of the mailbox",
-                count(bytes as u64),
+                count(payload_bytes as u64),
                 count(message_bytes as u64)
             ));
+        }
+        if let Some(segment) = &self.segment {
+            line(format!(
+                "segment    {}, faulted in in the background while each run was made once more; at most {} of it was in when that ended",
+                bytes(segment.size_bytes),
+                percent(segment.faulted_share())
+            ));
+            segment.warnings.iter().for_each(|warning| line(format!("           {warning}")));
         }
         line(match settings.counters.value {
             true => format!("latencies  {LATENCY}: {}", self.sampled()),

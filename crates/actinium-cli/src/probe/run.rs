@@ -4,6 +4,7 @@
 //! differences between two moments at which nothing is under way; latencies are those that the runtime has sampled in between.
 
 use super::actors::{Arena, Host, Msg, Prober, Round};
+use super::beside::{self, Beside};
 use super::payload::{Boxed, INLINE_MAX, Inline, Payload};
 use super::settings::{Placement, Settings};
 use crate::Failure;
@@ -25,6 +26,8 @@ const LOOKS_WITHOUT_PROGRESS: u32 = 120;
 pub struct Outcome {
     /// The measurements, in order.
     pub runs: Vec<Run>,
+    /// With `--segment`, the same once more for each, beside a segment.
+    pub beside: Vec<Beside>,
     /// How a payload travels: "none", "inline" or "boxed".
     pub carrier: &'static str,
     /// Bytes of one message as it lies in a mailbox.
@@ -101,12 +104,17 @@ fn run_with<P: Payload>(settings: &Settings, quiet: bool) -> Result<Outcome, Fai
         stage.round(warm_up, &progress(warm_up, "warm-up"))?;
     }
     let (pings, repeat) = (settings.messages.value, settings.repeat.value);
-    let runs = (1..=repeat).map(|number| {
+    let (mut runs, mut besides) = (Vec::new(), Vec::new());
+    for number in 1..=repeat {
         let what = if repeat > 1 { format!("run {number}/{repeat}") } else { "probe".to_owned() };
-        stage.measure(pings, &progress(pings, &what), settings.counters.value)
-    });
-    let runs = runs.collect::<Result<Vec<Run>, Failure>>()?;
-    Ok(stage.outcome(runs))
+        let sampled = settings.counters.value;
+        runs.push(stage.measure(pings, &progress(pings, &what), sampled)?);
+        if let Some(size) = settings.segment.value {
+            let bar = progress(pings, &format!("{what}, with a segment"));
+            besides.push(beside::measure(size, || stage.measure(pings, &bar, sampled))?);
+        }
+    }
+    Ok(stage.outcome(runs, besides))
 }
 
 /// The system with all actors started.
@@ -213,7 +221,7 @@ impl<P: Payload> Stage<P> {
         self.arena.targets.get().map_or(0, |targets| targets.len())
     }
 
-    fn outcome(self, runs: Vec<Run>) -> Outcome {
+    fn outcome(self, runs: Vec<Run>, beside: Vec<Beside>) -> Outcome {
         let ledger = self.system.audit();
         let life = self.system.stats();
         self.system.shutdown(Shutdown::Drop);
@@ -224,6 +232,7 @@ impl<P: Payload> Stage<P> {
             message_bytes: size_of::<Msg<P>>(),
             outstanding_max: self.arena.outstanding_max.load(Ordering::Relaxed),
             corrupted: self.arena.corrupted.load(Ordering::Relaxed),
+            beside,
             life,
             ledger,
         }

@@ -1,6 +1,7 @@
 //! What the probe measures, and what may be asked of it.
 
 use crate::Failure;
+use crate::memory::arguments::{SegmentSize, segment};
 use crate::parse::{count_workers, from_to, policy, workers};
 use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
@@ -72,6 +73,11 @@ pub struct ProbeArgs {
     /// Measure so often, with the same actors, and give medians and spreads
     #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, REPEAT_MAX>)]
     repeat: u64,
+
+    /// Measure each time once more, while a segment of memory of this size is faulted in in the background: bytes like 512m or 16g, or a share of memory like 25%.
+    /// The report says how the two compare
+    #[arg(long, value_name = "SIZE", value_parser = segment, conflicts_with = "fabric")]
+    segment: Option<SegmentSize>,
 
     /// Run on several nodes, whose frames this moves: in-process (all nodes in this process) or mpi (the ranks of an MPI job; needs
     /// the build feature mpi). Workers and actors are then per node
@@ -145,6 +151,8 @@ pub struct Settings {
     pub repeat: Setting<u32>,
     /// Whether latencies are sampled.
     pub counters: Setting<bool>,
+    /// The segment that is faulted in beside a second measurement.
+    pub segment: Setting<Option<SegmentSize>>,
     /// What moves frames between nodes, if there are several.
     pub fabric: Setting<Option<FabricKind>>,
     /// How many there are in this process.
@@ -178,6 +186,7 @@ impl Settings {
             warm_up: narrow(number(warm_up, "warm_up")),
             repeat: narrow(number(args.repeat, "repeat")),
             counters,
+            segment: Setting::parsed(args.segment, matches, "segment"),
             fabric: Setting::parsed(args.fabric, matches, "fabric"),
             nodes: Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes"),
         };
@@ -228,7 +237,7 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [(&'static str, String, Source); 14] {
+    pub fn rows(&self) -> [(&'static str, String, Source); 15] {
         fn row<T: Display>(
             name: &'static str,
             setting: &Setting<T>,
@@ -248,6 +257,7 @@ impl Settings {
             row("warm-up", &self.warm_up),
             row("repeat", &self.repeat),
             row("counters", &self.counters),
+            ("segment", segment_name(self.segment.value), self.segment.source),
             ("fabric", fabric_name(self.fabric.value).to_owned(), self.fabric.source),
             (
                 "nodes",
@@ -264,7 +274,7 @@ impl Serialize for Settings {
         fn name<T: Display>(setting: Setting<T>) -> Setting<String> {
             Setting { value: setting.value.to_string(), source: setting.source }
         }
-        let mut map = serializer.serialize_map(Some(14))?;
+        let mut map = serializer.serialize_map(Some(15))?;
         map.serialize_entry("workers", &self.workers)?;
         map.serialize_entry("policy", &name(self.policy))?;
         map.serialize_entry("batch", &self.batch)?;
@@ -277,6 +287,9 @@ impl Serialize for Settings {
         map.serialize_entry("warm_up", &self.warm_up)?;
         map.serialize_entry("repeat", &self.repeat)?;
         map.serialize_entry("counters", &self.counters)?;
+        let segment =
+            Setting { value: segment_name(self.segment.value), source: self.segment.source };
+        map.serialize_entry("segment", &segment)?;
         let fabric = Setting {
             value: self.fabric.value.map(|fabric| fabric_name(Some(fabric))),
             source: self.fabric.source,
@@ -289,6 +302,10 @@ impl Serialize for Settings {
 
 fn asked<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Asked(line))
+}
+
+fn segment_name(segment: Option<SegmentSize>) -> String {
+    segment.map_or("none".to_owned(), |size| size.to_string())
 }
 
 fn fabric_name(fabric: Option<FabricKind>) -> &'static str {

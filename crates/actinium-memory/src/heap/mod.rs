@@ -19,7 +19,9 @@ mod runs;
 mod shared;
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -57,10 +59,9 @@ impl std::error::Error for Exhausted {}
 /// What blocks lie in.
 #[derive(Debug)]
 enum Memory {
-    /// Kept for its mapping.
-    #[expect(dead_code, reason = "its end would unmap the blocks")]
+    /// Kept for its mapping, and asked where its pages are.
     Segment(Segment),
-    /// Likewise. A page's alignment, so that blocks have theirs.
+    /// Kept. A page's alignment, so that blocks have theirs.
     #[expect(dead_code, reason = "its end would free the blocks")]
     Plain(Vec<Page>),
 }
@@ -72,7 +73,6 @@ struct Page([u8; PAGE_BYTES]);
 /// Memory divided into arenas.
 #[derive(Debug)]
 pub struct Heap {
-    #[expect(dead_code, reason = "keeps the memory")]
     memory: Memory,
     start: NonNull<u8>,
     /// Which arena and class each page belongs to: see [`Owner`].
@@ -92,6 +92,10 @@ unsafe impl Send for Heap {}
 /// One arena, and what others send it.
 #[derive(Debug)]
 struct Room {
+    /// Its pages.
+    pages: Range<usize>,
+    /// The NUMA node that these are on, if they were to be on one.
+    node: Option<u32>,
     inbox: Inbox<batch::Parcel>,
     /// How many batches were put there.
     batches: AtomicU64,
@@ -134,13 +138,15 @@ impl Heap {
         let arenas: Vec<_> = segment
             .arenas()
             .iter()
-            .map(|arena| arena.range.start.div_ceil(PAGE_BYTES)..arena.range.end / PAGE_BYTES)
+            .map(|arena| {
+                (arena.range.start.div_ceil(PAGE_BYTES)..arena.range.end / PAGE_BYTES, arena.node)
+            })
             .collect();
         let Some(bytes) = segment.bytes() else {
             return Err(wrong("a segment in a file", "private segments"));
         };
         let start = NonNull::from(bytes).cast();
-        if arenas.iter().any(|pages| pages.is_empty()) {
+        if arenas.iter().any(|(pages, _)| pages.is_empty()) {
             return Err(wrong("a small segment", "at least 64 KiB for each arena"));
         }
         segment.stays();
@@ -161,27 +167,29 @@ impl Heap {
         }
         let mut memory = vec![Page([0; PAGE_BYTES]); arenas * pages];
         let start = NonNull::from(memory.as_mut_slice()).cast();
-        let ranges = (0..arenas).map(|arena| arena * pages..(arena + 1) * pages).collect();
+        let ranges = (0..arenas).map(|arena| (arena * pages..(arena + 1) * pages, None)).collect();
         Self::make(Memory::Plain(memory), start, ranges)
     }
 
     fn make(
         memory: Memory,
         start: NonNull<u8>,
-        arenas: Vec<std::ops::Range<usize>>,
+        arenas: Vec<(Range<usize>, Option<u32>)>,
     ) -> Result<&'static Heap, MemoryError> {
-        let pages = arenas.last().map_or(0, |arena| arena.end);
+        let pages = arenas.last().map_or(0, |(pages, _)| pages.end);
         let too_large = |_| MemoryError::Setting {
             setting: "heap",
             value: format!("{pages} pages of 64 KiB"),
             allowed: "less than 2^32".to_owned(),
         };
         let rooms: Result<Vec<Room>, MemoryError> = arenas
-            .iter()
-            .map(|range| {
+            .into_iter()
+            .map(|(range, node)| {
                 let (from, to) = (u32::try_from(range.start), u32::try_from(range.end));
                 let pages = from.map_err(too_large)?..to.map_err(too_large)?;
                 Ok(Room {
+                    pages: range,
+                    node,
                     inbox: Inbox::new(),
                     batches: AtomicU64::new(0),
                     is_taken: AtomicBool::new(false),
@@ -220,6 +228,40 @@ impl Heap {
         // Acquire pairs with the release in `Arena::drop`: what the last owner left in the arena is seen. Nothing is to be released.
         let was_taken = room.is_taken.swap(true, Ordering::Acquire);
         (!was_taken).then(|| Arena::new(self, number))
+    }
+
+    /// An arena on this NUMA node that nobody has: of a segment with [`Placement::Local`](crate::Placement::Local), which has one for each worker.
+    #[must_use]
+    pub fn arena_on(&'static self, node: u32) -> Option<Arena> {
+        let on_it = self.arenas.iter().enumerate().filter(|(_, room)| room.node == Some(node));
+        on_it.into_iter().find_map(|(number, _)| self.arena(number))
+    }
+
+    /// The NUMA node that this arena was to be on; None if it was to be on none, or there is no such arena.
+    #[must_use]
+    pub fn node(&self, number: usize) -> Option<u32> {
+        self.arenas.get(number)?.node
+    }
+
+    /// The arena that this lies in, wherever it came from; None for what is not of this heap.
+    #[must_use]
+    pub fn arena_of<T: ?Sized>(&self, it: &T) -> Option<usize> {
+        let start = self.start.as_ptr() as usize;
+        let offset = (std::ptr::from_ref(it).cast::<u8>() as usize).checked_sub(start)?;
+        self.arenas.iter().position(|room| room.pages.contains(&(offset / PAGE_BYTES)))
+    }
+
+    /// How many bytes of an arena are on which NUMA node, asked of the kernel now; pages that nobody has used or faulted in are left out. None if
+    /// it can not be asked, in ordinary memory, or if there is no such arena.
+    #[must_use]
+    pub fn places(&self, number: usize) -> Option<BTreeMap<u32, u64>> {
+        let pages = &self.arenas.get(number)?.pages;
+        match &self.memory {
+            Memory::Segment(segment) => {
+                segment.places(pages.start * PAGE_BYTES..pages.end * PAGE_BYTES)
+            }
+            Memory::Plain(_) => None,
+        }
     }
 
     /// Where a page begins.

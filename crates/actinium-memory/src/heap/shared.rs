@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
-use super::{Arena, Heap};
+use super::{Arena, ArenaFigures, Heap};
 
 /// An arena that collections on several threads allocate from, one at a time. Exhaustion is their `AllocError`: use `try_reserve`
 /// and the like, where they have it.
@@ -35,6 +35,12 @@ impl SharedArena {
     #[must_use]
     pub fn new(arena: Arena) -> Self {
         SharedArena { heap: arena.heap(), arena: Arc::new(Mutex::new(arena)) }
+    }
+
+    /// What the arena has seen so far: see [`Arena::figures`].
+    #[must_use]
+    pub fn figures(&self) -> ArenaFigures {
+        self.arena.lock().unwrap_or_else(PoisonError::into_inner).figures()
     }
 }
 

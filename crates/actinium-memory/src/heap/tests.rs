@@ -118,7 +118,7 @@ fn payloads_are_shared_not_copied() {
 fn a_writer_that_panics_gives_the_block_back() {
     let heap = heap(1, 1);
     let mut arena = heap.arena(0).unwrap();
-    for _ in 0..20 {
+    for _ in 0..if cfg!(miri) { 5 } else { 20 } {
         let broken = || arena.payload_with(20_000, |_| panic!("no data"));
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(broken)).is_err());
         flush();

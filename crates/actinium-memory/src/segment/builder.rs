@@ -14,7 +14,7 @@ use crate::error::Warnings;
 use crate::fabric::{Fabric, Register, Table};
 use crate::limits::{self, Demand};
 use crate::nodes::{Nodes, free_bytes};
-use crate::pages::{SystemPages, pool_free_bytes};
+use crate::pages::{Kind, SystemPages, pool_free_bytes};
 use crate::plan::{self, Owner, Part};
 use crate::sys::{self, Advice, Mapping, MemoryFile};
 use crate::{MemoryError, PageSize, Placement, Warning};
@@ -190,18 +190,18 @@ impl SegmentBuilder {
             return Err(setting("threads", &threads.to_string(), &allowed));
         }
         let nodes = Nodes::of_this_process();
-        let system = SystemPages::look();
         let (mut size_bytes, file) = match source {
             Source::New(size) => (bytes_of(size, &nodes)?, None),
             Source::File(file) => {
-                let (size_bytes, pages) = of_file(&file, &system)?;
+                let (size_bytes, pages) = of_file(&file)?;
                 self.pages = pages;
                 (size_bytes, Some(file))
             }
         };
         let is_new = file.is_none();
-        let is_shared = !is_new || self.file.is_some();
-        let mut used = self.usable_pages(&system, is_shared, &warnings)?;
+        let kind = if is_new && self.file.is_none() { Kind::Private } else { Kind::Shared };
+        let system = SystemPages::look(kind, self.pages);
+        let mut used = self.usable_pages(&system, kind, &warnings)?;
         let bound = match &self.placement {
             Placement::Bind(asked) => Some(asked.intersection(&nodes.usable)),
             _ => None,
@@ -219,7 +219,7 @@ impl SegmentBuilder {
             let free = free.unwrap_or(0);
             if free < whole {
                 let reason = format!("the pool has {free} of {whole} bytes");
-                used = self.instead_of_pool(&system, is_shared, reason, &warnings);
+                used = self.instead_of_pool(&system, kind, reason, &warnings);
             }
         }
         let step = match used {
@@ -306,9 +306,7 @@ impl SegmentBuilder {
                 mode: self.mode,
             },
             arenas: parts.iter().map(arena).collect(),
-            threads: self
-                .threads
-                .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+            threads: self.threads,
             owner: std::process::id(),
         };
         // Start threads, let them gather, fault in.
@@ -320,19 +318,19 @@ impl SegmentBuilder {
     fn usable_pages(
         &self,
         system: &SystemPages,
-        is_shared: bool,
+        kind: Kind,
         warnings: &Warnings,
     ) -> Result<PageSize, MemoryError> {
         match self.pages {
             PageSize::Base => Ok(PageSize::Base),
-            PageSize::TransparentHuge => Ok(transparent(system, is_shared, warnings)),
+            PageSize::TransparentHuge => Ok(transparent(system, kind, warnings)),
             PageSize::Huge(bytes) if system.pools.contains(&bytes) => Ok(PageSize::Huge(bytes)),
             PageSize::Huge(bytes) if !bytes.is_power_of_two() || bytes <= system.base_bytes => {
                 Err(setting("pages", &bytes.to_string(), &sizes(system)))
             }
             PageSize::Huge(_) => {
                 let reason = format!("this system has no such pages, but {}", sizes(system));
-                Ok(self.instead_of_pool(system, is_shared, reason, warnings))
+                Ok(self.instead_of_pool(system, kind, reason, warnings))
             }
         }
     }
@@ -340,12 +338,12 @@ impl SegmentBuilder {
     fn instead_of_pool(
         &self,
         system: &SystemPages,
-        is_shared: bool,
+        kind: Kind,
         reason: String,
         warnings: &Warnings,
     ) -> PageSize {
         // One warning: that of the pages that were asked for.
-        let used = transparent(system, is_shared, &Warnings::default());
+        let used = transparent(system, kind, &Warnings::default());
         warnings.add(Warning::Pages { asked: self.pages, used, reason });
         used
     }
@@ -359,15 +357,15 @@ impl SegmentBuilder {
         file: Option<MemoryFile>,
         warnings: &Warnings,
     ) -> Result<(Mapping, Option<MemoryFile>, PageSize), MemoryError> {
-        let failed = |errno| MemoryError::System {
-            doing: "reserve the segment",
-            errno,
-            advice: match errno {
+        let failed = |errno| {
+            let advice = match errno {
                 libc::ENOMEM => {
                     "see vm.overcommit_memory and the limit of address space (ulimit -v)"
                 }
                 _ => "",
-            },
+            };
+            let failed = MemoryError::System { doing: "reserve the segment", errno, advice };
+            limits::check_promised(len as u64).err().unwrap_or(failed)
         };
         let try_with = |pool: Option<usize>| match (&file, &self.file) {
             (Some(file), _) => Mapping::of_file(file.as_fd(), len, align).map(|map| (map, None)),
@@ -385,7 +383,8 @@ impl SegmentBuilder {
             // The pool said that it had enough; a cgroup or a security policy says no, or somebody else was faster.
             Err(errno) if is_new => {
                 let reason = std::io::Error::from_raw_os_error(errno).to_string();
-                let used = self.instead_of_pool(system, self.file.is_some(), reason, warnings);
+                let kind = if self.file.is_some() { Kind::Shared } else { Kind::Private };
+                let used = self.instead_of_pool(system, kind, reason, warnings);
                 (try_with(None), used)
             }
             tried => (tried, used),
@@ -437,6 +436,10 @@ impl Segment {
         let run = move |is_background| {
             // Looked at here, so that the background's thread does it instead of the program.
             let machine = machine(&topology);
+            if is_background && !inner.begin() {
+                // Nobody needs it any more, and nobody waits for this thread.
+                return Ok(());
+            }
             if let Err(reason) = &machine {
                 inner.warnings.add(Warning::Topology { reason: reason.clone() });
             }
@@ -487,21 +490,14 @@ fn sizes(system: &SystemPages) -> String {
     all.join(", ")
 }
 
-fn transparent(system: &SystemPages, is_shared: bool, warnings: &Warnings) -> PageSize {
-    let (file, may) = match system.transparent {
-        None => ("the kernel has none", false),
-        Some(transparent) if is_shared => {
-            ("/sys/kernel/mm/transparent_hugepage/shmem_enabled forbids them", transparent.shared)
-        }
-        Some(transparent) => {
-            ("/sys/kernel/mm/transparent_hugepage/enabled forbids them", transparent.private)
-        }
+fn transparent(system: &SystemPages, kind: Kind, warnings: &Warnings) -> PageSize {
+    let reason = match system.transparent {
+        Some(transparent) if transparent.may => return PageSize::TransparentHuge,
+        Some(_) => format!("/sys/kernel/mm/transparent_hugepage/{} forbids them", kind.file()),
+        None => "the kernel has none".to_owned(),
     };
-    if may {
-        return PageSize::TransparentHuge;
-    }
     let (asked, used) = (PageSize::TransparentHuge, PageSize::Base);
-    warnings.add(Warning::Pages { asked, used, reason: file.to_owned() });
+    warnings.add(Warning::Pages { asked, used, reason });
     used
 }
 
@@ -523,7 +519,7 @@ fn bytes_of(size: Size, nodes: &Nodes) -> Result<u64, MemoryError> {
 }
 
 /// The size of a segment's file, and its pages.
-fn of_file(file: &MemoryFile, system: &SystemPages) -> Result<(u64, PageSize), MemoryError> {
+fn of_file(file: &MemoryFile) -> Result<(u64, PageSize), MemoryError> {
     let failed =
         |errno| MemoryError::System { doing: "look at the segment's file", errno, advice: "" };
     let wrong = |why: &str| setting("file", why, "the file of a segment (Segment::file)");
@@ -537,7 +533,7 @@ fn of_file(file: &MemoryFile, system: &SystemPages) -> Result<(u64, PageSize), M
     if size == 0 || !size.is_multiple_of(page_bytes as u64) {
         return Err(wrong("a file of no whole number of pages"));
     }
-    let pages = match page_bytes > system.base_bytes {
+    let pages = match page_bytes > sys::base_page_bytes() {
         true => PageSize::Huge(page_bytes),
         false => PageSize::TransparentHuge,
     };

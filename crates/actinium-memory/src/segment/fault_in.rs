@@ -101,6 +101,8 @@ struct State {
     /// Chunks that were taken and not faulted in.
     left: Vec<Range<usize>>,
     error: Option<MemoryError>,
+    /// In the background: the threads are about to be started.
+    has_begun: bool,
     has_ended: bool,
     figures: FaultFigures,
 }
@@ -364,6 +366,20 @@ impl FaultIn {
     pub(crate) fn cancel(&self) {
         // Relaxed: as in `is_going_on`.
         self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// In the background: false if it was stopped before it could begin.
+    pub(crate) fn begin(&self) -> bool {
+        let mut state = self.lock();
+        state.has_begun = self.is_going_on();
+        state.has_begun
+    }
+
+    /// The same as `cancel`; true if a fault-in in the background had begun. One that had not never will.
+    pub(crate) fn stop(&self) -> bool {
+        let state = self.lock();
+        self.cancel();
+        state.has_begun
     }
 
     pub(crate) fn chunk_bytes(&self) -> usize {

@@ -10,11 +10,12 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 use serde::Serialize;
 
 use crate::fabric::{Lease, RegistrationFigures, Table};
+use crate::meminfo::resident_bytes;
 use crate::sys::MemoryFile;
 use crate::{MemoryError, PageSize, Placement, Warning};
 
@@ -73,7 +74,8 @@ pub struct Segment {
     file: Option<MemoryFile>,
     asked: Asked,
     arenas: Vec<Arena>,
-    threads: usize,
+    /// As many as were asked for.
+    threads: Option<usize>,
     /// The process that made it: the child of a fork has neither its threads nor, if so asked, its memory.
     owner: u32,
 }
@@ -302,19 +304,27 @@ impl Drop for Segment {
             std::mem::forget(background);
             return;
         }
-        self.inner.cancel();
-        if let Some(thread) = background {
+        // A thread that still looks at the machine will find that out, end, and give the memory back: nobody waits for it.
+        if self.inner.stop()
+            && let Some(thread) = background
+        {
             // Its panics are caught where they happen; there is nothing to learn from its end.
             let _ = thread.join();
         }
         if let Some(table) = &self.inner.registration {
             table.deregister_all();
         }
-        let (is_private, threads) = (self.file.is_none(), self.threads);
+        let is_private = self.file.is_none();
+        let threads = || {
+            self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+        };
+        // What the program has used of it counts too; it is not known better than this.
+        let resident = || resident_bytes().unwrap_or(u64::MAX);
         if let Some(inner) = Arc::get_mut(&mut self.inner)
             && is_private
-            && threads > 1
             && inner.mapping.len() >= PARALLEL_TEARDOWN_BYTES
+            && inner.progress().done_bytes.max(resident()) >= PARALLEL_TEARDOWN_BYTES as u64
+            && let threads @ 2.. = threads()
         {
             let chunk_bytes = inner.chunk_bytes();
             inner.mapping.release(threads, chunk_bytes);

@@ -20,7 +20,7 @@ pub(crate) enum Advice {
 /// merges it with a neighbour, and statistics of the one are not those of the other.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// Guards included.
+    /// Guards included. (Under Miri there are none: the alignment.)
     whole: (NonNull<u8>, usize),
     start: NonNull<u8>,
     len: usize,
@@ -74,7 +74,18 @@ impl Mapping {
         Self::place(len, align, libc::MAP_SHARED, file.as_raw_fd())
     }
 
+    /// Miri has no address space to reserve, but what is built on mappings can be run: in ordinary memory, without guards.
+    #[cfg(miri)]
+    fn place(len: usize, align: usize, _flags: i32, _fd: i32) -> Result<Self, i32> {
+        let layout = std::alloc::Layout::from_size_align(len, align).map_err(|_| libc::ENOMEM)?;
+        // SAFETY: no mapping is empty.
+        let start =
+            NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or(libc::ENOMEM)?;
+        Ok(Mapping { whole: (start, align), start, len })
+    }
+
     /// Reserves room with a guard at both ends, and puts the mapping into its middle.
+    #[cfg(not(miri))]
     fn place(len: usize, align: usize, flags: i32, fd: i32) -> Result<Self, i32> {
         let align = align.max(base_page_bytes());
         assert!(align.is_power_of_two() && len.is_multiple_of(base_page_bytes()));
@@ -184,6 +195,16 @@ impl Mapping {
     }
 }
 
+#[cfg(miri)]
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let layout = std::alloc::Layout::from_size_align(self.len, self.whole.1);
+        // SAFETY: `place` has allocated it with this layout, and references into it borrow from the owner of this.
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), layout.expect("it was one")) };
+    }
+}
+
+#[cfg(not(miri))]
 impl Drop for Mapping {
     fn drop(&mut self) {
         let (start, len) = self.whole;
@@ -198,4 +219,13 @@ pub(crate) fn lock_limit_bytes() -> Option<u64> {
     // SAFETY: the kernel fills in the structure, which is alive.
     let code = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
     (code == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// What of the machine's memory nobody uses at all, asked by the one call that reads no file.
+pub(crate) fn unused_bytes() -> u64 {
+    // SAFETY: all zeros is a valid `sysinfo`: it holds nothing but numbers.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel fills in the structure, which is alive.
+    let code = unsafe { libc::sysinfo(&mut info) };
+    if code == 0 { info.freeram.saturating_mul(u64::from(info.mem_unit)) } else { 0 }
 }

@@ -22,7 +22,7 @@ done
 
 # On a busy host it may take minutes: only a guest that hangs takes longer than this.
 # The accelerator is named, because elsewhere the default may be an accelerator that is not there; the exit code says nothing about the test.
-timeout 300 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -machine q35 -nodefaults -no-user-config \
+timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu max -machine q35 -nodefaults -no-user-config \
     -display none -serial stdio -no-reboot -smp 8 -m 2G "${nodes[@]}" \
     -kernel "$kernel" -initrd "$folder/initrd" -append "console=ttyS0 panic=-1 quiet" \
     </dev/null | tee "$folder/serial.log"
