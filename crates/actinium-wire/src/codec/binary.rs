@@ -85,16 +85,7 @@ impl Target for Append<'_> {
 
     #[inline(always)]
     fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
-        match data.len() {
-            0 => {}
-            1 => self.0.push(data[0]),
-            2..4 => self.ends::<2>(data),
-            4..8 => self.ends::<4>(data),
-            8..16 => self.ends::<8>(data),
-            16..32 => self.ends::<16>(data),
-            32..64 => self.ends::<32>(data),
-            _ => self.0.extend_from_slice(data),
-        }
+        self.0.extend_from_slice(data);
         Ok(())
     }
 
@@ -106,21 +97,6 @@ impl Target for Append<'_> {
 
     fn finalize(self) -> postcard::Result<()> {
         Ok(())
-    }
-}
-
-impl Append<'_> {
-    /// Appends what is `N` bytes or more and less than twice as many: its begin and its end, which overlap. Two moves of a length that the compiler knows
-    /// cost less than the call that copies any length: numbers and short strings are most of what is appended.
-    #[inline(always)]
-    fn ends<const N: usize>(&mut self, data: &[u8]) {
-        let (Some(begin), Some(end)) = (data.first_chunk::<N>(), data.last_chunk::<N>()) else {
-            return self.0.extend_from_slice(data);
-        };
-        let length = self.0.len() + data.len();
-        self.0.extend_from_slice(begin);
-        self.0.truncate(length - N);
-        self.0.extend_from_slice(end);
     }
 }
 
