@@ -224,7 +224,7 @@ fn an_error_says_where() {
     );
     assert_eq!(
         refused(Encoding::Xml, b"<message><x>1</y></message>"),
-        "xml message, offset 13: expected well-formed XML, found ill-formed document: expected `</x>`, but `</y>` was found"
+        "xml message, offset 17: expected well-formed XML, found ill-formed document: expected `</x>`, but `</y>` was found"
     );
     assert_eq!(
         refused(Encoding::Xml, b"<message><x>1</x><y>no</y></message>"),
