@@ -10,6 +10,7 @@
 //! | `harness.rs` | which runs, in which order, each in a process of its own |
 //! | `child.rs` | what such a process does |
 //! | `events.rs` | the event processor against what is ideal: `cargo bench -p actinium-bench --bench events` |
+//! | `encodings/` | the binary encoding against other libraries: `cargo bench -p actinium-bench --bench encodings` |
 //! | `allocations.rs` | the allocator that counts when it is asked to |
 //! | `report/` | the results as tables, Markdown and JSON |
 //!
@@ -21,6 +22,7 @@
 mod allocations;
 mod benchmark;
 mod child;
+mod encodings;
 mod events;
 mod harness;
 mod machine;
@@ -28,6 +30,7 @@ mod options;
 mod report;
 mod workloads;
 
+pub use encodings::encodings;
 pub use events::events;
 
 use benchmark::Benchmark;

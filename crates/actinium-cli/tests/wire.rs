@@ -82,6 +82,7 @@ fn the_benchmark_measures_every_message_in_every_encoding() {
         let told = link["joules"].is_number() != link["no_joules_because"].is_string();
         assert!(told, "joules, or why there are none: {link}");
     }
+    assert!(json["monitor_ns"].as_f64() > Some(0.0), "{}", json["monitor_ns"]);
     assert_eq!(json["rows"][0]["cpu_to_binary"], 1.0);
     assert_eq!(json["rows"][0]["bytes"], 13);
 }
@@ -89,9 +90,14 @@ fn the_benchmark_measures_every_message_in_every_encoding() {
 #[test]
 fn the_table_has_remarks_unless_it_is_quiet() {
     let text = bench(&["--message", "control"], &[]).ok();
-    for part in
-        ["CPU / binary", "self-describing", "over a link", "messages/s", "times     CPU time"]
-    {
+    for part in [
+        "CPU / binary",
+        "self-describing",
+        "over a link",
+        "messages/s",
+        "monitor of a protocol",
+        "times     CPU time",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
     let quiet = bench(&["--message", "control", "--quiet"], &[]).ok();
@@ -154,9 +160,13 @@ fn the_report_is_a_page() {
     let path = file("report.html", b"");
     bench(&["--message", "order", "--report", &path], &[]).ok();
     let html = std::fs::read_to_string(path).expect("it was written");
-    for part in
-        ["What encodings cost", "CPU to encode and decode", "CPU over a loopback link", "of binary"]
-    {
+    for part in [
+        "What encodings cost",
+        "CPU to encode and decode",
+        "CPU over a loopback link",
+        "of binary",
+        "Monitor of a protocol",
+    ] {
         assert!(html.contains(part), "{part}");
     }
     let ran = bench(&["--report", "/nowhere/at/all.html"], &[]);

@@ -64,6 +64,8 @@ mod clock;
 mod conversation;
 mod encodings;
 mod fault;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gateway;
 mod limits;
 mod post;

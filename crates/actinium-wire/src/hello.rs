@@ -67,6 +67,13 @@ pub enum Unsettled {
         /// What the peer speaks.
         found: String,
     },
+    /// A hello's fingerprint is not that of the types that it describes: whether binary would be understood, nobody knows.
+    Fingerprint {
+        /// Of the types.
+        expected: u64,
+        /// What it says.
+        found: u64,
+    },
     /// There is no encoding that both take.
     Encoding {
         /// What this side takes.
@@ -91,6 +98,10 @@ impl Display for Unsettled {
             Unsettled::Protocol { expected, found } => {
                 write!(f, "expected the protocol '{expected}', found '{found}'")
             }
+            Unsettled::Fingerprint { expected, found } => write!(
+                f,
+                "expected the fingerprint {expected:016x} of the types that the hello describes, found {found:016x}"
+            ),
             Unsettled::Encoding { expected, found } => write!(
                 f,
                 "expected one of the encodings {}, found {}: the two have none in common",
@@ -120,6 +131,12 @@ pub fn settle(own: &Hello, peer: &Hello) -> Result<Settled, Unsettled> {
             expected: own.protocol.clone(),
             found: peer.protocol.clone(),
         });
+    }
+    for hello in [own, peer] {
+        let (expected, found) = (hello.schema.fingerprint(), hello.fingerprint);
+        if expected != found {
+            return Err(Unsettled::Fingerprint { expected, found });
+        }
     }
     let mut remarks = Vec::new();
     let same = own.fingerprint == peer.fingerprint;

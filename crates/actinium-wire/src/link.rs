@@ -288,7 +288,12 @@ impl<S: Read + Write> Link<S> {
 
     #[cold]
     fn error(&self, fault: LinkFault) -> LinkError {
-        LinkError { link: self.name.clone(), offset: self.unframer.offset(), fault }
+        // A damaged frame may have been passed over: it knows where it was.
+        let offset = match &fault {
+            LinkFault::Frame(error) => error.offset,
+            _ => self.unframer.offset(),
+        };
+        LinkError { link: self.name.clone(), offset, fault }
     }
 }
 

@@ -215,6 +215,18 @@ fn an_error_says_where() {
         "text message, offset 14: invalid type: integer `5`, expected a boolean at line 1 column 15"
     );
     assert_eq!(
+        refused(Encoding::Text, br#"{"x": 1, "y": ?}"#),
+        "text message, offset 14: expected JSON, found '?': expected value at line 1 column 15"
+    );
+    assert_eq!(
+        refused(Encoding::Text, br#"{"x": 1, "y": tr"#),
+        "text message, offset 15: expected more text, found the end: EOF while parsing a value at line 1 column 16"
+    );
+    assert_eq!(
+        refused(Encoding::Xml, b"<message><x>1</y></message>"),
+        "xml message, offset 17: expected well-formed XML, found ill-formed document: expected `</x>`, but `</y>` was found"
+    );
+    assert_eq!(
         refused(Encoding::Xml, b"<message><x>1</x><y>no</y></message>"),
         "xml message, offset 26: expected true or false, found 'no'"
     );

@@ -2,7 +2,7 @@
 
 use super::loopback::{self, OnLink};
 use super::measure::{self, Cost};
-use super::{messages, report};
+use super::{messages, monitor, report};
 use crate::setting::Setting;
 use crate::{Failure, output};
 use actinium_observe::report::writable;
@@ -115,7 +115,8 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         };
         rows.extend(measured.map_err(Failure::Failed)?);
     }
-    let report = report::Report::new(rows, args.checksum, args.time);
+    let monitor_ns = monitor::cost(Duration::from_millis(args.time)).map_err(Failure::Failed)?;
+    let report = report::Report::new(rows, monitor_ns, args.checksum, args.time);
     if let Some(path) = &args.report {
         report.page().write(path).map_err(|error| Failure::Failed(error.to_string()))?;
     }

@@ -26,7 +26,7 @@ impl Cost {
 }
 
 /// How many times each is measured; the median counts.
-const ROUNDS: usize = 9;
+pub const ROUNDS: usize = 9;
 
 /// Measures a message for about `time` in all.
 ///
@@ -57,7 +57,7 @@ pub fn cost<M: Message + PartialEq>(
 }
 
 /// CPU time of one call: the median of rounds that take about `time` each.
-fn median(time: Duration, mut call: impl FnMut()) -> f64 {
+pub fn median(time: Duration, mut call: impl FnMut()) -> f64 {
     let mut calls = 1_u64;
     while time_of(calls, &mut call) < time / 4 && calls < 1 << 40 {
         calls *= 2;

@@ -6,6 +6,7 @@
 //! | [`mod@bench`] | `actinium wire bench`: settings and order |
 //! | [`measure`] | what a message costs by itself |
 //! | [`loopback`] | what it costs on a link |
+//! | [`monitor`] | what a protocol's monitor costs |
 //! | [`energy`] | joules, where the machine tells |
 //! | [`report`] | the tables, the JSON, the page |
 //! | [`convert`] | `actinium wire convert` |
@@ -22,6 +23,7 @@ pub mod energy;
 pub mod loopback;
 pub mod measure;
 pub mod messages;
+pub mod monitor;
 pub mod report;
 pub mod tap;
 pub mod typescript;

@@ -3,7 +3,7 @@
 use super::bench::Row;
 use crate::Failure;
 use actinium_observe::number::{count, decimal};
-use actinium_observe::report::{Bar, Bars, Page, Section, Unit};
+use actinium_observe::report::{Bar, Bars, Figure, Page, Section, Unit};
 use actinium_observe::{Column, Table};
 use serde::Serialize;
 
@@ -18,6 +18,8 @@ pub struct Report {
     times_are: &'static str,
     checksum: bool,
     time_ms: u64,
+    /// What a protocol's monitor costs for each message.
+    monitor_ns: f64,
     rows: Vec<Row>,
 }
 
@@ -25,13 +27,14 @@ const TIMES: &str = "CPU time per message, the median of nine rounds; decoding i
 
 impl Report {
     /// Of these rows.
-    pub fn new(rows: Vec<Row>, checksum: bool, time_ms: u64) -> Self {
+    pub fn new(rows: Vec<Row>, monitor_ns: f64, checksum: bool, time_ms: u64) -> Self {
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
             times_are: TIMES,
             checksum,
             time_ms,
+            monitor_ns,
             rows,
         }
     }
@@ -42,6 +45,7 @@ impl Report {
         if self.rows.iter().any(|row| row.link.is_some()) {
             text += &format!("\n{}", self.links());
         }
+        text += &format!("\n{}", self.monitor());
         if !quiet {
             text += &format!("\ntimes     {TIMES}\n");
             text += "link      TCP to oneself; CPU of both ends with the system's part\n";
@@ -90,7 +94,7 @@ impl Report {
         ]);
         for row in &self.rows {
             let Some(link) = &row.link else { continue };
-            let joules = link.joules.map(|joules| joules / link.messages as f64 * 1e6);
+            let joules = row.joules_per_message().map(|joules| joules * 1e6);
             table.row([
                 row.message.into(),
                 row.encoding.name().into(),
@@ -104,10 +108,20 @@ impl Report {
         table
     }
 
+    fn monitor(&self) -> Table {
+        let mut table =
+            Table::new([Column::left("at the border"), Column::right("CPU ns/message")]);
+        table.row(["monitor of a protocol".into(), decimal(self.monitor_ns, 1).into()]);
+        table
+    }
+
     /// As bars.
     pub fn page(&self) -> Page {
-        let mut page =
-            Page::new("What encodings cost").summary(TIMES).command("actinium wire bench");
+        let monitor = format!("{} ns", decimal(self.monitor_ns, 1));
+        let mut page = Page::new("What encodings cost")
+            .summary(TIMES)
+            .command("actinium wire bench")
+            .figure(Figure::new("Monitor of a protocol", monitor).note("CPU for each message"));
         let mut names: Vec<&str> = self.rows.iter().map(|row| row.message).collect();
         names.dedup();
         for name in names {
@@ -146,6 +160,14 @@ impl Report {
                     |row| row.link_cpu_to_binary,
                 ));
             }
+            if rows().any(|row| row.joules_per_message().is_some()) {
+                section = section.chart(bars(
+                    "Energy over a loopback link, the whole machine's, per message",
+                    Unit::Other("µJ".to_owned()),
+                    |row| row.joules_per_message().map(|joules| joules * 1e6),
+                    |_| None,
+                ));
+            }
             page = page.section(section);
         }
         page
@@ -169,6 +191,55 @@ impl Report {
     }
 }
 
+impl Row {
+    fn joules_per_message(&self) -> Option<f64> {
+        let link = self.link.as_ref()?;
+        Some(link.joules? / link.messages as f64)
+    }
+}
+
 fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| decimal(value, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::loopback::OnLink;
+    use super::super::measure::Cost;
+    use super::*;
+    use actinium_wire::Encoding;
+
+    fn report(joules: Option<f64>) -> Report {
+        let link = OnLink {
+            messages: 500,
+            received: 500,
+            messages_per_s: 1e6,
+            cpu_ns: 900.0,
+            joules,
+            no_joules_because: joules.is_none().then(|| "nobody counts".to_owned()),
+        };
+        let row = Row {
+            message: "control",
+            encoding: Encoding::Binary,
+            cost: Cost { bytes: 13, encode_ns: 10.0, decode_ns: 20.0 },
+            cpu_to_binary: Some(1.0),
+            bytes_to_binary: Some(1.0),
+            link: Some(link),
+            link_cpu_to_binary: Some(1.0),
+        };
+        Report::new(vec![row], 1.5, false, 200)
+    }
+
+    #[test]
+    fn joules_are_told_where_the_machine_counts_them() {
+        // 4 J for 500 messages: 8 mJ for one.
+        let counted = report(Some(4.0));
+        assert!(counted.text(false).contains("8,000"), "{}", counted.text(false));
+        assert!(!counted.text(false).contains("energy  "), "{}", counted.text(false));
+        assert!(counted.page().html().contains("Energy over a loopback link"));
+        let uncounted = report(None);
+        let text = uncounted.text(false);
+        assert!(text.contains("energy    not measured: nobody counts"), "{text}");
+        assert!(!uncounted.page().html().contains("Energy over a loopback link"));
+    }
 }

@@ -40,7 +40,10 @@ async fn what_is_no_message_is_told_with_its_place() {
             Frame::text("{\"Ad\":1}"),
             "text message, offset 4: unknown variant `Ad`, expected one of `Add`",
         ),
-        (Frame::text(""), "text message, offset 0: EOF while parsing a value"),
+        (
+            Frame::text(""),
+            "text message, offset 0: expected more text, found the end: EOF while parsing a value",
+        ),
         (Frame::binary(vec![1, 2]), "encoding text: expected a text frame, found a binary frame"),
         (Frame::text("[".repeat(100_000)), "text message, offset"),
     ] {

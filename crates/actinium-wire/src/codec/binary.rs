@@ -42,13 +42,22 @@ impl Codec for Binary {
         let left = deserializer.finalize().unwrap_or_default();
         match result {
             Ok(value) if left == 0 => Ok(value),
-            Ok(_) => Err(DecodeError::trailing(Encoding::Binary, bytes.len(), left)),
-            Err(error) => Err(DecodeError::new(Encoding::Binary, bytes.len() - left, say(error))),
+            Ok(_) => Err(fault(bytes.len(), left, None)),
+            Err(error) => Err(fault(bytes.len(), left, Some(error))),
         }
     }
 }
 
+/// Of a message of so many bytes, when so many were left.
 #[cold]
+#[inline(never)]
+fn fault(length: usize, left: usize, error: Option<Error>) -> DecodeError {
+    match error {
+        None => DecodeError::trailing(Encoding::Binary, length, left),
+        Some(error) => DecodeError::new(Encoding::Binary, length - left, say(error)),
+    }
+}
+
 fn say(error: Error) -> String {
     match error {
         Error::DeserializeUnexpectedEnd => "expected more bytes, found the end".to_owned(),

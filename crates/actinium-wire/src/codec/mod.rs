@@ -12,7 +12,7 @@ pub use text::Text;
 pub(crate) use xml::FIELDS;
 pub use xml::Xml;
 
-use crate::bulk::sharing;
+use crate::bulk::{SHARED_MIN, sharing};
 use crate::error::{DecodeError, EncodeError};
 use crate::limits::Limits;
 use bytes::Bytes;
@@ -105,9 +105,9 @@ impl Encoding {
         let before = out.len();
         let written = match self {
             Encoding::Binary => Binary::write(message, out),
-            Encoding::SelfDescribing => SelfDescribing::write(message, out),
-            Encoding::Text => Text::write(message, out),
-            Encoding::Xml => Xml::write(message, out),
+            Encoding::SelfDescribing => write_apart::<SelfDescribing, M>(message, out),
+            Encoding::Text => write_apart::<Text, M>(message, out),
+            Encoding::Xml => write_apart::<Xml, M>(message, out),
         };
         if written.is_err() {
             out.truncate(before);
@@ -125,7 +125,10 @@ impl Encoding {
         bytes: &Bytes,
         limits: &Limits,
     ) -> Result<M, DecodeError> {
-        sharing(bytes, || self.decode_slice(bytes, limits))
+        match bytes.len() < SHARED_MIN {
+            true => self.decode_slice(bytes, limits),
+            false => sharing(bytes, || self.decode_slice(bytes, limits)),
+        }
     }
 
     /// The message that all of the bytes are. What is borrowed in its type lies in them; what is owned is copied.
@@ -157,11 +160,30 @@ impl Encoding {
         }
         match self {
             Encoding::Binary => Binary::read(bytes, limits, seed),
-            Encoding::SelfDescribing => SelfDescribing::read(bytes, limits, seed),
-            Encoding::Text => Text::read(bytes, limits, seed),
-            Encoding::Xml => Xml::read(bytes, limits, seed),
+            Encoding::SelfDescribing => read_apart::<SelfDescribing, S>(bytes, limits, seed),
+            Encoding::Text => read_apart::<Text, S>(bytes, limits, seed),
+            Encoding::Xml => read_apart::<Xml, S>(bytes, limits, seed),
         }
     }
+}
+
+/// The other encodings' code stands apart, so that binary's of a small message is a few instructions where it is encoded.
+#[inline(never)]
+fn write_apart<C: Codec, M: Serialize + ?Sized>(
+    message: &M,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    C::write(message, out)
+}
+
+/// As [`write_apart`].
+#[inline(never)]
+fn read_apart<'de, C: Codec, S: DeserializeSeed<'de>>(
+    bytes: &'de [u8],
+    limits: &Limits,
+    seed: S,
+) -> Result<S::Value, DecodeError> {
+    C::read(bytes, limits, seed)
 }
 
 impl Display for Encoding {

@@ -6,6 +6,7 @@ use crate::limited::{Budget, Limited};
 use crate::limits::Limits;
 use serde::Serialize;
 use serde::de::DeserializeSeed;
+use serde_json::error::Category;
 
 /// The codec.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +34,28 @@ impl Codec for Text {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let value = seed.deserialize(Limited::new(&mut deserializer, &budget, limits.depth));
         let value = value.and_then(|value| deserializer.end().map(|()| value));
-        value.map_err(|error| DecodeError::new(Encoding::Text, offset(bytes, &error), &error))
+        value.map_err(|error| fault(bytes, &error))
     }
+}
+
+/// The library says what it expected, and not always what it found.
+#[cold]
+fn fault(bytes: &[u8], error: &serde_json::Error) -> DecodeError {
+    let offset = offset(bytes, error);
+    let problem = match error.classify() {
+        Category::Data | Category::Io => error.to_string(),
+        Category::Eof => format!("expected more text, found the end: {error}"),
+        Category::Syntax => {
+            let rest = bytes.get(offset..).unwrap_or_default();
+            let found = String::from_utf8_lossy(&rest[..rest.len().min(4)]);
+            let found = found.chars().next().map_or_else(
+                || "the end".to_owned(),
+                |character| format!("'{}'", character.escape_debug()),
+            );
+            format!("expected JSON, found {found}: {error}")
+        }
+    };
+    DecodeError::new(Encoding::Text, offset, problem)
 }
 
 /// Where in the bytes line and column are.

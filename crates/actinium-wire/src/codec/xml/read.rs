@@ -7,8 +7,7 @@ use crate::codec::problem::Problem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 use std::str::FromStr;
 
@@ -73,11 +72,11 @@ impl<'de> Document<'de> {
     fn text_or_tag(&mut self) -> Result<(String, Option<Next<'de>>), Problem> {
         let mut text = String::new();
         loop {
-            match self.reader.read_event().map_err(Problem::custom)? {
+            match self.reader.read_event().map_err(unsound)? {
                 Event::Text(part) => text += &part.xml10_content(),
                 Event::CData(part) => text += &part.xml10_content(),
                 Event::GeneralRef(name) => {
-                    let c = match name.resolve_char_ref().map_err(Problem::custom)? {
+                    let c = match name.resolve_char_ref().map_err(unsound)? {
                         Some(c) => c,
                         None => match &*name {
                             "amp" => '&',
@@ -105,11 +104,16 @@ impl<'de> Document<'de> {
                 }
                 Event::Eof if self.open > 0 => return Err(found("an end tag", "the end")),
                 Event::Eof => return Ok((text, Some(Next::End))),
-                Event::DocType(_) => return Err(Problem::custom("expected no document type")),
+                Event::DocType(_) => return Err(found("no document type", "a document type")),
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
             }
         }
     }
+}
+
+/// What the library says is no XML.
+fn unsound(error: impl std::fmt::Display) -> Problem {
+    Problem(format!("expected well-formed XML, found {error}"))
 }
 
 fn found(expected: &str, found: impl AsRef<str>) -> Problem {
@@ -126,7 +130,7 @@ pub(super) struct Content {
 fn content(start: &BytesStart<'_>) -> Result<Content, Problem> {
     let mut nil = false;
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(Problem::custom)?;
+        let attribute = attribute.map_err(unsound)?;
         nil |= attribute.key.as_ref() == "nil" && attribute.value == "true";
     }
     Ok(Content { nil })

@@ -1,0 +1,110 @@
+//! `binary` beside the fastest and smallest libraries that take serde's types: `cargo bench -p actinium-bench --bench encodings`.
+//!
+//! The messages are those of `actinium wire bench`. Each library encodes into a buffer that is used again (if it takes one), and decodes to a
+//! message that owns its memory or shares its frame's, as a message for an actor has to. Libraries with a derive of their own are not here: what
+//! they say can not be said in any other encoding.
+
+mod libraries;
+#[path = "../../../actinium-cli/src/wire/messages.rs"]
+#[allow(unreachable_pub, reason = "there it is a part of the command")]
+mod messages;
+mod timing;
+
+use crate::print;
+use actinium_observe::number::decimal;
+use actinium_observe::{Column, Table};
+use libraries::OURS;
+use serde::{Deserialize, Serialize};
+use std::process::ExitCode;
+use timing::{Cost, Plan};
+
+/// Most that `binary` may cost, over the fastest of the others.
+const TIME_MAX: f64 = 1.1;
+/// Most bytes that it may have, over the smallest of the others.
+const BYTES_MAX: f64 = 1.05;
+
+/// Telemetry as it would be without [`actinium_wire::Numbers`].
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Listed {
+    source: u32,
+    time_ns: u64,
+    samples: Vec<f64>,
+}
+
+/// The program: exit code 1 if a message does not come back as it was. To be slower than another library is no failure.
+///
+/// Without cargo's `--bench` it says whether it works, not how fast.
+pub fn encodings() -> ExitCode {
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    match measured(if is_bench { Plan::THOROUGH } else { Plan::QUICK }) {
+        Ok(text) => print(&text),
+        Err(problem) => {
+            eprintln!("encodings: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured(plan: Plan) -> Result<String, String> {
+    let bulk = messages::telemetry();
+    let listed = Listed {
+        source: bulk.source,
+        time_ns: bulk.time_ns,
+        samples: bulk.samples.to_slice().into_owned(),
+    };
+    // Numbers in bulk are bytes to serde, those in a `Vec` a list: a library may be better at either. Ours travel in bulk.
+    let mut telemetry = libraries::costs(&bulk, "in bulk", plan)?;
+    telemetry.extend(libraries::costs(&listed, "as a list", plan)?);
+    telemetry.retain(|cost| cost.library != OURS || cost.how == "in bulk");
+
+    let mut table = Table::new([
+        Column::left("message"),
+        Column::left("library"),
+        Column::right("bytes"),
+        Column::right("encode ns"),
+        Column::right("decode ns"),
+        Column::right("CPU / binary"),
+        Column::right("bytes / binary"),
+    ]);
+    let mut verdicts = String::new();
+    for (message, costs) in [
+        ("control", libraries::costs(&messages::control(), "", plan)?),
+        ("order", libraries::costs(&messages::order(), "", plan)?),
+        ("telemetry", telemetry),
+    ] {
+        verdicts += &show(message, &costs, &mut table)?;
+    }
+    Ok(format!("{table}\n{verdicts}"))
+}
+
+/// Adds the rows of a message; returns the line that compares.
+fn show(message: &str, costs: &[Cost], table: &mut Table) -> Result<String, String> {
+    let ours = costs.iter().find(|cost| cost.library == OURS).ok_or("binary was not measured")?;
+    for cost in costs {
+        table.row([
+            message.into(),
+            format!("{} {}", cost.library, cost.how).trim().into(),
+            cost.bytes.into(),
+            decimal(cost.encode_ns, 1).into(),
+            decimal(cost.decode_ns, 1).into(),
+            decimal(cost.both_ns() / ours.both_ns(), 2).into(),
+            decimal(cost.bytes as f64 / ours.bytes as f64, 3).into(),
+        ]);
+    }
+    let others = || costs.iter().filter(|cost| cost.library != OURS);
+    let fastest = others().min_by(|a, b| a.both_ns().total_cmp(&b.both_ns()));
+    let smallest = others().min_by_key(|cost| cost.bytes);
+    let (fastest, smallest) = fastest.zip(smallest).ok_or("there is nothing to compare with")?;
+    let time = ours.both_ns() / fastest.both_ns();
+    let bytes = ours.bytes as f64 / smallest.bytes as f64;
+    let verdict = |value: f64, most| if value <= most { "pass" } else { "short" };
+    Ok(format!(
+        "{message}: binary costs {} of {} (wanted: {TIME_MAX}, {}), and has {} of the bytes of {} (wanted: {BYTES_MAX}, {})\n",
+        decimal(time, 2),
+        fastest.library,
+        verdict(time, TIME_MAX),
+        decimal(bytes, 3),
+        smallest.library,
+        verdict(bytes, BYTES_MAX),
+    ))
+}
