@@ -282,17 +282,16 @@ impl Actor for Droplet {
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
         self.1.send((self.0, ctx.worker())).unwrap();
     }
+
+    fn footprint_bytes(&self) -> usize {
+        1024
+    }
 }
 
 #[test]
 fn what_is_spawned_begins_near_its_spawner_and_a_flood_goes_to_homes_that_are_spread() {
-    // Nothing is stolen or given away.
-    let patient = Affine {
-        wait_worth_moving_ns: u64::MAX,
-        balance_every_ns: 0,
-        talks_to_move: 0,
-        ..Affine::DEFAULT
-    };
+    // Nothing is stolen, whose cost nobody knows yet either, or given away.
+    let patient = Affine { wait_worth_moving_ns: u64::MAX, ..EAGER_BUT_LIGHT };
     for (policy, homes) in [
         (
             Policy::Affine(Affine { start_together: 4, ..patient }),
