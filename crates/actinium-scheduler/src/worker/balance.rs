@@ -107,7 +107,7 @@ impl Worker {
     }
 
     /// Its neighbours up to the distance to which work may move: they are sorted by it.
-    fn in_reach(&self) -> &[(usize, u32)] {
+    pub(super) fn in_reach(&self) -> &[(usize, u32)] {
         let (policy, neighbours) =
             (&self.shared.settings.policy, &self.shared.neighbours[self.index]);
         let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));

@@ -146,13 +146,11 @@ impl Worker {
 
     /// Wakes as many sleepers as the policy wants for so many runnables.
     pub(super) fn call_thieves(&self, public_len: usize) {
-        let policy = &self.shared.settings.policy;
-        let wanted = policy.wake_more(public_len, self.shared.idle());
+        let wanted = self.shared.settings.policy.wake_more(public_len, self.shared.idle());
         let working = self.shared.working();
         for _ in 0..wanted {
-            let order = self.shared.neighbours[self.index].iter();
-            let order = order.filter(|&&(_, distance)| policy.reaches(distance));
-            let order = order.map(|&(other, _)| other).filter(|&other| other < working);
+            let order = self.in_reach().iter().map(|&(other, _)| other);
+            let order = order.filter(|&other| other < working);
             if self.shared.sleep.wake_one_of(order).is_none() {
                 break;
             }
