@@ -1,11 +1,37 @@
-//! How busy each CPU is, as the system counts it: with everything that runs on the machine.
+//! How busy each CPU is, as the system counts it, with everything that runs on the machine; and the CPU time of this process and thread.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+/// CPU time of all threads of this process since it began, those that have ended included.
+///
+/// ```
+/// use actinium_observe::cpu::{process_time, thread_time};
+///
+/// let before = (process_time(), thread_time());
+/// assert!(process_time() >= before.0 && thread_time() >= before.1);
+/// ```
+#[must_use]
+pub fn process_time() -> Duration {
+    time_of(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of the calling thread: what else runs on the machine counts less than by the clock.
+#[must_use]
+pub fn thread_time() -> Duration {
+    time_of(ClockId::ThreadCPUTime)
+}
+
+fn time_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    // Neither is negative.
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
 
 /// How busy each CPU was, at even intervals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! CPU time of this thread, in rounds in which all libraries take turns: what else the machine does hits all of them.
 
-use rustix::time::{ClockId, clock_gettime};
+use actinium_observe::cpu::thread_time;
 use std::time::Duration;
 
 /// How long to measure.
@@ -84,10 +84,4 @@ fn ns_per_call(calls: u64, call: &mut dyn FnMut(u64)) -> f64 {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    // Neither is negative.
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }

@@ -4,6 +4,7 @@ use super::settings::Settings;
 use super::system;
 use crate::Failure;
 use actinium::prelude::*;
+use actinium_observe::cpu::process_time;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -108,12 +109,12 @@ pub fn measure(settings: &Settings, mut note: impl FnMut()) -> Result<Outcome, F
         note();
     }
     come_to_rest(&system)?;
-    let (cpu, parked) = (cpu_time(), system.stats().total().parked);
+    let (cpu, parked) = (process_time(), system.stats().total().parked);
     let begin = Instant::now();
     // tidy: clock: the rest is what is measured
     std::thread::sleep(Duration::from_millis(settings.idle_ms.value));
     outcome.rest = begin.elapsed();
-    outcome.cpu = cpu_time().zip(cpu).map(|(now, then)| now.saturating_sub(then));
+    outcome.cpu = Some(process_time().saturating_sub(cpu));
     outcome.parked = system.stats().total().parked - parked;
     system.shutdown(Shutdown::Drop);
     Ok(outcome)
@@ -135,10 +136,4 @@ fn come_to_rest(system: &System) -> Result<(), Failure> {
         "{} workers work although there is nothing to do: {:?}",
         stats.working, stats.scale_events
     )))
-}
-
-/// CPU time of the whole process so far.
-fn cpu_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
 }

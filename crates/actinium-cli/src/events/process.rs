@@ -1,15 +1,6 @@
 //! What this process has used, as Linux tells it.
 
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// CPU time of all threads of this process since it began, those that have ended included.
-pub fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    // Neither is negative.
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
-}
 
 /// The most memory that this process has ever had in RAM; 0 if Linux does not tell.
 pub fn memory_max_bytes() -> u64 {
@@ -59,13 +50,14 @@ fn last_cpu(stat: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use actinium_observe::cpu::process_time;
 
     #[test]
     fn this_process_has_used_something() {
         assert!(memory_max_bytes() > 1 << 16);
         assert!(threads() >= 1);
-        let before = cpu_time();
-        while cpu_time() == before {
+        let before = process_time();
+        while process_time() == before {
             std::hint::spin_loop();
         }
         assert!(thread_times().values().any(|thread| thread.cpu_ns > 0));

@@ -10,6 +10,7 @@ use actinium_events::workload::Workload;
 use actinium_events::workload::plan::{EVENTS_PER_SLOT, Plan};
 use actinium_events::{Figures, Processor, StartError, Stopper, replay};
 use actinium_observe::Progress;
+use actinium_observe::cpu::process_time;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -150,9 +151,9 @@ fn measure(
     running.set(Some(stopper));
     let sampler = Sampler::start(move || bar.set(monitor.events()))
         .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
-    let cpu = process::cpu_time();
+    let cpu = process_time();
     let ran = processor.run();
-    let cpu_s = (process::cpu_time() - cpu).as_secs_f64();
+    let cpu_s = (process_time() - cpu).as_secs_f64();
     running.set(None);
     let samples = sampler.finish();
     drop(progress);

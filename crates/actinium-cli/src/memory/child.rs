@@ -2,10 +2,10 @@
 
 use super::arguments::{ChildTask, Fabric, StartupMode};
 use super::failure;
-use crate::events::process::cpu_time;
 use crate::{Failure, output};
 use actinium_memory::fabric::Register;
 use actinium_memory::{Mode, PageSize, Placement, Segment, Size};
+use actinium_observe::cpu::process_time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub fn run(
                 return Err(Failure::Asked("--size: a child is told the bytes".to_owned()));
             };
             let seconds = baseline.seconds(size_bytes, pages, threads).map_err(failure)?;
-            let cpu_s = cpu_time().as_secs_f64();
+            let cpu_s = process_time().as_secs_f64();
             let fault_in_s = Some(seconds);
             return say(&Said {
                 ready_ns: now_ns(),
@@ -87,7 +87,7 @@ pub fn run(
     }
     let segment = builder.build().map_err(failure)?;
     let ready_ns = now_ns();
-    let cpu_s = cpu_time().as_secs_f64();
+    let cpu_s = process_time().as_secs_f64();
     let registration = segment.registration();
     let figures = segment.fault_figures().filter(|_| mode == Mode::Eager);
     let huge_bytes = match mode {

@@ -1,7 +1,7 @@
 //! What a message costs on a link: a TCP connection to oneself, one thread that sends, one that receives.
 
 use super::energy::Energy;
-use super::measure::thread_time;
+use actinium_observe::cpu::thread_time;
 use actinium_wire::{Encoding, Link, Message, Options};
 use serde::Serialize;
 use std::net::{TcpListener, TcpStream};

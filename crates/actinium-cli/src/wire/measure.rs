@@ -1,8 +1,8 @@
 //! What a message costs by itself: CPU time of this thread, so that what else runs on the machine counts less.
 
+use actinium_observe::cpu::thread_time;
 use actinium_wire::{Encoding, Limits, Message};
 use bytes::Bytes;
-use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::Duration;
@@ -73,11 +73,4 @@ fn time_of(calls: u64, call: &mut impl FnMut()) -> Duration {
     let before = thread_time();
     (0..calls).for_each(|_| call());
     thread_time().saturating_sub(before)
-}
-
-/// CPU time of this thread.
-pub fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    // Neither is negative.
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
