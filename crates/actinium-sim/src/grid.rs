@@ -141,6 +141,10 @@ pub fn skewed_grid(pus: usize, messages: u32) -> Vec<Cell> {
             "ping-pong, 4 pairs per worker",
             Workload { warm_up: ping_pong, ..Workload::ping_pong(4 * w, ping_pong) },
         ),
+        (
+            "groups of 8 that talk, one per worker",
+            Workload { warm_up: ping_pong, ..Workload::groups(w, 8, ping_pong) },
+        ),
         ("bursts of 4 x 10 us per worker", Workload::burst(4 * w, 10_000.0, 60)),
         ("bursts of 5 x 10 us per 2 workers", Workload::burst(5 * w.div_ceil(2), 10_000.0, 60)),
     ];

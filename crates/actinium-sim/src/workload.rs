@@ -22,6 +22,11 @@ pub enum Shape {
     },
     /// Pairs that answer each other.
     PingPong,
+    /// Groups of so many actors, one made after the other: whoever has handled a message sends one to a random other of its group.
+    Groups {
+        /// How many are a group; the last may have fewer.
+        actors: u32,
+    },
     /// Each actor gets a message from outside, all at once; when all are handled, the next.
     Burst,
 }
@@ -104,6 +109,15 @@ impl Workload {
         }
     }
 
+    /// So many groups of so many actors, each with a message for every two of them.
+    pub fn groups(groups: u32, actors: u32, messages: u32) -> Self {
+        Workload {
+            shape: Shape::Groups { actors },
+            in_flight: (groups * actors).div_ceil(2),
+            ..Workload::closed_loop(groups * actors, 4, 256, messages)
+        }
+    }
+
     /// Bursts of a message for each actor, each so much work.
     pub fn burst(actors: u32, work_ns: f64, bursts: u32) -> Self {
         Workload {
@@ -183,7 +197,9 @@ impl Traffic {
                 self.own_left.fill(each - 1);
                 return (total, all());
             }
-            Shape::PingPong => (0..self.in_flight.min(self.actors / 2)).map(|n| 2 * n).collect(),
+            Shape::PingPong | Shape::Groups { .. } => {
+                (0..self.in_flight.min(self.actors / 2)).map(|n| 2 * n).collect()
+            }
             Shape::Zipf | Shape::Hot { .. } => {
                 let first = u64::from(self.in_flight).min(total);
                 (0..first).map(|_| self.target()).collect()
@@ -221,6 +237,19 @@ impl Traffic {
                 self.left -= sent;
                 for _ in 0..sent {
                     sends.push(self.target());
+                }
+            }
+            Shape::Groups { actors } => {
+                let actors = actors.max(1);
+                let sent = self.left.min(messages.into());
+                self.left -= sent;
+                let first = actor - actor % actors;
+                let others = u64::from(actors.min(self.actors - first)) - 1;
+                for _ in 0..sent {
+                    // One that has no others talks to itself.
+                    let step = if others == 0 { 0 } else { 1 + self.random.below(others) as u32 };
+                    let size = others as u32 + 1;
+                    sends.push(first + (actor - first + step) % size);
                 }
             }
         }

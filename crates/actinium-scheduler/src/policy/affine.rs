@@ -39,12 +39,14 @@ pub struct Affine {
     /// What talks to others of the same worker costs so many times as much when they are apart; it is given away only when the worker has
     /// more than so many times the average load.
     pub crossing_factor: u64,
-    /// What has sent to the same other worker in so many sampled sends in a row moves there, if that has no more to do. With one send in 128 sampled, it has
-    /// then sent some thousand messages that way; and who talks to two workers alike gets there once in 2 to the power of so many. 0: never.
+    /// Once in so many sampled sends of something it is looked whether it sends more to another worker than to its own; then it moves there, if that has no more
+    /// to do. With one send in 127 sampled, it has then sent some thousand messages. 0: never.
     pub talks_to_move: u32,
-    /// Of the runnables that threads outside the workers, or one runnable, make, so many in a row start together: what is made together often belongs
-    /// together, and few are soon spread by their load, but thousands are not, for only what is ready is ever moved. At least 1.
+    /// Of the runnables that one runnable makes, so many in a row start near it: what is made together often belongs together, and few are soon spread by
+    /// their load, but thousands are not, for only what is ready is ever moved. At least 1.
     pub start_together: u64,
+    /// Of the runnables that threads outside the workers make, so many in a row start at the same worker. At least 1.
+    pub outside_together: u64,
 }
 
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
@@ -53,8 +55,11 @@ const CHEAP: u32 = 16;
 /// A move costs about so many times as much as a message that crosses.
 const CROSSINGS_PER_MOVE: u32 = 4;
 
+/// What is sent to two workers differs when the square of the difference is more than so many times the sum.
+const CERTAIN: u32 = 4;
+
 /// Looks at others' loads become rarer until each comes after 2 to the power of so many times as long a pause.
-const VAIN_MOST: u32 = 4;
+const VAIN_MOST: u32 = 6;
 
 impl Affine {
     /// The defaults.
@@ -73,10 +78,11 @@ impl Affine {
         crossing_factor: 2,
         talks_to_move: 16,
         start_together: 256,
+        outside_together: 1,
     };
 
     /// Each parameter's name, which ends in its unit, and its value.
-    pub fn constants(&self) -> [(&'static str, u64); 14] {
+    pub fn constants(&self) -> [(&'static str, u64); 15] {
         [
             ("wait_worth_moving_ns", self.wait_worth_moving_ns),
             ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
@@ -92,6 +98,7 @@ impl Affine {
             ("crossing_factor", self.crossing_factor),
             ("talks_to_move", self.talks_to_move.into()),
             ("start_together", self.start_together),
+            ("outside_together", self.outside_together),
         ]
     }
 
@@ -116,6 +123,7 @@ impl Affine {
             "crossing_factor" => self.crossing_factor = value,
             "talks_to_move" => self.talks_to_move = narrow()?,
             "start_together" => self.start_together = value,
+            "outside_together" => self.outside_together = value,
             _ => return Err(SetError::Name(name.to_owned())),
         }
         Ok(())
@@ -209,25 +217,31 @@ impl Affine {
         }
     }
 
-    /// Never to one that has more to do. Between two that have about the same, only towards the first of them: else two that talk to each other would change
-    /// places. Those who come make a difference; then the other way is open.
+    /// Never to one that has more to do. Between two that have about the same, one of the two that talk, not both: else they would change places; and not always
+    /// towards the same worker, or that would soon have more to do.
     pub(super) fn draws(&self, view: &TalkView) -> bool {
-        if self.talks_to_move == 0 || view.in_a_row < self.talks_to_move {
+        let more = view.other_sends.saturating_sub(view.own_sends);
+        // Two standard deviations, if both were alike.
+        let noise = CERTAIN * (view.other_sends + view.own_sends);
+        if self.talks_to_move == 0 || more * more <= noise {
             return false;
         }
         // One that moves makes the one load less, and the other more.
         let part_ns = view.own_ns.max(view.other_ns) / self.balance_part.max(1);
         let noise_ns = part_ns.saturating_add(view.turn_ns.saturating_mul(2));
         if view.own_ns.abs_diff(view.other_ns) <= noise_ns {
-            view.other < view.own
+            view.goes
         } else {
             view.other_ns < view.own_ns
         }
     }
 
-    /// A block of them at one worker, the next at the next.
+    pub(super) fn place_spawned(&self, n: usize, workers: usize) -> usize {
+        in_blocks(n, self.start_together, workers)
+    }
+
     pub(super) fn place(&self, n: usize, workers: usize) -> usize {
-        (n as u64 / self.start_together.max(1) % workers as u64) as usize
+        in_blocks(n, self.outside_together, workers)
     }
 
     pub(super) fn rehome(&self, view: &StolenView) -> bool {
@@ -236,6 +250,11 @@ impl Affine {
         view.steals_in_a_row >= self.steals_to_rehome.saturating_mul(times)
             || view.away_in_a_row >= self.away_to_rehome.saturating_mul(times)
     }
+}
+
+/// A block of them at one worker, the next at the next.
+fn in_blocks(n: usize, block: u64, workers: usize) -> usize {
+    (n as u64 / block.max(1) % workers as u64) as usize
 }
 
 /// A parameter that can not be set so.
@@ -381,25 +400,27 @@ mod tests {
 
     #[test]
     fn of_two_that_talk_one_moves_and_never_to_who_has_more_to_do() {
-        let draws = |in_a_row, (own, own_ns), (other, other_ns)| {
-            let view = TalkView { in_a_row, own, own_ns, turn_ns: 100, other, other_ns };
-            Affine::DEFAULT.draws(&view)
+        let view = |goes, own_ns, other_ns| {
+            let (other_sends, own_sends, turn_ns) = (16, 0, 100);
+            TalkView { other_sends, own_sends, goes, own_ns, turn_ns, other_ns }
         };
-        assert!(draws(16, (1, 0), (0, 0)));
-        assert!(!draws(15, (1, 0), (0, 0)), "not often enough");
-        assert!(!draws(16, (0, 0), (1, 0)), "or the two would change places");
-        assert!(draws(16, (0, 10_000), (1, 5_000)));
-        assert!(!draws(16, (1, 5_000), (0, 10_000)));
+        let draws = |goes, own_ns, other_ns| Affine::DEFAULT.draws(&view(goes, own_ns, other_ns));
+        let draws_with = |other_sends, own_sends| {
+            Affine::DEFAULT.draws(&TalkView { other_sends, own_sends, ..view(true, 0, 0) })
+        };
+        assert!(draws_with(5, 0) && !draws_with(4, 0), "not often enough");
+        assert!(draws_with(13, 3) && !draws_with(12, 4), "it may talk to both alike");
+        assert!(draws_with(36, 18) && !draws_with(0, 0) && !draws_with(3, 13));
         for own_ns in (0..20_000).step_by(100) {
             for other_ns in (0..20_000).step_by(100) {
-                let there = draws(99, (0, own_ns), (1, other_ns));
-                let back = draws(99, (1, other_ns), (0, own_ns));
+                let there = draws(true, own_ns, other_ns);
+                let back = draws(false, other_ns, own_ns);
                 assert!(there != back, "one of them, and only one: {own_ns} {other_ns}");
+                assert!(!there || other_ns <= own_ns + 20_000 / 32 + 200, "{own_ns} {other_ns}");
             }
         }
         let never = Affine { talks_to_move: 0, ..Affine::DEFAULT };
-        let view = TalkView { in_a_row: 99, own: 1, own_ns: 0, turn_ns: 0, other: 0, other_ns: 0 };
-        assert!(!never.draws(&view));
+        assert!(!never.draws(&view(true, 0, 0)));
     }
 
     fn load(own_ns: u64, other_ns: u64) -> LoadView {
@@ -421,7 +442,7 @@ mod tests {
         assert_eq!(after(0, 0), Some(50_000));
         assert_eq!(after(200_000, 0), Some(200_000), "not before everything has been run once");
         assert_eq!(after(0, 2), Some(200_000));
-        assert_eq!(after(0, 99), Some(800_000));
+        assert_eq!(after(0, 99), Some(3_200_000));
         let never = Affine { balance_every_ns: 0, ..Affine::DEFAULT };
         assert_eq!(never.balance_after_ns(1_000_000, 0), None);
     }

@@ -24,8 +24,11 @@ pub const SPINS: u32 = 300;
 pub const SPINS_LEAST: u32 = 8;
 /// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
 pub const SHORT_NAP_NS: u64 = 20_000;
+/// One in so many sends is sampled: at first, and where samples come too fast. Primes: senders that take turns are never in step with the samples, else always the
+/// same one would be sampled.
+const SAMPLED_EVERY: [u32; 3] = [127, 257, 509];
 /// One in so many sends is sampled, at first and at the most.
-pub const SAMPLED: u32 = 128;
+pub const SAMPLED: u32 = SAMPLED_EVERY[0];
 /// A worker that wanted to expose, and found nothing worth it among so many, tries again after twice as many rounds each time, up to
 /// 2 to the power of so many: to look costs a lock and cold memory, some hundredths of a round of short turns.
 pub const VAIN_OFFERS_MOST: u32 = 3;
@@ -39,6 +42,39 @@ const BALANCE_DOUBLINGS: u32 = 4;
 #[inline]
 pub fn balance_looks(in_vain: u32) -> usize {
     BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)
+}
+
+/// One in how many sends is sampled next, if one in so many comes too fast.
+#[inline]
+pub fn sampled_less(every: u32) -> u32 {
+    let mut rarer = SAMPLED_EVERY.into_iter().filter(|&other| other > every);
+    rarer.next().unwrap_or(every)
+}
+
+/// One in how many sends is sampled next, if one in so many comes too slowly.
+#[inline]
+pub fn sampled_more(every: u32) -> u32 {
+    let mut denser = SAMPLED_EVERY.into_iter().rev().filter(|&other| other < every);
+    denser.next().unwrap_or(every)
+}
+
+/// What a worker shows that has something to do, and does not yet know how long its turns take: nobody gives it anything, or goes there. (Nor to one that
+/// really has so much to do.) It fits into 32 bits.
+pub const LOAD_UNKNOWN_NS: u64 = 1 << 31;
+
+/// Whether a load is so much more than it was when looking at others' was in vain that it is time to look again.
+#[inline]
+pub fn has_grown(load_ns: u64, then_ns: u64) -> bool {
+    load_ns > then_ns.saturating_add(then_ns / 4)
+}
+
+/// What a worker shows of its load.
+#[inline]
+pub fn shown_load(load_ns: u64, turn_ns: u64, queued: usize) -> u64 {
+    if turn_ns == 0 && queued > 0 {
+        return LOAD_UNKNOWN_NS;
+    }
+    load_ns.max(turn_ns.saturating_mul(queued as u64))
 }
 
 /// A load weighted over some rounds: an eighth of the new value. The first after a time without any counts whole.
@@ -64,7 +100,19 @@ pub fn weigh(old: u32, new: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::weigh;
+    use super::{SAMPLED, sampled_less, sampled_more, weigh};
+
+    #[test]
+    fn samples_come_less_and_more_often_within_bounds() {
+        let less: Vec<u32> =
+            std::iter::successors(Some(SAMPLED), |&every| Some(sampled_less(every)))
+                .take(4)
+                .collect();
+        assert_eq!(less, [127, 257, 509, 509]);
+        let more: Vec<u32> =
+            std::iter::successors(Some(509), |&every| Some(sampled_more(every))).take(4).collect();
+        assert_eq!(more, [509, 257, 127, 127]);
+    }
 
     #[test]
     fn the_first_measure_counts_whole_and_later_ones_an_eighth() {

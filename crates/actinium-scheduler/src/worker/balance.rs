@@ -14,16 +14,26 @@ pub(super) struct Scales {
     load_ns: Cell<u64>,
     /// When it looked at others' loads last, or found something to do.
     since_ns: Cell<u64>,
-    /// How often in a row it has looked and given nothing.
+    /// How often in a row it has looked and found nobody with less.
     in_vain: Cell<u32>,
+    /// Its load when it looked last.
+    looked_ns: Cell<u64>,
+    /// Its last look has found somebody with less.
+    has_found: Cell<bool>,
     /// Where in the list of its neighbours it looks next.
     next: Cell<usize>,
 }
 
 impl Scales {
     pub(super) fn new(now_ns: u64) -> Self {
-        let (load_ns, in_vain) = (Cell::new(0), Cell::new(0));
-        Scales { load_ns, since_ns: Cell::new(now_ns), in_vain, next: Cell::new(0) }
+        Scales {
+            load_ns: Cell::new(0),
+            since_ns: Cell::new(now_ns),
+            in_vain: Cell::new(0),
+            looked_ns: Cell::new(0),
+            has_found: Cell::new(false),
+            next: Cell::new(0),
+        }
     }
 
     /// It has found something to do.
@@ -41,10 +51,14 @@ impl Worker {
         let (scales, len) = (&self.scales, self.queue_len());
         let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
         let load_ns = pace::weigh_load(scales.load_ns.get(), queued_ns);
+        if pace::has_grown(load_ns, scales.looked_ns.get()) {
+            scales.in_vain.set(0);
+            scales.looked_ns.set(load_ns);
+        }
         let policy = &self.shared.settings.policy;
         let Some(pause_ns) = policy.balance_after_ns(load_ns, scales.in_vain.get()) else { return };
         scales.load_ns.set(load_ns);
-        self.show_load(load_ns.max(queued_ns));
+        self.show_load(pace::shown_load(load_ns, self.turn_ns.get(), len));
         let pause = now_ns.saturating_sub(scales.since_ns.get());
         // One that does not work gives away all that it has: see `scaling`.
         if pause >= pause_ns && len >= 2 && self.is_working() {
@@ -56,10 +70,19 @@ impl Worker {
 
     /// It has nothing to do.
     pub(super) fn unload(&self) {
-        if self.scales.load_ns.replace(0) != 0 {
+        self.scales.load_ns.set(0);
+        if self.load_of(self.index) != 0 {
             self.show_load(0);
         }
         self.scales.in_vain.set(0);
+        self.scales.looked_ns.set(0);
+        self.scales.has_found.set(false);
+    }
+
+    /// A worker's load as it shows it: a hint.
+    pub(super) fn load_of(&self, index: usize) -> u64 {
+        // Relaxed: a hint.
+        self.shared.load_ns[index].load(Ordering::Relaxed) as u64
     }
 
     fn show_load(&self, load_ns: u64) {
@@ -74,23 +97,31 @@ impl Worker {
         if looks == 0 {
             return;
         }
-        let start = scales.next.replace((scales.next.get() + looks) % neighbours.len());
+        let start = scales.next.get();
         let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
-        // Relaxed: a hint.
-        let load_of = |other: usize| self.shared.load_ns[other].load(Ordering::Relaxed) as u64;
         let working = self.shared.working();
         let others = (0..looks).map(at).filter(|&other| other < working);
-        let sum_ns = own_ns + others.clone().map(load_of).sum::<u64>();
-        let average_ns = sum_ns.div_ceil(others.clone().count() as u64 + 1);
+        let others = others.map(|other| (self.load_of(other), other));
+        let mut others: Vec<(u64, usize)> =
+            others.filter(|&(load_ns, _)| load_ns < pace::LOAD_UNKNOWN_NS).collect();
+        let sum_ns = own_ns + others.iter().map(|&(load_ns, _)| load_ns).sum::<u64>();
+        let average_ns = sum_ns.div_ceil(others.len() as u64 + 1);
+        // Who has least is given to first; of equals, the nearest.
+        others.sort_by_key(|&(load_ns, _)| load_ns);
         let turn_ns = self.turn_ns.get().max(1);
         let mut left_ns = own_ns;
+        // Who has nothing to do now may have much in a moment: nothing is given before a second look at the same workers has found the same.
+        let had_found = scales.has_found.replace(false);
         let mut gave = 0;
         let policy = &self.shared.settings.policy;
-        for other in others {
-            let other_ns = load_of(other);
+        for (other_ns, other) in others {
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
             let n = policy.give(&view);
             if n > 0 {
+                scales.has_found.set(true);
+                if !had_found {
+                    break;
+                }
                 let may_give = |ready, cost_ns| {
                     policy.may_give(&GiftView { ready, cost_ns, own_ns: left_ns, average_ns })
                 };
@@ -102,7 +133,14 @@ impl Worker {
                 gave += given;
             }
         }
-        scales.in_vain.set(if gave > 0 { 0 } else { scales.in_vain.get().saturating_add(1) });
+        let looks_again = scales.has_found.get() && !had_found;
+        if !looks_again {
+            scales.next.set((start + looks) % neighbours.len());
+        }
+        let in_vain =
+            if gave > 0 || looks_again { 0 } else { scales.in_vain.get().saturating_add(1) };
+        scales.in_vain.set(in_vain);
+        scales.looked_ns.set(own_ns);
         scales.load_ns.set(scales.load_ns.get().min(left_ns));
     }
 

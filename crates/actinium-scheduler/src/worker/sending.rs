@@ -2,15 +2,14 @@
 
 use super::{Gathered, LONG_NS, Worker, sharing};
 use crate::counters::UNCOUNTED;
+use crate::policy::pace;
 pub(super) use crate::policy::pace::SAMPLED;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 
-/// One in so many sends is sampled, at the least; how many it is follows how fast they come.
-const SAMPLED_RARELY: u32 = 512;
-/// Samples that come faster than this, in nanoseconds, come half as often from then on: a sample costs some 100 ns, which then is below
+/// Samples that come faster than this, in nanoseconds, come about half as often from then on: a sample costs some 100 ns, which then is below
 /// 2 % of the time between two.
 const SAMPLES_TOO_CLOSE_NS: u64 = 5_000;
-/// Samples that come slower than this, in nanoseconds, come twice as often: a turn that takes too long is noticed by them.
+/// Samples that come slower than this, in nanoseconds, come about twice as often: a turn that takes too long is noticed by them.
 const SAMPLES_TOO_FAR_NS: u64 = 20_000;
 
 impl Worker {
@@ -56,9 +55,9 @@ impl Worker {
         let apart_ns = now_ns.saturating_sub(self.sampled_ns.replace(now_ns));
         let every = self.sample_every.get();
         if apart_ns < SAMPLES_TOO_CLOSE_NS {
-            self.sample_every.set((every * 2).min(SAMPLED_RARELY));
+            self.sample_every.set(pace::sampled_less(every));
         } else if apart_ns > SAMPLES_TOO_FAR_NS {
-            self.sample_every.set((every / 2).max(SAMPLED));
+            self.sample_every.set(pace::sampled_more(every));
         }
         let current_ns = now_ns.saturating_sub(self.began_ns.get());
         // Twice in one turn: else it may only be that the system did not run this thread for a while.

@@ -1,7 +1,8 @@
 //! Moving what talks much to where those are that it talks to. Only sends that are sampled anyway are looked at.
 
 use super::Worker;
-use crate::policy::TalkView;
+use crate::policy::pace::LOAD_UNKNOWN_NS;
+use crate::policy::{Talk, TalkView, goes};
 use crate::runnable::{Header, IN_TRANSIT, Runnable};
 use crate::sync::OwnerCell;
 use crate::sync::atomic::Ordering;
@@ -9,45 +10,61 @@ use crate::sync::atomic::Ordering;
 /// Runnables of which a worker knows to whom they talk, a power of two: those that send most come by most often, and push out others.
 const KNOWN: usize = 64;
 
-/// To which worker a runnable sends, by the sends that were sampled.
+/// Whom a runnable sends to.
 #[derive(Clone, Copy, Debug)]
-struct Talk {
+struct Known {
     /// Whose: it is only compared, and may have ended.
     from: *const Header,
-    to: usize,
-    in_a_row: u32,
+    talk: Talk,
 }
 
 /// What a worker knows of whom its runnables talk to.
 #[derive(Debug)]
-pub(super) struct Talks(OwnerCell<Box<[Talk]>>);
+pub(super) struct Talks(OwnerCell<Box<[Known]>>);
 
 impl Talks {
     /// Of a worker that has others beside it, under a policy that asks.
     pub(super) fn new(asks: bool) -> Self {
-        let nobody = Talk { from: std::ptr::null(), to: 0, in_a_row: 0 };
+        let nobody = Known { from: std::ptr::null(), talk: Talk::default() };
         Talks(OwnerCell::new(vec![nobody; if asks { KNOWN } else { 0 }].into()))
     }
 
-    /// Notes a send; returns how many went to the same worker in a row. `None`: to its own.
-    fn note(&self, from: *const Header, to: Option<usize>) -> u32 {
-        // Headers are at least 64 bytes apart. Fibonacci hashing: neighbours in memory are spread.
-        let hash = (from.addr() as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let at = (hash >> 32) as usize % KNOWN;
+    /// Notes a send to something at worker `to`; once in `every`, whom the sender talks to.
+    fn note(&self, from: *const Header, to: usize, every: u32) -> Option<Talk> {
         // SAFETY: this worker's thread owns the table, and the closure calls no user code.
         unsafe {
             self.0.with(|talks| {
-                let Some(talk) = talks.get_mut(at) else { return 0 };
-                let in_a_row = match to {
-                    Some(to) if (talk.from, talk.to) == (from, to) => talk.in_a_row + 1,
-                    Some(_) => 1,
-                    None => 0,
-                };
-                *talk = Talk { from, to: to.unwrap_or(0), in_a_row };
-                in_a_row
+                let known = talks.get_mut(place_of(from))?;
+                if known.from != from {
+                    *known = Known { from, talk: Talk::default() };
+                }
+                known.talk.note(to, every).then_some(known.talk)
             })
         }
     }
+
+    /// It moves: what was found out here no longer holds.
+    fn forget(&self, from: *const Header) {
+        // SAFETY: this worker's thread owns the table, and the closure calls no user code.
+        unsafe {
+            self.0.with(|talks| {
+                if let Some(known) = talks.get_mut(place_of(from)) {
+                    *known = Known { from, talk: Talk::default() };
+                }
+            })
+        }
+    }
+}
+
+/// Headers are at least 64 bytes apart.
+fn number_of(runnable: Runnable) -> u64 {
+    runnable.0.addr().get() as u64 >> 6
+}
+
+fn place_of(from: *const Header) -> usize {
+    // Fibonacci hashing: neighbours in memory are spread.
+    let hash = (from.addr() as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> 32) as usize % KNOWN
 }
 
 impl Worker {
@@ -59,34 +76,35 @@ impl Worker {
         let Some(sender) = self.running().filter(may_move) else { return };
         // Relaxed: a hint.
         let owner = target.header().owner.load(Ordering::Relaxed) & !IN_TRANSIT;
-        let other = owner.wrapping_sub(self.first_id) as usize;
+        let to = owner.wrapping_sub(self.first_id) as usize;
         // It may have ended.
-        if other >= self.shared.workers() {
+        if to >= self.shared.workers() {
             return;
         }
-        let to = (other != self.index).then_some(other);
-        let in_a_row = self.talks.note(sender.0.as_ptr(), to);
-        if in_a_row >= talks_to_move && other < self.shared.working() {
-            self.draw(sender, other, in_a_row);
+        if let Some(talk) = self.talks.note(sender.0.as_ptr(), to, talks_to_move) {
+            self.draw(sender, target, &talk);
         }
     }
 
     #[cold]
-    fn draw(&self, sender: Runnable, other: usize, in_a_row: u32) {
-        // Relaxed: a hint.
-        let load_ns = |index: usize| self.shared.load_ns[index].load(Ordering::Relaxed) as u64;
-        let view = TalkView {
-            in_a_row,
-            own: self.index,
-            own_ns: load_ns(self.index),
-            turn_ns: self.turn_ns.get(),
-            other,
-            other_ns: load_ns(other),
-        };
-        if !self.shared.settings.policy.draws(&view) {
+    fn draw(&self, sender: Runnable, target: Runnable, talk: &Talk) {
+        let Some((other, other_sends)) = talk.most_elsewhere(self.index) else { return };
+        let (own_ns, other_ns) = (self.load_of(self.index), self.load_of(other));
+        if own_ns.max(other_ns) >= LOAD_UNKNOWN_NS {
             return;
         }
-        self.talks.note(sender.0.as_ptr(), None);
+        let view = TalkView {
+            other_sends,
+            own_sends: talk.sends_to(self.index),
+            goes: goes(number_of(sender), number_of(target)),
+            own_ns,
+            turn_ns: self.turn_ns.get(),
+            other_ns,
+        };
+        if other >= self.shared.working() || !self.shared.settings.policy.draws(&view) {
+            return;
+        }
+        self.talks.forget(sender.0.as_ptr());
         // SAFETY: this worker runs the sender, so it owns it, and the closure calls no user code.
         let moves = unsafe {
             sender.header().private.with(|private| {
@@ -107,31 +125,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_ends_with_a_send_to_another_worker_or_its_own() {
-        let talks = Talks::new(true);
-        let from = std::ptr::without_provenance(0x1000);
-        let rows = [Some(1), Some(1), Some(2), Some(2), Some(2), None, Some(2)]
-            .map(|to| talks.note(from, to));
-        assert_eq!(rows, [1, 2, 1, 2, 3, 0, 1]);
-    }
-
-    #[test]
     fn who_comes_by_pushes_out_who_was_there() {
         let talks = Talks::new(true);
         let from = |n: usize| std::ptr::without_provenance(n << 6);
-        talks.note(from(1), Some(1));
+        talks.note(from(1), 1, 3);
+        talks.note(from(1), 1, 3);
         // More than there is room for.
         for n in 2..1_000 {
-            talks.note(from(n), Some(1));
+            talks.note(from(n), 1, 3);
         }
-        assert_eq!(talks.note(from(1), Some(1)), 1);
-        assert_eq!(talks.note(from(1), Some(1)), 2);
+        let asked = [(); 3].map(|()| talks.note(from(1), 1, 3).map(|talk| talk.sends_to(1)));
+        assert_eq!(asked, [None, None, Some(3)]);
+    }
+
+    #[test]
+    fn who_moves_is_known_no_more() {
+        let talks = Talks::new(true);
+        let from = std::ptr::without_provenance(0x1000);
+        talks.note(from, 1, 2);
+        talks.forget(from);
+        assert!(talks.note(from, 1, 2).is_none());
+        assert_eq!(talks.note(from, 0, 2).unwrap().most_elsewhere(0), Some((1, 1)));
     }
 
     #[test]
     fn where_nobody_asks_nothing_is_known() {
         let talks = Talks::new(false);
         let from = std::ptr::without_provenance(0x1000);
-        assert_eq!([Some(1), Some(1)].map(|to| talks.note(from, to)), [0, 0]);
+        assert!(talks.note(from, 1, 1).is_none());
     }
 }

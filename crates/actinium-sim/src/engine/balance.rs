@@ -10,7 +10,10 @@ impl Sim<'_> {
         let state = &mut self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         state.load_ns = pace::weigh_load(state.load_ns, now_ns);
-        state.shown_load_ns = state.load_ns.max(now_ns);
+        state.shown_load_ns = pace::shown_load(state.load_ns, state.turn_ns, state.queue.len());
+        if pace::has_grown(state.load_ns, state.looked_ns) {
+            (state.in_vain, state.looked_ns) = (0, state.load_ns);
+        }
         let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
             return at_ps;
         };
@@ -32,9 +35,8 @@ impl Sim<'_> {
             return at_ps;
         }
         let start = self.workers[worker].look_at;
-        let looked_at: Vec<(usize, u32)> =
+        let mut looked_at: Vec<(usize, u32)> =
             (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
-        self.workers[worker].look_at = (start + looks) % neighbours.len();
         let mut at_ps = at_ps;
         let state = &self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
@@ -43,10 +45,18 @@ impl Sim<'_> {
         let mut sum_ns = own_ns;
         for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
+        }
+        looked_at.retain(|&(other, _)| self.workers[other].shown_load_ns < pace::LOAD_UNKNOWN_NS);
+        for &(other, _) in &looked_at {
             sum_ns += self.workers[other].shown_load_ns;
         }
-        let average_ns = sum_ns.div_ceil(looks as u64 + 1);
+        let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
+        // Who has nothing to do now may have much in a moment: nothing is given before a second look at the same workers has found the same.
+        let had_found = self.workers[worker].has_found;
+        let mut finds = false;
+        // Who has least is given to first.
+        looked_at.sort_by_key(|&(other, _)| self.workers[other].shown_load_ns);
         let mut gave = false;
         for (other, distance) in looked_at {
             let other_ns = self.workers[other].shown_load_ns;
@@ -54,6 +64,10 @@ impl Sim<'_> {
             let n = self.policy.give(&view);
             if n == 0 {
                 continue;
+            }
+            finds = true;
+            if !had_found {
+                break;
             }
             let given = self.give(worker, other, n, own_ns, average_ns, &mut at_ps);
             if given > 0 {
@@ -65,7 +79,12 @@ impl Sim<'_> {
             self.workers[other].shown_load_ns += turn_ns * given as u64;
         }
         let state = &mut self.workers[worker];
-        state.in_vain = if gave { 0 } else { state.in_vain.saturating_add(1) };
+        let looks_again = finds && !had_found;
+        if !looks_again {
+            state.look_at = (start + looks) % neighbours.len();
+        }
+        (state.has_found, state.looked_ns) = (finds, now_ns.min(state.load_ns));
+        state.in_vain = if gave || looks_again { 0 } else { state.in_vain.saturating_add(1) };
         state.load_ns = state.load_ns.min(own_ns);
         at_ps
     }
@@ -136,5 +155,6 @@ impl Sim<'_> {
         debug_assert!(!matches!(self.workers[worker].mode, Mode::Turn { .. }));
         let state = &mut self.workers[worker];
         (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
+        (state.looked_ns, state.has_found) = (0, false);
     }
 }

@@ -19,7 +19,7 @@ use crate::figures::Figures;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::workload::{Traffic, Workload};
-use actinium_scheduler::policy::{Policy, Ready, pace};
+use actinium_scheduler::policy::{Policy, Ready, Talk, pace};
 use agenda::Agenda;
 use queues::Queue;
 use std::collections::VecDeque;
@@ -120,8 +120,8 @@ struct Actor {
     handled: u32,
     /// Since when it has been ready to run.
     ready_ps: Ps,
-    /// To which worker its last sampled sends went, and how many in a row.
-    talks_to: (usize, u32),
+    /// To which workers its sampled sends went.
+    talk: Talk,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,6 +162,10 @@ struct Worker {
     /// When it looked at others' loads last, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
+    /// Its load when it looked last.
+    looked_ns: u64,
+    /// Its last look at others' loads found somebody with less.
+    has_found: bool,
     /// How often in a row it had nothing worth exposing, and the rounds left until it looks again.
     vain_offers: (u32, u32),
     /// Where in the list of its neighbours it looks next.
@@ -255,6 +259,8 @@ impl<'a> Sim<'a> {
             shown_load_ns: 0,
             balanced_ps: 0,
             in_vain: 0,
+            looked_ns: 0,
+            has_found: false,
             vain_offers: (0, 0),
             look_at: 0,
             round: pace::ROUND,
@@ -279,7 +285,7 @@ impl<'a> Sim<'a> {
             mail: 0,
             handled: 0,
             ready_ps: 0,
-            talks_to: (n, 0),
+            talk: Talk::default(),
         };
         let count = workload.actors as usize;
         let lines = workload.lines();

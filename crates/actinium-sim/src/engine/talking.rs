@@ -2,7 +2,7 @@
 //! one send in as many.
 
 use super::Sim;
-use actinium_scheduler::policy::{TalkView, pace};
+use actinium_scheduler::policy::{Talk, TalkView, goes, pace};
 
 impl Sim<'_> {
     /// Counts a send of the actor that the worker runs; every so manieth is sampled.
@@ -20,29 +20,29 @@ impl Sim<'_> {
         if actor == target {
             return;
         }
-        let other = self.actors[target].owner;
-        let (to, before) = self.actors[actor].talks_to;
-        let in_a_row = match other {
-            _ if other == worker => 0,
-            _ if other == to => before + 1,
-            _ => 1,
-        };
-        self.actors[actor].talks_to = (other, in_a_row);
-        if in_a_row < talks_to_move {
+        let to = self.actors[target].owner;
+        let talk = &mut self.actors[actor].talk;
+        if !talk.note(to, talks_to_move) {
+            return;
+        }
+        let Some((other, other_sends)) = talk.most_elsewhere(worker) else { return };
+        let (own_ns, other_ns) =
+            (self.workers[worker].shown_load_ns, self.workers[other].shown_load_ns);
+        if own_ns.max(other_ns) >= pace::LOAD_UNKNOWN_NS {
             return;
         }
         let view = TalkView {
-            in_a_row,
-            own: worker,
-            own_ns: self.workers[worker].shown_load_ns,
+            other_sends,
+            own_sends: talk.sends_to(worker),
+            goes: goes(actor as u64, target as u64),
+            own_ns,
             turn_ns: self.workers[worker].turn_ns,
-            other,
-            other_ns: self.workers[other].shown_load_ns,
+            other_ns,
         };
         let state = &mut self.actors[actor];
         if self.policy.draws(&view) && state.home == worker {
             (state.home, state.steals, state.away) = (other, 0, 0);
-            state.talks_to = (other, 0);
+            state.talk = Talk::default();
             self.figures.drawn += 1;
         }
     }
