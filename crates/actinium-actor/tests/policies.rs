@@ -207,7 +207,8 @@ fn loner(stop: Arc<AtomicBool>) -> common::Does<()> {
 #[test]
 fn busy_workers_share_what_talks_to_nobody() {
     // All start at the first worker, and none costs enough that a thief would be called for it.
-    let patient = Affine { wait_worth_moving_ns: u64::MAX, ..Affine::DEFAULT };
+    let patient =
+        Affine { wait_worth_moving_ns: u64::MAX, outside_together: 256, ..Affine::DEFAULT };
     let system = system(Policy::Affine(patient), 2);
     let stop = Arc::new(AtomicBool::new(false));
     let loners: Vec<_> = (0..8).map(|_| system.spawn(loner(stop.clone()))).collect();

@@ -36,7 +36,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 
 fn workloads() -> impl Strategy<Value = Workload> {
     let sizes = (1u32..60, 0u32..50, 1u64..500_000, 1u32..60, 1u32..40);
-    (sizes, 0usize..6).prop_map(|((actors, accesses, bytes, messages, in_flight), kind)| {
+    (sizes, 0usize..7).prop_map(|((actors, accesses, bytes, messages, in_flight), kind)| {
         let hot = Shape::Hot { actors: actors.div_ceil(4), share: 0.8 };
         match kind {
             0 => Workload::closed_loop(actors, accesses, bytes, messages),
@@ -44,6 +44,7 @@ fn workloads() -> impl Strategy<Value = Workload> {
             2 => Workload::skewed(Shape::Zipf, actors, in_flight, bytes, messages),
             3 => Workload::skewed(hot, actors, in_flight, bytes, messages),
             4 => Workload::ping_pong(actors, messages),
+            5 => Workload::groups(actors.div_ceil(4), in_flight % 8, messages),
             _ => Workload::burst(actors, f64::from(accesses) * 1_000.0, messages),
         }
     })
@@ -133,7 +134,7 @@ fn work_goes_as_far_as_the_policy_reaches() {
     let mut workload = Workload::closed_loop(40, 20, 2_000, 2_000);
     workload.warm_up = 0;
     for reach_rank in [near, far] {
-        let affine = Affine { reach_rank, ..Affine::DEFAULT };
+        let affine = Affine { reach_rank, outside_together: 256, ..Affine::DEFAULT };
         let figures =
             simulate(&machine, &workload, &Settings::new(Policy::Affine(affine))).unwrap();
         assert_eq!(figures.given_rank_max, reach_rank, "{figures:?}");
@@ -178,8 +179,8 @@ fn the_pool_s_one_queue_is_a_bottleneck_as_published() {
 
 #[test]
 fn pairs_that_start_apart_come_together_and_the_load_stays_even() {
-    // Each at another worker than its partner.
-    let apart = Affine { start_together: 1, talks_to_move: 8, ..Affine::DEFAULT };
+    // Each starts at another worker than its partner.
+    let apart = Affine { talks_to_move: 8, ..Affine::DEFAULT };
     let never = Affine { talks_to_move: 0, ..apart };
     let mut workload = Workload::ping_pong(8, 6_000);
     workload.warm_up = 0;
@@ -190,9 +191,30 @@ fn pairs_that_start_apart_come_together_and_the_load_stays_even() {
 }
 
 #[test]
+fn groups_that_start_apart_come_together() {
+    let never = Affine { talks_to_move: 0, ..Affine::DEFAULT };
+    let mut workload = Workload::groups(8, 6, 20_000);
+    workload.warm_up = 20_000;
+    let [drawn, left] =
+        [Affine::DEFAULT, never].map(|affine| on_twelve(Policy::Affine(affine), &workload, 42));
+    assert!(drawn.elapsed_ns * 10 < left.elapsed_ns * 9, "{drawn:?} {left:?}");
+}
+
+#[test]
+fn what_nobody_has_measured_yet_is_not_given_away() {
+    // Turns of 100 µs: for long nobody knows how long they take, and all have as much to do.
+    let mut workload = Workload::closed_loop(24, 20, 3_200_000, 200);
+    workload.warm_up = 0;
+    workload.work_ns = 100_000.0;
+    let figures = on_twelve(Policy::affine(), &workload, 42);
+    assert_eq!(figures.given, 0, "{figures:?}");
+}
+
+#[test]
 fn what_declares_a_large_state_is_not_stolen_for_a_wait_that_is_shorter_than_the_move() {
     // A move takes 50 ms for each step of distance; no burst takes so long.
-    let affine = Affine { footprint_ns_per_kib: 50_000, ..Affine::DEFAULT };
+    let affine =
+        Affine { footprint_ns_per_kib: 50_000, outside_together: 256, ..Affine::DEFAULT };
     let mut workload = Workload::burst(64, 5_000.0, 50);
     workload.state_bytes = 1 << 20;
     let silent = on_twelve(Policy::Affine(affine), &workload, 42);
