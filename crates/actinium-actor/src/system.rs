@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::cell::{ActorCell, Core, CoreRef, NoRoom, Room};
 use crate::control::Control;
 use crate::dead_letters::{DeadLetter, DeadLetters};
+use crate::learnt::Learnt;
 use crate::life::{Extra, Factory, Life, message_of};
 use crate::names::{LookupError, NameError, Names};
 use crate::nodes::WorkerNodes;
@@ -418,6 +419,11 @@ impl System {
         self.inner.shared.settings().policy
     }
 
+    /// See [`SystemHandle::learnt`].
+    pub fn learnt<A: Actor>(&self) -> Learnt {
+        self.handle().learnt::<A>()
+    }
+
     /// See [`SystemHandle::register`].
     ///
     /// # Errors
@@ -595,6 +601,31 @@ impl SystemHandle {
     /// should not hold them when nothing more is to be expected. There is one such listener; false if there was one before.
     pub fn on_worker_idle(&self, listener: impl Fn() + Send + Sync + 'static) -> bool {
         self.inner.shared.on_idle(listener)
+    }
+
+    /// What the scheduler has learnt of actors of this type.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, System};
+    /// struct Counter(u64);
+    ///
+    /// impl Actor for Counter {
+    ///     type Msg = u64;
+    ///
+    ///     fn handle(&mut self, n: u64, _ctx: &mut Context<'_, Self>) {
+    ///         self.0 += n;
+    ///     }
+    /// }
+    ///
+    /// let system = System::builder().build()?;
+    /// let counter = system.spawn(Counter(0));
+    /// counter.send(1)?;
+    /// system.wait_idle();
+    /// println!("{:?}", system.handle().learnt::<Counter>().cost_ns);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn learnt<A: Actor>(&self) -> Learnt {
+        Learnt::of(&self.inner.kind_of::<A>())
     }
 
     /// Counters and sampled latencies.

@@ -274,6 +274,33 @@ fn what_declares_a_large_footprint_is_not_stolen() {
     assert!(system.audit().is_balanced());
 }
 
+/// Takes fifty times as long elsewhere as at worker 0.
+struct Homebody;
+
+impl Actor for Homebody {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        toil(if ctx.worker() == 0 { 2_000 } else { 100_000 });
+    }
+}
+
+#[test]
+fn what_a_first_turn_elsewhere_costs_more_is_learnt_of_the_type() {
+    let affine = Affine { footprint_ns_per_kib: 1, ..EAGER_BUT_LIGHT };
+    let system = system(Policy::Affine(affine), 2);
+    assert_eq!(system.learnt::<Homebody>().cost_ns, None);
+    let make = || system.spawn_with(SpawnOptions::new().on_worker(0), || Homebody).unwrap();
+    let homebodies = [make(), make()];
+    // Ends when the other worker has taken one of them that was known at home.
+    while system.learnt::<Homebody>().footprint_kib.is_none_or(|kib| kib < 100) {
+        homebodies.iter().for_each(|homebody| homebody.send(()).unwrap());
+        system.wait_idle();
+    }
+    assert!(system.learnt::<Homebody>().cost_ns > Some(0));
+    assert!(system.audit().is_balanced());
+}
+
 /// What a flood brings: it says where it is.
 struct Droplet(usize, mpsc::Sender<(usize, usize)>);
 

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod deadlines;
+pub mod footprint;
 pub mod inbox;
 pub mod lanes;
 pub mod policy;
@@ -24,6 +25,7 @@ pub mod worker;
 
 pub use clock::Clock;
 pub use counters::{Counter, CounterValues, Counters};
+pub use footprint::Footprint;
 pub use policy::{Affine, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy};
 pub use runnable::{Header, Runnable, Turn, VTable};
 pub use shared::{Settings, Shared};

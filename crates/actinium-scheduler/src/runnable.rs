@@ -31,6 +31,7 @@
 //! `RUNNING` before it looks, and to `DOWN` by a compare-and-swap when it finds nothing more; if that fails, somebody has raised
 //! it meanwhile and the runnable stays queued. After the swap to `DOWN` the worker never touches the runnable again.
 
+use crate::footprint::Footprint;
 use crate::lanes::{NO_LANE, Parcels};
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
@@ -94,12 +95,15 @@ pub struct Kind {
     stays: bool,
     /// Measured nanoseconds per handled item, exponentially weighted over all of the kind; 0: not known yet.
     cost_ns: AtomicU32,
+    /// KiB that those work on which declare nothing, as first turns elsewhere have shown, likewise.
+    footprint_kib: AtomicU32,
 }
 
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
-        Kind { name, stays: false, cost_ns: AtomicU32::new(0) }
+        let (cost_ns, footprint_kib) = (AtomicU32::new(0), AtomicU32::new(0));
+        Kind { name, stays: false, cost_ns, footprint_kib }
     }
 
     /// A kind whose runnables stay at the workers where they are made, as far as the policy keeps runnables at workers at all: for what stands
@@ -126,6 +130,18 @@ impl Kind {
         self.cost_ns.load(Ordering::Relaxed)
     }
 
+    /// KiB that its runnables work on, as far as learnt; 0: not known.
+    #[inline]
+    pub fn footprint_kib(&self) -> u32 {
+        // Relaxed: an estimate.
+        self.footprint_kib.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_footprint_kib(&self, kib: u32) {
+        // Relaxed: an estimate; a lost update does no harm.
+        self.footprint_kib.store(kib, Ordering::Relaxed);
+    }
+
     pub(crate) fn set_cost_ns(&self, cost_ns: u32) {
         // Relaxed: an estimate; a lost update does no harm.
         self.cost_ns.store(cost_ns, Ordering::Relaxed);
@@ -148,8 +164,8 @@ pub struct Private {
     pub away: u8,
     /// See the constants.
     pub flags: u8,
-    /// How much memory it has declared to work on, in KiB, rounded down; 0: nothing worth mentioning. What is larger counts as this much.
-    pub footprint_kib: u16,
+    /// How much memory it works on (its kind's may be known if its own is not).
+    pub footprint: Footprint,
 }
 
 /// Each idle actor pays for it.
@@ -230,7 +246,7 @@ impl<S> Header<S> {
                 away: 0,
                 home,
                 flags: SCHEDULED | flags,
-                footprint_kib: 0,
+                footprint: Footprint::UNKNOWN,
             }),
         }
     }

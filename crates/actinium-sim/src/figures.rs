@@ -36,6 +36,8 @@ pub struct Figures {
     pub drawn: u64,
     /// Homes that moved to a thief.
     pub rehomed: u64,
+    /// KiB that an actor seems to work on, as first turns elsewhere have shown; 0: nothing was learnt.
+    pub learnt_kib: u32,
     /// Times that a worker went to sleep: each is a context switch.
     pub parked: u64,
     /// Sleepers woken.

@@ -80,9 +80,9 @@ impl Workload {
         Workload { declared: true, ..self }
     }
 
-    /// What each actor declares, as the scheduler keeps it.
-    pub(crate) fn declared_kib(&self) -> u32 {
-        if self.declared { (self.state_bytes / 1024).min(u64::from(u16::MAX)) as u32 } else { 0 }
+    /// What each actor declares.
+    pub(crate) fn declared_bytes(&self) -> usize {
+        if self.declared { usize::try_from(self.state_bytes).unwrap_or(usize::MAX) } else { 0 }
     }
 
     /// The closed loop on a hash map of so many entries: an entry takes a slot and a block of two lines; a message looks at four places and

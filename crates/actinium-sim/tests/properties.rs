@@ -213,8 +213,7 @@ fn what_nobody_has_measured_yet_is_not_given_away() {
 #[test]
 fn what_declares_a_large_state_is_not_stolen_for_a_wait_that_is_shorter_than_the_move() {
     // A move takes 50 ms for each step of distance; no burst takes so long.
-    let affine =
-        Affine { footprint_ns_per_kib: 50_000, outside_together: 256, ..Affine::DEFAULT };
+    let affine = Affine { footprint_ns_per_kib: 50_000, outside_together: 256, ..Affine::DEFAULT };
     let mut workload = Workload::burst(64, 5_000.0, 50);
     workload.state_bytes = 1 << 20;
     let silent = on_twelve(Policy::Affine(affine), &workload, 42);
@@ -250,4 +249,19 @@ fn with_one_worker_a_message_takes_the_sum_of_its_costs() {
         near(of(turns) - of(costs), more_ns);
         near(of(messages) - of(costs), 10.0);
     }
+}
+
+#[test]
+fn what_a_move_has_cost_is_learnt_unless_it_was_declared() {
+    // Each message touches most of the state's 1,000 lines, and all of them come from the other package: 65 ns each.
+    let mut workload = Workload::burst(32, 3_000.0, 200);
+    (workload.state_bytes, workload.accesses, workload.warm_up) = (64_000, 1_000, 0);
+    let learnt_kib = |footprint_ns_per_kib, workload: &Workload| {
+        let (ns, outside_together) = (footprint_ns_per_kib, 256);
+        let affine = Affine { footprint_ns_per_kib: ns, outside_together, ..Affine::DEFAULT };
+        on_twelve(Policy::Affine(affine), workload, 42).learnt_kib
+    };
+    let (far, near) = (learnt_kib(10, &workload), learnt_kib(1_000, &workload));
+    assert!(far > 100 * near.max(1) / 10 && near < 100, "{far} {near}");
+    assert_eq!(learnt_kib(50, &workload.declared()), 0);
 }

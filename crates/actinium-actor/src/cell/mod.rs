@@ -33,7 +33,7 @@ use actinium_scheduler::lanes::Parcels;
 use actinium_scheduler::runnable::{ALERTED, CALLED, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
-use actinium_scheduler::{Header, Runnable, Turn, VTable, Worker, current_unbound};
+use actinium_scheduler::{Footprint, Header, Runnable, Turn, VTable, Worker, current_unbound};
 use std::any::TypeId;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -350,9 +350,9 @@ impl<A: Actor> ActorCell<A> {
 
     /// Tells the scheduler how much memory the actor works on. Only the owner may, or who makes it.
     pub(crate) fn declare_footprint(&self, bytes: usize) {
-        let kib = u16::try_from(bytes / 1024).unwrap_or(u16::MAX);
+        let footprint = Footprint::declared(bytes);
         // SAFETY: the owner declares it, or nobody else knows it yet; and the closure calls no user code.
-        unsafe { self.core.header.with_private(|private| private.footprint_kib = kib) }
+        unsafe { self.core.header.with_private(|private| private.footprint = footprint) }
     }
 
     /// Whether the own part of the mailbox may be pushed to (rule 2 of `mailbox`). Only the owner may ask.

@@ -24,8 +24,8 @@ pub struct Affine {
     /// Nothing is stolen from, or given to, a worker whose PU is farther away than this, as a rank of distance: 0 to 6. 6: the whole machine. For
     /// machines of which each part has work of its own, and for memory that belongs to a part. What talks may still go to where it talks to.
     pub reach_rank: u32,
-    /// What a KiB of declared footprint costs for each step of distance that it moves, in nanoseconds: 16 cache lines, some of which are fetched at
-    /// a time. What declares a footprint is offered to others only where it would wait longer than that takes.
+    /// What a KiB of footprint costs for each step of distance that it moves, in nanoseconds: 16 cache lines, some of which are fetched at a time. What has a
+    /// footprint, declared or learnt, is offered to others only where it would wait longer than that takes.
     pub footprint_ns_per_kib: u64,
     /// The same worker must steal a runnable so many times in a row before its home moves there: hysteresis.
     pub steals_to_rehome: u32,
@@ -51,6 +51,9 @@ pub struct Affine {
 
 /// What is cheap to run must be stolen so many times as often before its home moves: it is cheap because what it touches is warm.
 const CHEAP: u32 = 16;
+
+/// A first turn elsewhere counts as at most so many times as long as one at home.
+const FIRST_TURN_MOST: u64 = 32;
 
 /// A move costs about so many times as much as a message that crosses.
 const CROSSINGS_PER_MOVE: u32 = 4;
@@ -154,6 +157,18 @@ impl Affine {
             || view.current_ns >= self.turn_too_long_ns
             || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns;
         pays && (view.footprint_kib == 0 || view.wait_ns > self.move_ns(view))
+    }
+
+    pub(super) fn footprint_kib(&self, took_ns: u64, at_home_ns: u64, distance: u32) -> u32 {
+        // More than so many times as long is hardly the memory's doing: the system did not run the thread.
+        let most_ns = at_home_ns.saturating_mul(FIRST_TURN_MOST);
+        let more_ns = took_ns.min(most_ns).saturating_sub(at_home_ns);
+        self.movable_kib(more_ns, distance)
+    }
+
+    pub(super) fn movable_kib(&self, ns: u64, distance: u32) -> u32 {
+        let per_kib_ns = self.footprint_ns_per_kib.saturating_mul(distance.max(1).into());
+        u32::try_from(ns / per_kib_ns.max(1)).unwrap_or(u32::MAX)
     }
 
     /// Distance times footprint: what it takes until its memory is warm elsewhere.
@@ -334,6 +349,17 @@ mod tests {
         assert!(worth(3_125, 3, 468_751));
         assert!(worth(3_125, 1, 468_750), "to a nearer worker");
         assert!(worth(3_125, 0, 1), "to one that shares all caches it costs nothing");
+    }
+
+    #[test]
+    fn what_a_first_turn_elsewhere_shows_is_what_a_move_is_taken_to_cost() {
+        let kib = |took_ns, distance| Affine::DEFAULT.footprint_kib(took_ns, 10_000, distance);
+        assert_eq!(kib(10_000 + 3 * 50 * 100, 3), 100);
+        assert_eq!([kib(10_000, 3), kib(9_000, 3)], [0, 0]);
+        assert_eq!(kib(u64::MAX, 1), kib(320_000, 1), "the system did not run the thread");
+        assert_eq!(kib(10_100, 0), 2);
+        let free = Affine { footprint_ns_per_kib: 0, ..Affine::DEFAULT };
+        assert_eq!(free.footprint_kib(10_100, 10_000, 3), 100, "no division by 0");
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub struct MoveView {
     pub current_ns: u64,
     /// How long it is expected to wait where it is, that turn included: nanoseconds.
     pub wait_ns: u64,
-    /// How much memory it has declared to work on, in KiB; 0: it has not.
+    /// How much memory it works on, in KiB, as it has declared, or its moves up to now have shown; 0: not known.
     pub footprint_kib: u32,
     /// Rank of the distance to the nearest other worker: it moves at least so far.
     pub distance: u32,
@@ -250,6 +250,23 @@ impl Policy {
             Policy::Pinned => false,
             Policy::Pool | Policy::Stealing => true,
             Policy::Affine(affine) => affine.reaches(distance),
+        }
+    }
+
+    /// How many KiB something works on whose first turn at a worker so far from its home took so much longer than its turns at home: the other way round of what
+    /// [`Policy::worth_exposing`] takes a move to cost. 0: nobody asks, or it took no longer.
+    pub fn footprint_kib(&self, took_ns: u64, at_home_ns: u64, distance: u32) -> u32 {
+        match self {
+            Policy::Affine(affine) => affine.footprint_kib(took_ns, at_home_ns, distance),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => 0,
+        }
+    }
+
+    /// How many KiB could be moved so far in such a time.
+    pub fn movable_kib(&self, ns: u64, distance: u32) -> u32 {
+        match self {
+            Policy::Affine(affine) => affine.movable_kib(ns, distance),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => 0,
         }
     }
 

@@ -382,6 +382,8 @@ impl Worker {
         let home = unsafe { header.private.with(|private| private.home as usize) };
         if home == self.index || cost_ns == 0 {
             self.learn(runnable, took_ns, handled);
+        } else {
+            self.learn_footprint(runnable, took_ns, u64::from(cost_ns) * u64::from(handled));
         }
         if turn == Turn::Dead {
             return self.bury(runnable);
@@ -407,6 +409,30 @@ impl Worker {
                 private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
                 header.kind.set_cost_ns(weigh(header.kind.cost_ns(), private.cost_ns.into()));
             })
+        }
+    }
+
+    /// Notes what the first turn away from home has cost more than turns at home do, for the runnable and for its kind: that is what its memory is far away.
+    fn learn_footprint(&self, runnable: Runnable, took_ns: u64, at_home_ns: u64) {
+        let header = runnable.header();
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        let (is_first, home) = unsafe {
+            header.private.with(|private| {
+                // Of what has never been at home nothing is known yet.
+                (private.away == 0 && private.cost_ns > 0, private.home as usize)
+            })
+        };
+        if !is_first || at_home_ns == 0 {
+            return;
+        }
+        let near = self.shared.neighbours[self.index].iter().find(|&&(other, _)| other == home);
+        let distance = near.map_or(0, |&(_, distance)| distance);
+        let kib = self.shared.settings.policy.footprint_kib(took_ns, at_home_ns, distance);
+        // SAFETY: this worker owns the runnable, and the closure calls no user code.
+        if let Some(own_kib) =
+            unsafe { header.private.with(|private| private.footprint.learn(kib)) }
+        {
+            header.kind.set_footprint_kib(weigh(header.kind.footprint_kib(), own_kib.into()));
         }
     }
 

@@ -130,18 +130,27 @@ impl Worker {
             return false;
         }
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        let footprint_kib = unsafe { header.private.with(|private| private.footprint_kib) };
+        let own_kib = unsafe { header.private.with(|private| private.footprint.kib()) };
+        let footprint_kib = if own_kib == 0 { header.kind.footprint_kib() } else { own_kib };
         let queue_ns = self.turn_ns.get().saturating_mul(before as u64);
         let view = MoveView {
             cost_ns: self.cost_ns(runnable),
             current_ns,
             wait_ns: current_ns.saturating_add(queue_ns),
-            footprint_kib: footprint_kib.into(),
+            footprint_kib,
             distance: self.shared.neighbours[self.index].first().map_or(0, |&(_, rank)| rank),
         };
         // SAFETY: this worker owns the runnable, which is alive.
         let pending = || unsafe { (header.vtable.pending)(runnable.0) };
-        self.shared.settings.policy.worth_exposing(&view, pending)
+        let is_worth = self.shared.settings.policy.worth_exposing(&view, pending);
+        if !is_worth && footprint_kib > 0 {
+            let waited_kib = self.shared.settings.policy.movable_kib(view.wait_ns, view.distance);
+            // SAFETY: this worker owns the runnable, and the closure calls no user code.
+            unsafe {
+                header.private.with(|private| private.footprint.kept(footprint_kib, waited_kib))
+            }
+        }
+        is_worth
     }
 
     /// Wakes as many sleepers as the policy wants for so many runnables.

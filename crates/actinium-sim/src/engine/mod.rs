@@ -19,6 +19,7 @@ use crate::figures::Figures;
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::workload::{Traffic, Workload};
+use actinium_scheduler::Footprint;
 use actinium_scheduler::policy::{Policy, Ready, Talk, pace};
 use agenda::Agenda;
 use queues::Queue;
@@ -120,6 +121,7 @@ struct Actor {
     handled: u32,
     /// Since when it has been ready to run.
     ready_ps: Ps,
+    footprint: Footprint,
     /// To which workers its sampled sends went.
     talk: Talk,
 }
@@ -203,6 +205,7 @@ struct Sim<'a> {
     /// Likewise, one by one: those that look.
     looking: Vec<usize>,
     kind_cost_ns: u32,
+    kind_footprint_kib: u32,
     /// Different lines that a turn of so many messages touches.
     touched: Vec<f64>,
     placed: usize,
@@ -285,6 +288,7 @@ impl<'a> Sim<'a> {
             mail: 0,
             handled: 0,
             ready_ps: 0,
+            footprint: Footprint::declared(workload.declared_bytes()),
             talk: Talk::default(),
         };
         let count = workload.actors as usize;
@@ -307,6 +311,7 @@ impl<'a> Sim<'a> {
             idle: n,
             looking: Vec::new(),
             kind_cost_ns: 0,
+            kind_footprint_kib: 0,
             touched: batches.map(|n| crate::cache::distinct(lines, n * accesses)).collect(),
             placed: count,
             sends: Vec::new(),
@@ -362,6 +367,7 @@ impl<'a> Sim<'a> {
         [figures.l1_misses, figures.l2_misses, figures.l3_misses] =
             self.misses.map(|misses| misses as u64);
         figures.busy = in_turns as f64 / (elapsed_ps as f64 * self.workers.len() as f64);
+        figures.learnt_kib = self.kind_footprint_kib;
         figures.fingerprint = self.fingerprint;
         self.figures
     }

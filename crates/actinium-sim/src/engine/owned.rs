@@ -79,6 +79,8 @@ impl Sim<'_> {
                 let own = weigh(self.actors[actor].cost_ns, ns(took_ps) / u64::from(messages));
                 self.actors[actor].cost_ns = own;
                 self.kind_cost_ns = weigh(self.kind_cost_ns, own.into());
+            } else {
+                self.learn_footprint(worker, actor, ns(took_ps), messages);
             }
             if home != worker {
                 return Ok(self.after_theft(worker, actor, home, at_ps));
@@ -88,6 +90,21 @@ impl Sim<'_> {
         // What has just been drawn elsewhere goes there after its next turn, which will be timed.
         self.after(worker, actor, at_ps);
         Ok(at_ps)
+    }
+
+    /// `Worker::learn_footprint`.
+    fn learn_footprint(&mut self, worker: usize, actor: usize, took_ns: u64, messages: u32) {
+        let state = &mut self.actors[actor];
+        let at_home_ns = u64::from(state.cost_ns) * u64::from(messages);
+        if state.away > 0 || at_home_ns == 0 {
+            return;
+        }
+        let mut near = self.machine.neighbours[worker].iter();
+        let distance = near.find(|&&(other, _)| other == state.home).map_or(0, |&(_, rank)| rank);
+        let kib = self.policy.footprint_kib(took_ns, at_home_ns, distance);
+        if let Some(own_kib) = state.footprint.learn(kib) {
+            self.kind_footprint_kib = weigh(self.kind_footprint_kib, own_kib.into());
+        }
     }
 
     fn after(&mut self, worker: usize, actor: usize, at_ps: Ps) {

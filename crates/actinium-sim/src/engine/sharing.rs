@@ -94,17 +94,23 @@ impl Sim<'_> {
         let mut exposed = 0;
         for _ in 0..n {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
+            let own_kib = self.actors[actor].footprint.kib();
+            let footprint_kib = if own_kib == 0 { self.kind_footprint_kib } else { own_kib };
             let state = &self.workers[worker];
             let queue_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
             let view = MoveView {
                 cost_ns: self.cost_ns(actor),
                 current_ns,
                 wait_ns: current_ns.saturating_add(queue_ns),
-                footprint_kib: self.workload.declared_kib(),
+                footprint_kib,
                 distance: self.machine.neighbours[worker].first().map_or(0, |&(_, rank)| rank),
             };
             let pending = || self.actors[actor].mail as usize;
             if !self.policy.worth_exposing(&view, pending) {
+                if footprint_kib > 0 {
+                    let waited_kib = self.policy.movable_kib(view.wait_ns, view.distance);
+                    self.actors[actor].footprint.kept(footprint_kib, waited_kib);
+                }
                 kept.push(actor);
                 if kept.len() == pace::KEPT_AT_ONCE {
                     break;
