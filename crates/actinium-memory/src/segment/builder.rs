@@ -199,7 +199,7 @@ impl SegmentBuilder {
             }
         };
         let is_new = file.is_none();
-        let kind = if is_new && self.file.is_none() { Kind::Private } else { Kind::Shared };
+        let kind = self.kind(is_new);
         let system = SystemPages::look(kind, self.pages);
         let mut used = self.usable_pages(&system, kind, &warnings)?;
         let bound = match &self.placement {
@@ -314,6 +314,11 @@ impl SegmentBuilder {
         Ok(segment)
     }
 
+    /// Whose memory it is: a file's, be it there already or about to be made, may be others' as well.
+    fn kind(&self, is_new: bool) -> Kind {
+        if is_new && self.file.is_none() { Kind::Private } else { Kind::Shared }
+    }
+
     /// The pages that the system has, of those that were asked for.
     fn usable_pages(
         &self,
@@ -383,8 +388,7 @@ impl SegmentBuilder {
             // The pool said that it had enough; a cgroup or a security policy says no, or somebody else was faster.
             Err(errno) if is_new => {
                 let reason = std::io::Error::from_raw_os_error(errno).to_string();
-                let kind = if self.file.is_some() { Kind::Shared } else { Kind::Private };
-                let used = self.instead_of_pool(system, kind, reason, warnings);
+                let used = self.instead_of_pool(system, self.kind(is_new), reason, warnings);
                 (try_with(None), used)
             }
             tried => (tried, used),

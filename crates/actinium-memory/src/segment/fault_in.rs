@@ -10,11 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use actinium_topology::bind_current_thread_to;
 use serde::Serialize;
 
 use super::Progress;
+use super::pace::{Pace, Times};
 use crate::clock::Stopwatch;
 use crate::error::{Warnings, last_words};
 use crate::fabric::Table;
@@ -92,8 +94,11 @@ pub(crate) struct FaultIn {
     touch: AtomicBool,
     cancelled: AtomicBool,
     done_bytes: AtomicU64,
+    /// How long all threads that fault in have worked.
+    faulting_ns: AtomicU64,
     state: Mutex<State>,
     ended: Condvar,
+    hurried: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -104,6 +109,8 @@ struct State {
     /// In the background: the threads are about to be started.
     has_begun: bool,
     has_ended: bool,
+    /// Somebody waits: no more pauses.
+    is_urgent: bool,
     figures: FaultFigures,
 }
 
@@ -139,8 +146,10 @@ impl FaultIn {
             touch: AtomicBool::new(touch),
             cancelled: AtomicBool::new(false),
             done_bytes: AtomicU64::new(0),
+            faulting_ns: AtomicU64::new(0),
             state: Mutex::default(),
             ended: Condvar::new(),
+            hurried: Condvar::new(),
         }
     }
 
@@ -213,22 +222,66 @@ impl FaultIn {
             Owner::Worker(worker) => worker == number,
         };
         let may = |owner| mine(owner) || matches!(owner, Owner::Node(_));
-        self.take_in_turn(&mine, &mut figures.bytes);
-        self.take_in_turn(&may, &mut figures.bytes);
+        let mut pace = is_background.then(|| (Pace::new(self.times(clock)), sys::thread_time()));
+        let mut rest = || {
+            if let Some((pace, before)) = &mut pace {
+                let now = sys::thread_time();
+                let worked = now.saturating_sub(*before).as_nanos();
+                *before = now;
+                // Relaxed: a statistic, from which pauses follow and nothing else.
+                self.faulting_ns.fetch_add(u64::try_from(worked).unwrap_or(0), Ordering::Relaxed);
+                self.pause(pace.pause(self.times(clock)));
+            }
+        };
+        self.take_in_turn(&mine, &mut figures.bytes, &mut rest);
+        self.take_in_turn(&may, &mut figures.bytes, &mut rest);
         figures.elapsed_s = clock.seconds();
         figures
     }
 
     /// Faults in a chunk of each of these parts, then the next of each: what is allocated from all of them is allocated from
     /// their beginnings.
-    fn take_in_turn(&self, of: &dyn Fn(Owner) -> bool, bytes: &mut u64) {
+    fn take_in_turn(
+        &self,
+        of: &dyn Fn(Owner) -> bool,
+        bytes: &mut u64,
+        after_each: &mut dyn FnMut(),
+    ) {
         let mut open: Vec<&Queue> = self.queues.iter().filter(|queue| of(queue.owner)).collect();
         while !open.is_empty() {
             open.retain(|queue| match queue.take(self.chunk_bytes) {
-                Some(chunk) => self.is_going_on() && self.one(chunk, bytes),
+                Some(chunk) => {
+                    let goes_on = self.is_going_on() && self.one(chunk, bytes);
+                    after_each();
+                    goes_on
+                }
                 None => false,
             });
         }
+    }
+
+    fn times(&self, clock: Stopwatch) -> Times {
+        Times {
+            passed: clock.passed(),
+            process: sys::process_time(),
+            // Relaxed: a statistic.
+            faulting: Duration::from_nanos(self.faulting_ns.load(Ordering::Relaxed)),
+            own: sys::thread_time(),
+        }
+    }
+
+    /// Lets the program work, unless it waits for us or has no more use for the segment.
+    fn pause(&self, time: Duration) {
+        if !time.is_zero() {
+            let may = |state: &mut State| !state.is_urgent && self.is_going_on();
+            drop(self.hurried.wait_timeout_while(self.lock(), time, may));
+        }
+    }
+
+    /// No more pauses.
+    fn hurry(&self) {
+        self.lock().is_urgent = true;
+        self.hurried.notify_all();
     }
 
     /// Relaxed: a hint to stop early; who set it waits for the threads' ends.
@@ -326,7 +379,7 @@ impl FaultIn {
         while self.is_going_on() {
             // Each round takes at least one chunk, unless all are taken: a callback that panics every time ends too.
             let before = self.progress();
-            self.take_in_turn(&|_| true, &mut bytes);
+            self.take_in_turn(&|_| true, &mut bytes, &mut || ());
             if self.progress() == before {
                 break;
             }
@@ -335,7 +388,8 @@ impl FaultIn {
 
     /// Waits until everything is in, and meanwhile helps.
     pub(crate) fn wait(&self) -> Result<(), MemoryError> {
-        self.take_in_turn(&|owner| !matches!(owner, Owner::Worker(_)), &mut 0);
+        self.hurry();
+        self.take_in_turn(&|owner| !matches!(owner, Owner::Worker(_)), &mut 0, &mut || ());
         let ended = self.ended.wait_while(self.lock(), |state| !state.has_ended);
         let state = ended.unwrap_or_else(PoisonError::into_inner);
         state.error.clone().map_or(Ok(()), Err)
@@ -379,6 +433,7 @@ impl FaultIn {
     pub(crate) fn stop(&self) -> bool {
         let state = self.lock();
         self.cancel();
+        self.hurried.notify_all();
         state.has_begun
     }
 
@@ -426,6 +481,23 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Neither who waits nor who has no more use for a segment waits for a pause, which is an hour here.
+    #[cfg(not(miri))]
+    #[test]
+    fn nobody_waits_for_a_pause() {
+        let ends: [fn(&FaultIn); 2] = [FaultIn::hurry, |one| assert!(!one.stop())];
+        for end in ends {
+            let mapping = Mapping::anonymous(1 << 20, 4096, None).unwrap();
+            let of =
+                FaultIn::new(mapping, Warnings::default(), None, &[], (4096, 4096), None, true);
+            thread::scope(|scope| {
+                let paused = scope.spawn(|| of.pause(Duration::from_secs(3600)));
+                end(&of);
+                paused.join().unwrap();
+            });
+        }
+    }
 
     #[test]
     fn chunks_cover_a_part_once_and_keep_to_multiples() {

@@ -2,6 +2,7 @@
 
 mod builder;
 mod fault_in;
+mod pace;
 mod stats;
 
 use std::collections::BTreeMap;

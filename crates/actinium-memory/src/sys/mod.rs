@@ -9,7 +9,7 @@ mod thread;
 pub(crate) use map::{Advice, Mapping, lock_limit_bytes, unused_bytes};
 pub(crate) use memfd::{MemoryFile, file_page_bytes, is_sealed};
 pub(crate) use policy::{Mode, query_nodes, set_policy};
-pub(crate) use thread::only_when_idle;
+pub(crate) use thread::{only_when_idle, process_time, thread_time};
 
 use std::io;
 
