@@ -7,6 +7,7 @@ use crate::link::{BadConfig, Down, Link, LinkEvent};
 use crate::message;
 use crate::node::ExportError;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError};
+use crate::stage;
 use actinium_actor::{Address, SystemHandle};
 use actinium_scheduler::Clock;
 use std::collections::BTreeMap;
@@ -155,8 +156,12 @@ impl Driver {
 
     /// Whether all that this node has sent was handled, as far as it can be.
     pub(super) fn is_settled(&self) -> bool {
-        let is_settled =
-            |end: &End| !end.link.is_up() || end.link.is_settled() && end.peer.gather.is_empty();
+        let is_settled = |end: &End| {
+            // Acquire: pairs with the release when a turn's messages were gathered. First: what is staged is gathered next.
+            let nothing_is_staged = end.peer.staged.load(Ordering::Acquire) == 0;
+            !end.link.is_up()
+                || nothing_is_staged && end.link.is_settled() && end.peer.gather.is_empty()
+        };
         self.ends.values().all(is_settled)
     }
 
@@ -295,6 +300,7 @@ impl ManualNode {
 
     /// See [`super::Node::leave`]; waits for nothing.
     pub fn leave(mut self) {
+        stage::leave();
         self.0.leave();
     }
 }

@@ -35,7 +35,7 @@ use questions::Questions;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -91,6 +91,8 @@ type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
 pub(crate) struct Peer {
     pub(crate) node: NodeId,
     pub(crate) gather: Gather,
+    /// Turns that have staged messages for it and have not ended: a node that leaves waits for them.
+    pub(crate) staged: AtomicU32,
     is_up: AtomicBool,
     link: Mutex<LinkCounters>,
 }
@@ -175,7 +177,8 @@ impl Inner {
         let mut peers = self.peers.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let new = || {
             let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max);
-            Arc::new(Peer { node, gather, is_up: AtomicBool::new(false), link: Mutex::default() })
+            let (staged, is_up) = (AtomicU32::new(0), AtomicBool::new(false));
+            Arc::new(Peer { node, gather, staged, is_up, link: Mutex::default() })
         };
         peers.entry(node).or_insert_with(new).clone()
     }

@@ -5,6 +5,7 @@ use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, lock};
 use crate::fabric::{Fabric, NodeId};
 use crate::link::BadConfig;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer};
+use crate::stage;
 use actinium_actor::{Address, SystemHandle};
 use actinium_scheduler::Clock;
 use std::fmt;
@@ -200,8 +201,11 @@ impl Node {
         lock(&self.inner.listeners).push(Arc::new(listener));
     }
 
-    /// Leaves: waits for what is under way (at most [`NodeConfig::linger`]), says farewell, and gives the fabric up.
+    /// Leaves: waits for what is under way (at most [`NodeConfig::linger`]), says farewell, and gives the fabric up. What an actor has sent
+    /// in a turn that has not ended is under way, too, whether this is called in that turn or elsewhere.
     pub fn leave(&self) {
+        // What this very turn has sent would else leave when it ends, which is after this.
+        stage::leave();
         // Release: pairs with the acquire in `run`.
         self.inner.leaving.store(true, Ordering::Release);
         // Behind the lock that the sleeper looks behind.
