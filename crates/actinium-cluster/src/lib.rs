@@ -10,6 +10,8 @@
 // The actors below do not build under loom.
 #![cfg(not(loom))]
 
+mod answer;
+mod any;
 mod codec;
 pub mod fabric;
 mod gather;
@@ -18,17 +20,21 @@ mod message;
 #[cfg(feature = "mpi")]
 mod mpi_receive;
 pub mod node;
+mod place;
 mod remote;
 mod stage;
 pub mod team;
 
+pub use answer::RemoteAnswer;
+pub use any::AnyAddress;
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};
 pub use node::{
-    ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, StartError,
+    ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, RegisterError,
+    SpawnArgs, StartError,
 };
+pub use place::Placement;
 pub use remote::{
-    RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
-    RemoteSendError,
+    RemoteActor, RemoteAddress, RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,
 };
 pub use team::{Team, TeamAnswer, TeamError};
