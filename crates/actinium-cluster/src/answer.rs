@@ -4,20 +4,21 @@ use crate::fabric::NodeId;
 use crate::remote::RemoteAskError;
 use actinium_actor::{Answer, AskError};
 use futures_channel::oneshot;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// An answer that is under way: await it, give it to [`Context::pipe`](actinium_actor::Context::pipe), or [`RemoteAnswer::wait`] for it on a thread that
 /// may block.
-#[derive(Debug)]
 pub struct RemoteAnswer<R>(From<R>);
 
-#[derive(Debug)]
 enum From<R> {
     There(oneshot::Receiver<Result<R, RemoteAskError>>),
     /// Of an actor of this node.
     Here(NodeId, Answer<R>),
+    /// Of several questions one after the other.
+    Later(Pin<Box<dyn Future<Output = Result<R, RemoteAskError>> + Send>>),
 }
 
 impl<R> RemoteAnswer<R> {
@@ -36,6 +37,13 @@ impl<R> RemoteAnswer<R> {
     /// Of an actor of this node.
     pub(crate) fn of_local(node: NodeId, answer: Answer<R>) -> Self {
         RemoteAnswer(From::Here(node, answer))
+    }
+
+    /// What comes of several questions.
+    pub(crate) fn later(
+        answer: impl Future<Output = Result<R, RemoteAskError>> + Send + 'static,
+    ) -> Self {
+        RemoteAnswer(From::Later(Box::pin(answer)))
     }
 
     /// Waits for the answer, blocking the thread.
@@ -58,6 +66,7 @@ impl<R> Future for RemoteAnswer<R> {
             From::There(receiver) => Pin::new(receiver)
                 .poll(cx)
                 .map(|answer| answer.unwrap_or(Err(RemoteAskError::Left))),
+            From::Later(answer) => answer.as_mut().poll(cx),
             From::Here(node, answer) => Pin::new(answer).poll(cx).map(|answer| {
                 answer.map_err(|error| match error {
                     AskError::Closed(_) => RemoteAskError::Closed,
@@ -68,5 +77,11 @@ impl<R> Future for RemoteAnswer<R> {
                 })
             }),
         }
+    }
+}
+
+impl<R> fmt::Debug for RemoteAnswer<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemoteAnswer")
     }
 }

@@ -19,6 +19,7 @@ pub mod link;
 mod message;
 #[cfg(feature = "mpi")]
 mod mpi_receive;
+mod names;
 pub mod node;
 mod place;
 mod remote;
@@ -29,6 +30,7 @@ pub use answer::RemoteAnswer;
 pub use any::AnyAddress;
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};
+pub use names::{Names, NamesConfig};
 pub use node::{
     ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, RegisterError,
     SpawnArgs, StartError,

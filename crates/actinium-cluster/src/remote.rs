@@ -193,6 +193,20 @@ pub enum RemoteAskError {
         /// How many.
         actors: u64,
     },
+    /// An actor of that node has the name.
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The node.
+        node: NodeId,
+    },
+    /// Too few nodes are up for names to be given: see [`NamesConfig::quorum`](crate::NamesConfig::quorum).
+    NoQuorum {
+        /// So many are, this one included.
+        up: usize,
+        /// So many have to be.
+        quorum: usize,
+    },
 }
 
 impl fmt::Display for RemoteAskError {
@@ -234,6 +248,13 @@ impl fmt::Display for RemoteAskError {
             RemoteAskError::NoRoom { node, actors } => write!(
                 f,
                 "{actors} actors that others have started live at {node}, and no more may (spawned_max)"
+            ),
+            RemoteAskError::NameTaken { name, node } => {
+                write!(f, "an actor of {node} has the name '{name}'")
+            }
+            RemoteAskError::NoQuorum { up, quorum } => write!(
+                f,
+                "{up} nodes see each other, and names are given among {quorum} or more: are others cut off?"
             ),
         }
     }

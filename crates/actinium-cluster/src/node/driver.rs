@@ -7,6 +7,7 @@ use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
 use crate::link::{BadConfig, Down, Link, LinkEvent};
 use crate::message;
+use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAskError};
@@ -317,6 +318,14 @@ impl ManualNode {
         limit: Duration,
     ) -> RemoteAnswer<AnyAddress<A>> {
         self.0.inner.spawn_on(self.0.inner.place(placement), &args, limit)
+    }
+
+    /// See [`super::Node::names`].
+    ///
+    /// # Errors
+    /// If it was done before.
+    pub fn names(&self, config: NamesConfig) -> Result<Names, ExportError> {
+        Names::start(&self.0.inner, config)
     }
 
     /// See [`super::Node::on_event`].

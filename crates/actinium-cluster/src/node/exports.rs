@@ -170,6 +170,26 @@ impl Exports {
         Ok(asked)
     }
 
+    /// Takes the name of one actor back, and its place.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some((index, 1)) = self.names.remove(name) {
+            self.free(index);
+        }
+    }
+
+    fn free(&mut self, index: u32) {
+        let Some(place) = self.actors.get_mut(index as usize) else { return };
+        place.actor = None;
+        place.life = place.life.wrapping_add(1);
+        self.free.push(index);
+    }
+
+    /// The only actor of a name.
+    pub(super) fn named(&self, name: &str) -> Option<&Arc<dyn Exported>> {
+        let &(index, _) = self.names.get(name)?;
+        self.actors.get(index as usize)?.actor.as_ref()
+    }
+
     /// Keeps a question for a name that is not there; gives it back if it is there by now, or too many wait.
     pub(super) fn wait(&mut self, waiting: Waiting) -> Result<(), Box<Waiting>> {
         if self.names.contains_key(&waiting.name) || self.waiting.len() >= WAITING_MAX {
@@ -208,12 +228,9 @@ impl Exports {
 
     /// It has ended: its place may be used again.
     pub(super) fn remove_spawned(&mut self, key: ActorKey) {
-        if let Some(place) = self.actors.get_mut(key.index as usize)
-            && place.life == key.life
-            && place.actor.take().is_some()
-        {
-            place.life = place.life.wrapping_add(1);
-            self.free.push(key.index);
+        let place = self.actors.get(key.index as usize);
+        if place.is_some_and(|place| place.life == key.life && place.actor.is_some()) {
+            self.free(key.index);
             self.spawned -= 1;
         }
     }

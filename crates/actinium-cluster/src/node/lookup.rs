@@ -3,6 +3,7 @@
 use super::exports::Waiting;
 use super::{ExportError, Inner, NodeEvent, Peer};
 use crate::answer::RemoteAnswer;
+use crate::any::AnyAddress;
 use crate::codec::{NODES, decode, encode, encode_early, hello};
 use crate::fabric::NodeId;
 use crate::message::{self, Control, Found, Unanswered};
@@ -26,7 +27,7 @@ impl Inner {
     }
 
     /// `wait`: for a name that is not there yet. `make` makes of the first actor's address, and of how many have the name, what is wanted.
-    pub(super) fn find<A: RemoteActor, R: Send + 'static>(
+    pub(crate) fn find<A: RemoteActor, R: Send + 'static>(
         self: &Arc<Self>,
         node: NodeId,
         name: &str,
@@ -82,7 +83,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn export<A: RemoteActor>(
+    pub(crate) fn export<A: RemoteActor>(
         self: &Arc<Self>,
         name: &str,
         addresses: &[Address<A>],
@@ -92,6 +93,28 @@ impl Inner {
             self.look_up(asked, false);
         }
         Ok(())
+    }
+
+    /// Takes the name of one actor back.
+    pub(crate) fn unexport(&self, name: &str) {
+        self.exports_mut().remove(name);
+    }
+
+    /// An actor that this node exports for itself; `called` is what it is called in an error.
+    pub(crate) fn exported_here<A: RemoteActor>(
+        &self,
+        name: &str,
+        called: &str,
+    ) -> Result<AnyAddress<A>, RemoteAskError> {
+        let actor = self.exports().named(name).cloned();
+        let actor = actor.ok_or_else(|| RemoteAskError::NoSuchName(called.to_owned()))?;
+        let address = actor.address().downcast_ref::<Address<A>>().cloned();
+        let other = || RemoteAskError::OtherKind {
+            name: called.to_owned(),
+            expected: A::KIND,
+            found: actor.hello(&self.config.encodings).protocol,
+        };
+        address.map(|address| AnyAddress::Here(self.node, address)).ok_or_else(other)
     }
 
     /// Another node asks for a name.

@@ -121,6 +121,7 @@ pub(crate) struct Inner {
     system: SystemHandle,
     config: NodeConfig,
     frame_bytes_max: usize,
+    epoch: u64,
     clock: Clock,
     alarm: Arc<Alarm>,
     peers: RwLock<BTreeMap<NodeId, Arc<Peer>>>,
@@ -169,6 +170,7 @@ impl Inner {
             system,
             config,
             frame_bytes_max,
+            epoch,
             clock,
             alarm: Arc::default(),
             peers: RwLock::default(),
@@ -355,7 +357,7 @@ impl Inner {
         }
     }
 
-    fn tell_listeners(&self, event: &NodeEvent) {
+    pub(crate) fn tell_listeners(&self, event: &NodeEvent) {
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
             listener(event);
@@ -402,6 +404,19 @@ impl Inner {
         if let Err(NotGathered::TooLong { .. }) = self.add(peer, true, write) {
             self.answer(peer, question, Err(Unanswered::NotUnderstood));
         }
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.node
+    }
+
+    pub(crate) fn system(&self) -> &SystemHandle {
+        &self.system
+    }
+
+    /// The machine's time as of this node's start, and by its steady clock since: nanoseconds.
+    pub(crate) fn time_ns(&self) -> u64 {
+        self.epoch.saturating_add(self.clock.now_ns())
     }
 
     /// The nodes that are or were there, this one included, in order.

@@ -6,6 +6,7 @@ use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::fabric::{Fabric, NodeId};
 use crate::link::BadConfig;
+use crate::names::{Names, NamesConfig};
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress};
 use crate::stage;
@@ -235,6 +236,14 @@ impl Node {
     pub fn nodes_up(&self) -> Vec<NodeId> {
         self.inner.nodes_up()
     }
+    /// This node's part in the names of the cluster: see [`Names`]. Once per node; each node of the cluster does this.
+    ///
+    /// # Errors
+    /// If it was done before.
+    pub fn names(&self, config: NamesConfig) -> Result<Names, ExportError> {
+        Names::start(&self.inner, config)
+    }
+
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
