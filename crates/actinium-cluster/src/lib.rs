@@ -23,6 +23,7 @@ mod names;
 pub mod node;
 mod place;
 mod remote;
+mod shards;
 mod stage;
 pub mod team;
 
@@ -39,4 +40,5 @@ pub use place::Placement;
 pub use remote::{
     RemoteActor, RemoteAddress, RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,
 };
+pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};

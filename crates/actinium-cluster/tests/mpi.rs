@@ -49,8 +49,8 @@ impl Actor for Counter {
             Msg::When(count, reply) => self.waiting.push((count, reply)),
             Msg::Process(reply) => drop(reply.send(std::process::id().into())),
         }
-        if self.waiting.first().is_some_and(|&(count, _)| self.next >= count) {
-            let (_, reply) = self.waiting.remove(0);
+        // All of them: the one that was asked first may be waited for longest.
+        for (_, reply) in self.waiting.extract_if(.., |&mut (count, _)| self.next >= count) {
             let _ = reply.send(self.bytes);
         }
     }

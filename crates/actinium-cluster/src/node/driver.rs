@@ -11,6 +11,7 @@ use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAskError};
+use crate::shards::Shards;
 use crate::stage;
 use actinium_actor::{Address, SpawnOptions, SystemHandle};
 use actinium_scheduler::Clock;
@@ -318,6 +319,18 @@ impl ManualNode {
         limit: Duration,
     ) -> RemoteAnswer<AnyAddress<A>> {
         self.0.inner.spawn_on(self.0.inner.place(placement), &args, limit)
+    }
+
+    /// See [`super::Node::shards`].
+    ///
+    /// # Errors
+    /// If this node has an actor for shares of this name.
+    pub fn shards<A: RemoteActor>(
+        &self,
+        name: &str,
+        own: &Address<A>,
+    ) -> Result<Shards<A>, ExportError> {
+        Shards::start(&self.0.inner, name, own)
     }
 
     /// See [`super::Node::names`].

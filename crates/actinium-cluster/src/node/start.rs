@@ -9,6 +9,7 @@ use crate::link::BadConfig;
 use crate::names::{Names, NamesConfig};
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress};
+use crate::shards::Shards;
 use crate::stage;
 use actinium_actor::{Address, SpawnOptions, SystemHandle};
 use actinium_scheduler::Clock;
@@ -236,6 +237,18 @@ impl Node {
     pub fn nodes_up(&self) -> Vec<NodeId> {
         self.inner.nodes_up()
     }
+    /// Spreads keys over the nodes that do this with a name: `own` is this node's actor for its share.
+    ///
+    /// # Errors
+    /// If this node has an actor for shares of this name.
+    pub fn shards<A: RemoteActor>(
+        &self,
+        name: &str,
+        own: &Address<A>,
+    ) -> Result<Shards<A>, ExportError> {
+        Shards::start(&self.inner, name, own)
+    }
+
     /// This node's part in the names of the cluster: see [`Names`]. Once per node; each node of the cluster does this.
     ///
     /// # Errors
