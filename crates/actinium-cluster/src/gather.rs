@@ -139,6 +139,12 @@ impl Gather {
         refuses
     }
 
+    /// Whether too much waits, as far as is known without the lock.
+    pub(crate) fn is_full(&self) -> bool {
+        // Relaxed: a hint, whose truth is behind the lock.
+        self.is_full.load(Ordering::Relaxed)
+    }
+
     /// Whether the destination is down, as far as is known without the lock.
     pub(crate) fn is_closed(&self) -> bool {
         // Relaxed: a hint, whose truth is behind the lock.

@@ -17,6 +17,7 @@ pub mod fabric;
 mod gather;
 pub mod link;
 mod message;
+mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_receive;
 mod names;
@@ -31,6 +32,7 @@ pub use answer::RemoteAnswer;
 pub use any::AnyAddress;
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};
+pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables};
 pub use names::{Names, NamesConfig};
 pub use node::{
     ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, RegisterError,

@@ -7,6 +7,7 @@ use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
 use crate::link::{BadConfig, Down, Link, LinkEvent};
 use crate::message;
+use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
 use crate::place::Placement;
@@ -331,6 +332,14 @@ impl ManualNode {
         own: &Address<A>,
     ) -> Result<Shards<A>, ExportError> {
         Shards::start(&self.0.inner, name, own)
+    }
+
+    /// Actors of a type whose state moves between the nodes that do this: see [`Migrate`]. Once per type and node.
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn movables<S: Migrate>(&self) -> Result<Movables<S>, RegisterError> {
+        Movables::start(&self.0.inner)
     }
 
     /// See [`super::Node::names`].

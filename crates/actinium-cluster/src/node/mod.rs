@@ -414,6 +414,15 @@ impl Inner {
         &self.system
     }
 
+    /// Is done when it is worth trying again to send to a node what was refused because too much waited for it.
+    pub(crate) fn room(&self, node: NodeId) -> impl Future<Output = ()> + Send + use<> {
+        let room = self.peer(node).gather.room();
+        async move {
+            // That it was dropped says the same.
+            let _ = room.await;
+        }
+    }
+
     /// The machine's time as of this node's start, and by its steady clock since: nanoseconds.
     pub(crate) fn time_ns(&self) -> u64 {
         self.epoch.saturating_add(self.clock.now_ns())

@@ -74,7 +74,7 @@ where
 }
 
 impl Inner {
-    pub(super) fn register<A: RemoteActor, Args: SpawnArgs>(
+    pub(crate) fn register<A: RemoteActor, Args: SpawnArgs>(
         &self,
         options: SpawnOptions,
         factory: impl Fn(Args) -> A + Send + Sync + 'static,
@@ -120,7 +120,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn spawn_on<A: RemoteActor, Args: SpawnArgs>(
+    pub(crate) fn spawn_on<A: RemoteActor, Args: SpawnArgs>(
         self: &Arc<Self>,
         node: NodeId,
         args: &Args,

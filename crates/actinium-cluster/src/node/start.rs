@@ -6,6 +6,7 @@ use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::fabric::{Fabric, NodeId};
 use crate::link::BadConfig;
+use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress};
@@ -247,6 +248,14 @@ impl Node {
         own: &Address<A>,
     ) -> Result<Shards<A>, ExportError> {
         Shards::start(&self.inner, name, own)
+    }
+
+    /// Actors of a type whose state moves between the nodes that do this: see [`Migrate`]. Once per type and node.
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn movables<S: Migrate>(&self) -> Result<Movables<S>, RegisterError> {
+        Movables::start(&self.inner)
     }
 
     /// This node's part in the names of the cluster: see [`Names`]. Once per node; each node of the cluster does this.
