@@ -38,9 +38,12 @@ pub(super) struct Outbox<S: Migrate> {
     waits_for_room: bool,
 }
 
+/// An answer, or why there is none.
+pub(super) type Answered<S> = Result<Answer<S>, RemoteAskError>;
+
 /// How an outbox comes back to its actor.
 pub(super) struct Back<S: Migrate, B: Actor> {
-    pub(super) answered: fn(Reply<Answer<S>>, Result<Answer<S>, RemoteAskError>) -> B::Msg,
+    pub(super) answered: fn(Reply<Answer<S>>, Answered<S>) -> B::Msg,
     pub(super) room: fn() -> B::Msg,
 }
 
