@@ -22,9 +22,12 @@ mod movable;
 mod mpi_receive;
 mod names;
 pub mod node;
+mod pace;
 mod place;
 mod remote;
+pub mod route;
 mod shards;
+pub mod sim;
 mod stage;
 pub mod team;
 
