@@ -16,6 +16,9 @@ pub struct Detection {
     pub heartbeats_ppm: u64,
 }
 
+/// Frames under way, and when they arrive.
+type Frames = Vec<(u64, Vec<u8>)>;
+
 /// How often links are looked at.
 const STEP_NS: u64 = 1_000_000;
 
@@ -33,8 +36,7 @@ pub fn detection(nodes: u32, links: &Links, config: &LinkConfig) -> Result<Detec
     let hop_ns = links.latency_ns + 2 * links.overhead_ns;
     // The dead one's thread says one thing after the other: its heartbeats are spread over so long.
     let spread_ns = |survivor: usize| survivor as u64 * links.overhead_ns.max(links.gap_ns);
-    let mut under_way: Vec<(Vec<(u64, Vec<u8>)>, Vec<(u64, Vec<u8>)>)> =
-        vec![Default::default(); pairs.len()];
+    let mut under_way: Vec<(Frames, Frames)> = vec![Default::default(); pairs.len()];
     // Long enough to be up, and to be anywhere between two heartbeats.
     let dies_ns = 5 * config.heartbeat_ns / 2;
     let (mut noticed, mut first_ns, mut last_ns) = (0, u64::MAX, 0);
