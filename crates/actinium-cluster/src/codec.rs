@@ -2,7 +2,7 @@
 
 use crate::remote::RemoteActor;
 use actinium_wire::hello::Hello;
-use actinium_wire::schema::Schema;
+use actinium_wire::schema::{Describe, Schema};
 use actinium_wire::{Encoding, Limits};
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
@@ -66,15 +66,21 @@ pub(crate) fn hello<A: RemoteActor>(encodings: &[Encoding]) -> Hello {
     Hello::with_schema(schema, encodings, false)
 }
 
-/// A hello's bytes.
-pub(crate) fn encode_hello(hello: &Hello) -> Result<Vec<u8>, CodecError> {
+/// As [`hello`], of an actor's type and of the arguments that such an actor is made of.
+pub(crate) fn hello_with_args<A: RemoteActor, Args: Describe>(encodings: &[Encoding]) -> Hello {
+    let schema = Schema::of::<(Args, A::Message, A::Question, A::Answer)>(A::KIND, A::VERSION);
+    Hello::with_schema(schema, encodings, false)
+}
+
+/// The bytes of what is said before the two nodes have settled on anything: a hello, or arguments.
+pub(crate) fn encode_early<T: Serialize>(said: &T) -> Result<Vec<u8>, CodecError> {
     let mut bytes = Vec::new();
-    encode(HELLO, hello, &mut bytes)?;
+    encode(HELLO, said, &mut bytes)?;
     Ok(bytes)
 }
 
-/// The hello of these bytes.
-pub(crate) fn decode_hello(bytes: &[u8]) -> Result<Hello, CodecError> {
+/// What these bytes of [`encode_early`] say.
+pub(crate) fn decode_early<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
     decode(HELLO, bytes)
 }
 

@@ -11,6 +11,7 @@
 
 use crate::codec::CodecError;
 use crate::link::HEADER_BYTES;
+use crate::pace::{Pace, Why};
 use futures_channel::oneshot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -103,15 +104,11 @@ struct State {
     is_closed: bool,
     /// A worker has run out of work since the open frame was begun.
     idle: bool,
-    /// When the last frame left, and how many messages it had.
-    last: Option<(u64, u32)>,
+    pace: Pace,
     /// Who waits for room.
     waiters: Vec<oneshot::Sender<()>>,
     counters: GatherCounters,
 }
-
-/// A frame of so few messages says that they do not come fast.
-const FEW: u32 = 4;
 
 impl Gather {
     pub(crate) fn new(config: GatherConfig, frame_bytes_max: usize) -> Self {
@@ -137,6 +134,12 @@ impl Gather {
             self.refused.fetch_add(1, Ordering::Relaxed);
         }
         refuses
+    }
+
+    /// Whether too much waits, as far as is known without the lock.
+    pub(crate) fn is_full(&self) -> bool {
+        // Relaxed: a hint, whose truth is behind the lock.
+        self.is_full.load(Ordering::Relaxed)
     }
 
     /// Whether the destination is down, as far as is known without the lock.
@@ -265,26 +268,20 @@ impl Gather {
             full
         } else {
             let first_ns = state.open.as_ref()?.first_ns;
-            let is_fast = state.last.is_some_and(|(last_ns, messages)| {
-                messages > FEW && first_ns.saturating_sub(last_ns) < self.config.hold_ns
-            });
-            let why = if !is_fast {
-                &mut state.counters.free
-            } else if now_ns.saturating_sub(first_ns) >= self.config.hold_ns {
-                &mut state.counters.due
-            } else if state.idle {
-                &mut state.counters.idle
-            } else {
-                return None;
-            };
-            *why += 1;
+            let counter =
+                match state.pace.leaves(now_ns, first_ns, state.idle, self.config.hold_ns)? {
+                    Why::Free => &mut state.counters.free,
+                    Why::Due => &mut state.counters.due,
+                    Why::Idle => &mut state.counters.idle,
+                };
+            *counter += 1;
             state.open.take()?
         };
         self.note_full(state);
         state.counters.frames += 1;
         state.counters.messages += u64::from(gathered.messages);
         state.counters.waited_ns += now_ns.saturating_sub(gathered.first_ns);
-        state.last = Some((now_ns, gathered.messages));
+        state.pace.left(now_ns, gathered.messages);
         let has_room = state.full.len() < self.config.frames_waiting;
         let waiters = if has_room { std::mem::take(&mut state.waiters) } else { Vec::new() };
         Some((gathered, waiters))
@@ -320,7 +317,7 @@ impl Gather {
         state.is_closed = true;
         // Relaxed: see `is_closed`.
         self.is_closed.store(true, Ordering::Relaxed);
-        state.last = None;
+        state.pace = Pace::default();
         let waiters = std::mem::take(&mut state.waiters);
         let open = state.open.take();
         let back = state.full.drain(..).chain(open).collect();

@@ -10,25 +10,40 @@
 // The actors below do not build under loom.
 #![cfg(not(loom))]
 
+mod answer;
+mod any;
 mod codec;
 pub mod fabric;
 mod gather;
 pub mod link;
 mod message;
+mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_receive;
+mod names;
 pub mod node;
+mod pace;
+mod place;
 mod remote;
+pub mod route;
+mod shards;
+pub mod sim;
 mod stage;
 pub mod team;
 
+pub use answer::RemoteAnswer;
+pub use any::AnyAddress;
 pub use codec::CodecError;
 pub use gather::{GatherConfig, GatherCounters};
+pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables};
+pub use names::{Names, NamesConfig};
 pub use node::{
-    ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, StartError,
+    ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, RegisterError,
+    SpawnArgs, StartError,
 };
+pub use place::Placement;
 pub use remote::{
-    RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
-    RemoteSendError,
+    RemoteActor, RemoteAddress, RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,
 };
+pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};

@@ -46,11 +46,18 @@ pub(crate) enum Control {
     Lookup { question: u64, name: String, hello: Vec<u8>, wait: bool },
     /// "Tell me when it ends."
     Watch { watch: u64, key: ActorKey },
-    /// "It has ended", and why.
-    Ended { watch: u64, reason: String },
+    /// "It has ended", and why, and whether that was no end that somebody wanted.
+    Ended { watch: u64, reason: String, is_abnormal: bool },
+    /// "Start an actor of this type." The answer is a [`Found`]. The hello, encoded by itself as the arguments are, says what the asker knows
+    /// of the type and of what it is made of.
+    Spawn { question: u64, hello: Vec<u8>, args: Vec<u8> },
+    /// "It is to end": when its mailbox is empty, or now.
+    Stop { key: ActorKey, now: bool },
+    /// "It is to end when you no longer hear of me."
+    Adopt { key: ActorKey },
 }
 
-/// The answer to [`Control::Lookup`].
+/// The answer to [`Control::Lookup`] and [`Control::Spawn`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Found {
     /// This one, and how messages to it travel. What is to be said of that.
@@ -66,6 +73,12 @@ pub(crate) enum Found {
     OtherKind(String),
     /// It has this type, and the two nodes' ideas of its messages differ too much: why.
     Unsettled(String),
+    /// No actors of this type are started here for others.
+    NotRegistered,
+    /// It was to be started, and was not: why.
+    NotStarted(String),
+    /// So many actors that others have started live here already.
+    NoRoom(u64),
 }
 
 const TELL: u8 = 0;

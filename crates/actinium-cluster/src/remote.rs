@@ -1,22 +1,20 @@
 //! What a user writes and holds: [`RemoteActor`], [`RemoteAddress`], and what can go wrong.
 
+use crate::answer::RemoteAnswer;
 use crate::codec::{CodecError, decode};
 use crate::fabric::NodeId;
 use crate::gather::NotGathered;
 use crate::link::DownReason;
-use crate::message::{self, ActorKey, Unanswered};
+use crate::message::{self, ActorKey, Control, Unanswered};
 use crate::node::{Inner, Peer};
-use actinium_actor::{Actor, Context, Reply};
+use actinium_actor::{Actor, Context, Reply, WeakAddress};
 use actinium_wire::Encoding;
 use actinium_wire::schema::Describe;
-use futures_channel::oneshot;
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 /// An actor that other nodes can reach: what they may send it and ask it, which is data, and how that becomes its own messages.
@@ -179,6 +177,36 @@ pub enum RemoteAskError {
         /// Where they differ.
         why: String,
     },
+    /// That node starts no actors of this type for others: see [`Node::register`](crate::Node::register).
+    NotRegistered(&'static str),
+    /// It has not started the actor: its factory panicked, say.
+    NotStarted {
+        /// The actor's type.
+        kind: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// As many actors that others have started live there as may: [`NodeConfig::spawned_max`](crate::NodeConfig::spawned_max).
+    NoRoom {
+        /// Which.
+        node: NodeId,
+        /// How many.
+        actors: u64,
+    },
+    /// An actor of that node has the name.
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The node.
+        node: NodeId,
+    },
+    /// Too few nodes are up for names to be given: see [`NamesConfig::quorum`](crate::NamesConfig::quorum).
+    NoQuorum {
+        /// So many are, this one included.
+        up: usize,
+        /// So many have to be.
+        quorum: usize,
+    },
 }
 
 impl fmt::Display for RemoteAskError {
@@ -213,6 +241,21 @@ impl fmt::Display for RemoteAskError {
             RemoteAskError::Unsettled { name, why } => {
                 write!(f, "the actor '{name}' there does not understand this node: {why}")
             }
+            RemoteAskError::NotRegistered(kind) => {
+                write!(f, "that node starts no actors of the type {kind}: register it there")
+            }
+            RemoteAskError::NotStarted { kind, why } => write!(f, "no {kind} was started: {why}"),
+            RemoteAskError::NoRoom { node, actors } => write!(
+                f,
+                "{actors} actors that others have started live at {node}, and no more may (spawned_max)"
+            ),
+            RemoteAskError::NameTaken { name, node } => {
+                write!(f, "an actor of {node} has the name '{name}'")
+            }
+            RemoteAskError::NoQuorum { up, quorum } => write!(
+                f,
+                "{up} nodes see each other, and names are given among {quorum} or more: are others cut off?"
+            ),
         }
     }
 }
@@ -244,37 +287,10 @@ pub struct RemoteDown {
 pub enum RemoteDownReason {
     /// It has ended: in the words of its node.
     Ended(String),
+    /// It has failed, and its supervision there has given it up; or it was linked to one that has: in the words of its node.
+    Failed(String),
     /// Its node is down.
     NodeDown(Option<DownReason>),
-}
-
-/// An answer that is under way: await it, give it to [`Context::pipe`], or [`RemoteAnswer::wait`] for it on a thread that may block.
-#[derive(Debug)]
-pub struct RemoteAnswer<R>(oneshot::Receiver<Result<R, RemoteAskError>>);
-
-impl<R> RemoteAnswer<R> {
-    pub(crate) fn new(receiver: oneshot::Receiver<Result<R, RemoteAskError>>) -> Self {
-        RemoteAnswer(receiver)
-    }
-
-    /// Waits for the answer, blocking the thread.
-    ///
-    /// # Errors
-    /// If there is none; [`RemoteAskError::WouldBlock`] at once on a worker.
-    pub fn wait(self) -> Result<R, RemoteAskError> {
-        if actinium_scheduler::current(|worker| worker.is_some()) {
-            return Err(RemoteAskError::WouldBlock);
-        }
-        futures_lite::future::block_on(self)
-    }
-}
-
-impl<R> Future for RemoteAnswer<R> {
-    type Output = Result<R, RemoteAskError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|answer| answer.unwrap_or(Err(RemoteAskError::Left)))
-    }
 }
 
 impl<A: RemoteActor> RemoteAddress<A> {
@@ -313,6 +329,11 @@ impl<A: RemoteActor> RemoteAddress<A> {
         }
     }
 
+    /// Whether a message would be refused now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.peer.gather.is_full()
+    }
+
     /// Is done when a send that was refused as [`RemoteSendError::Full`] is worth trying again. For an actor, which must not block and keeps
     /// meanwhile what it has: `ctx.pipe(address.room(), |()| Msg::Room)`.
     pub fn room(&self) -> impl Future<Output = ()> + Send + use<A> {
@@ -347,6 +368,75 @@ impl<A: RemoteActor> RemoteAddress<A> {
             }
         };
         self.inner.watch(&self.peer, self.key, Box::new(notify));
+    }
+
+    /// Asks it to end once it has handled what is in its mailbox. If its node is down, there is nobody to ask; like a message, the request
+    /// may be lost.
+    pub fn stop(&self) {
+        self.say(&Control::Stop { key: self.key, now: false });
+    }
+
+    /// Asks it to end at once, whatever is in its mailbox. Otherwise as [`RemoteAddress::stop`].
+    pub fn kill(&self) {
+        self.say(&Control::Stop { key: self.key, now: true });
+    }
+
+    /// Makes it a child of the actor that calls this: it ends when that one ends, or when their nodes lose each other; and `msg` tells that
+    /// one when it ends. What follows when it panics its own supervision decides (see [`Node::register`](crate::Node::register)): a restart is nothing
+    /// that the parent is told of, here as on one node.
+    pub fn adopt<B: Actor>(
+        &self,
+        ctx: &Context<'_, B>,
+        msg: impl FnOnce(RemoteDown) -> B::Msg + Send + 'static,
+    ) {
+        self.say(&Control::Adopt { key: self.key });
+        self.watch(ctx, msg);
+        let guardian =
+            ctx.spawn(Guardian { child: self.clone(), parent: ctx.address().downgrade() });
+        guardian.tell(Guard::Begin);
+    }
+
+    fn say(&self, control: &Control) {
+        // If that node is down, so is what was to hear it.
+        let _ = self.inner.add(&self.peer, true, |frame| message::control(control, frame));
+    }
+}
+
+/// Ends a child that is elsewhere when its parent ends.
+struct Guardian<A: RemoteActor, B: Actor> {
+    child: RemoteAddress<A>,
+    parent: WeakAddress<B>,
+}
+
+enum Guard {
+    Begin,
+    ParentEnded,
+    ChildEnded,
+}
+
+impl<A: RemoteActor, B: Actor> Actor for Guardian<A, B> {
+    type Msg = Guard;
+
+    fn handle(&mut self, msg: Guard, ctx: &mut Context<'_, Self>) {
+        match msg {
+            Guard::Begin => {
+                let Some(parent) = self.parent.upgrade() else { return self.end(ctx) };
+                ctx.watch(&parent, |_| Guard::ParentEnded);
+                // With an address that keeps this one alive as long as there is a child to watch over.
+                let me = ctx.address();
+                let ended = Box::new(move |_| me.tell(Guard::ChildEnded));
+                self.child.inner.watch(&self.child.peer, self.child.key, ended);
+            }
+            Guard::ParentEnded => self.end(ctx),
+            Guard::ChildEnded => ctx.stop(),
+        }
+    }
+}
+
+impl<A: RemoteActor, B: Actor> Guardian<A, B> {
+    fn end(&self, ctx: &Context<'_, Self>) {
+        self.child.stop();
+        ctx.stop();
     }
 }
 

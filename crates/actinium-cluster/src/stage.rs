@@ -8,6 +8,7 @@ use crate::gather::{NotGathered, new_frame};
 use crate::node::{Inner, Peer};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What is staged for one node.
 struct Staged {
@@ -59,6 +60,8 @@ pub(crate) fn add(
         let found = stage.staged.iter().rposition(|staged| Arc::ptr_eq(&staged.peer, peer));
         let index = found.unwrap_or_else(|| {
             let frame = stage.spare.pop().unwrap_or_else(|| new_frame(frame_bytes));
+            // Relaxed: whoever asks the node to leave because of what this turn does hears of it by other means, which order this, too.
+            peer.staged.fetch_add(1, Ordering::Relaxed);
             let (inner, peer) = (inner.clone(), peer.clone());
             stage.staged.push(Staged { inner, peer, frame, messages: 0, work: 0 });
             stage.staged.len() - 1
@@ -86,6 +89,8 @@ pub(crate) fn leave() {
 impl Staged {
     fn deliver(mut self) {
         self.inner.add_staged(&self.peer, self.messages, self.work, &mut self.frame);
+        // Release: pairs with the acquire in `Driver::is_settled`, which then finds what was gathered.
+        self.peer.staged.fetch_sub(1, Ordering::Release);
         let frame = self.frame;
         STAGE.with_borrow_mut(|stage| {
             if stage.spare.len() < KEPT && frame.capacity() <= 2 * self.peer.gather.frame_bytes() {

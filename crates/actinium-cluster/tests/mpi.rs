@@ -28,7 +28,12 @@ enum Msg {
     Number(u64, Vec<u8>),
     /// Answers with the bytes when so many numbers have come.
     When(u64, Reply<u64>),
+    /// Answers with the process it runs in.
+    Process(Reply<u64>),
 }
+
+/// As a question: [`Msg::Process`].
+const PROCESS: u64 = u64::MAX - 1;
 
 impl Actor for Counter {
     type Msg = Msg;
@@ -42,9 +47,10 @@ impl Actor for Counter {
                 self.bytes += bytes.len() as u64;
             }
             Msg::When(count, reply) => self.waiting.push((count, reply)),
+            Msg::Process(reply) => drop(reply.send(std::process::id().into())),
         }
-        if self.waiting.first().is_some_and(|&(count, _)| self.next >= count) {
-            let (_, reply) = self.waiting.remove(0);
+        // All of them: the one that was asked first may be waited for longest.
+        for (_, reply) in self.waiting.extract_if(.., |&mut (count, _)| self.next >= count) {
             let _ = reply.send(self.bytes);
         }
     }
@@ -59,7 +65,7 @@ impl RemoteActor for Counter {
         Msg::Number(number, bytes)
     }
     fn question(count: u64, reply: Reply<u64>) -> Msg {
-        Msg::When(count, reply)
+        if count == PROCESS { Msg::Process(reply) } else { Msg::When(count, reply) }
     }
 }
 
@@ -140,21 +146,22 @@ fn stopped() {
     let link = LinkConfig {
         reliable: true,
         heartbeat_ns: 20_000_000,
-        down_after_ns: 400_000_000,
+        // Long, for a busy machine: one end must not give the other up before it is stopped, or after it goes on.
+        down_after_ns: 4_000_000_000,
         ..LinkConfig::default()
     };
     let rank = rank(NodeConfig { link, ..NodeConfig::default() });
     let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     if rank.node.id() == NodeId(1) {
-        // Tells rank 0 who it is, and waits until it has been stopped, given up, and called again.
-        there.send((0, vec![0; std::process::id() as usize])).unwrap();
+        // Waits until it has been stopped, given up, and called again.
         expect(&rank, |event| matches!(event, NodeEvent::Down { .. }));
         expect(&rank, |event| matches!(event, NodeEvent::Up(_)));
-        // Rank 0 is done.
-        expect(&rank, |event| matches!(event, NodeEvent::Down { reason: DownReason::Left, .. }));
+        // Rank 0 is done. Its farewell may come late or never; that it is gone is seen all the same.
+        expect(&rank, |event| matches!(event, NodeEvent::Down { .. }));
         return;
     }
-    let pid = rank.counter.ask(|reply| Msg::When(1, reply)).wait().unwrap();
+    // With a deadline, and an error if the session ends: a number that was sent might be lost with it, and be waited for in vain.
+    let pid = there.ask(PROCESS, LIMIT).wait().unwrap();
     let signal = |name: &str| {
         let status = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
         assert!(status.success());
@@ -171,8 +178,8 @@ fn stopped() {
     let NodeEvent::Down { reason: DownReason::Silent { .. }, undelivered, .. } = down else {
         panic!("{down:?}")
     };
-    // All that was sent in vain is told.
-    assert_eq!(undelivered, sent);
+    // All that was sent in vain is told; besides, the question may be, if it was answered and the rest of its frame's handling was stopped.
+    assert!((sent..=sent + 1).contains(&undelivered), "{undelivered} of {sent}");
     expect(&rank, |event| matches!(event, NodeEvent::Up(_)));
     let there = rank.node.find::<Counter>(rank.peer, "counter", LIMIT).wait().unwrap();
     assert_eq!(there.ask(0, LIMIT).wait().map(drop), Ok(()));
@@ -301,6 +308,13 @@ const PARTS: &[(&str, &str, fn())] = &[
 
 fn main() -> ExitCode {
     if let Ok(part) = std::env::var("ACTINIUM_MPI_PART") {
+        // A rank that fails ends the job: else it would wait, while it unwinds, for the others to leave MPI with it, and they for what it
+        // no longer says.
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            print(info);
+            std::process::abort();
+        }));
         let (.., play) = PARTS.iter().find(|(name, ..)| *name == part).unwrap();
         play();
         return ExitCode::SUCCESS;

@@ -1,21 +1,19 @@
 //! Actors of several nodes, on test systems, over a network that a seed makes bad: the whole crate but for threads.
 
+mod common;
+
 use actinium_actor::testing::{ProbeActor, TestSystem};
 use actinium_actor::{Actor, Address, Context, Reply};
+use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::{Faults, Network};
-use actinium_cluster::fabric::{Fabric, NodeId};
-use actinium_cluster::link::{DownReason, LinkConfig};
+use actinium_cluster::link::DownReason;
 use actinium_cluster::{
-    GatherConfig, ManualNode, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAnswer,
-    RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,
+    GatherConfig, ManualNode, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError,
+    RemoteDown, RemoteDownReason, RemoteSendError,
 };
-use std::future::Future;
+use common::{Cluster, LIMIT, MS, bad_network, reliable};
 use std::sync::{Arc, Mutex};
-use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
-
-const MS: u64 = 1_000_000;
-const LIMIT: Duration = Duration::from_secs(5);
 
 /// Keeps what it is told, and answers with their sum.
 struct Sink {
@@ -93,64 +91,13 @@ impl Actor for Watcher {
     }
 }
 
-struct Host {
-    system: TestSystem,
-    node: ManualNode,
-    events: Arc<Mutex<Vec<NodeEvent>>>,
-}
-
-struct Cluster {
-    network: Network,
-    hosts: Vec<Host>,
-    config: NodeConfig,
-}
-
-impl Cluster {
-    fn new(seed: u64, nodes: u32, faults: Faults, config: NodeConfig) -> Self {
-        let network = Network::seeded(seed, faults);
-        let mut cluster = Cluster { network, hosts: Vec::new(), config };
-        cluster.hosts = (0..nodes).map(|n| cluster.host(n, 1)).collect();
-        cluster
-    }
-
-    fn host(&self, n: u32, epoch: u64) -> Host {
-        let system = TestSystem::seeded(u64::from(n));
-        let fabric = self.network.node(NodeId(n));
-        assert_eq!(fabric.name(), "in-process");
-        let node = ManualNode::join(system.handle(), fabric, self.config.clone(), epoch).unwrap();
-        let events = Arc::new(Mutex::new(Vec::new()));
-        let log = events.clone();
-        node.on_event(move |event| log.lock().unwrap().push(event.clone()));
-        Host { system, node, events }
-    }
-
-    fn step(&mut self) {
-        self.network.advance(MS);
-        let now_ns = self.network.now_ns();
-        for host in &mut self.hosts {
-            host.system.run_until_idle();
-            while host.node.turn(now_ns) {
-                host.system.run_until_idle();
-            }
-        }
-    }
-
-    fn steps(&mut self, steps: u32) {
-        (0..steps).for_each(|_| self.step());
-    }
-
-    fn wait<R>(&mut self, mut answer: RemoteAnswer<R>) -> Result<R, RemoteAskError> {
-        for _ in 0..20_000 {
-            let mut cx = TaskContext::from_waker(Waker::noop());
-            if let Poll::Ready(answer) = std::pin::Pin::new(&mut answer).poll(&mut cx) {
-                return answer;
-            }
-            self.step();
-        }
-        panic!("neither an answer nor its deadline");
-    }
-
+trait Sinks {
     /// An exported sink at a host, and what it sees.
+    fn sink(&self, host: usize) -> (Address<Sink>, Arc<Mutex<Vec<u64>>>);
+    fn lookup(&mut self, from: usize, to: u32) -> Result<RemoteAddress<Sink>, RemoteAskError>;
+}
+
+impl Sinks for Cluster {
     fn sink(&self, host: usize) -> (Address<Sink>, Arc<Mutex<Vec<u64>>>) {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let host = &self.hosts[host];
@@ -162,25 +109,6 @@ impl Cluster {
     fn lookup(&mut self, from: usize, to: u32) -> Result<RemoteAddress<Sink>, RemoteAskError> {
         let answer = self.hosts[from].node.lookup::<Sink>(NodeId(to), "sink", LIMIT);
         self.wait(answer)
-    }
-
-    fn events(&self, host: usize) -> Vec<NodeEvent> {
-        std::mem::take(&mut *self.hosts[host].events.lock().unwrap())
-    }
-}
-
-fn reliable() -> NodeConfig {
-    let link = LinkConfig { reliable: true, ..LinkConfig::default() };
-    NodeConfig { link, ..NodeConfig::default() }
-}
-
-fn bad_network() -> Faults {
-    Faults {
-        delay_ns: 0..=3 * MS,
-        loss: 0.05,
-        duplication: 0.05,
-        corruption: 0.02,
-        reordering: 0.1,
     }
 }
 
@@ -343,6 +271,32 @@ fn an_address_of_an_earlier_life_reaches_nobody_in_the_next() {
     let restarted =
         |event: &NodeEvent| matches!(event, NodeEvent::Down { reason: DownReason::Restarted, .. });
     assert!(downs.iter().any(restarted), "{downs:?}");
+}
+
+/// Its worker has no turn in between: what is told of a session stays before what is told of the next.
+#[test]
+fn that_a_node_went_down_is_told_before_that_its_next_life_is_up() {
+    let mut cluster = Cluster::new(3, 2, Faults::default(), reliable());
+    let (_local, _) = cluster.sink(1);
+    cluster.lookup(0, 1).unwrap();
+    cluster.events(0);
+    cluster.hosts[1] = cluster.host(1, 2);
+    let (_local, _) = cluster.sink(1);
+    for _ in 0..300 {
+        cluster.network.advance(MS);
+        let now_ns = cluster.network.now_ns();
+        cluster.hosts.iter_mut().for_each(|host| while host.node.turn(now_ns) {});
+    }
+    cluster.steps(10);
+    let events = cluster.events(0);
+    assert!(
+        matches!(
+            events[..],
+            [NodeEvent::Down { reason: DownReason::Restarted, .. }, NodeEvent::Up(NodeId(1))]
+        ),
+        "{events:?}"
+    );
+    cluster.lookup(0, 1).unwrap();
 }
 
 #[test]

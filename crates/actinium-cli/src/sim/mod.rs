@@ -8,8 +8,10 @@
 //! | [`sweep`] | which constants of `affine` do best |
 //! | [`calibrate`] | this machine's costs, and the simulation held against it |
 //! | [`measure`] | what is measured for that |
+//! | [`cluster`] | `actinium sim cluster`: many nodes |
 
 pub mod calibrate;
+pub mod cluster;
 pub mod measure;
 pub mod report;
 pub mod run;

@@ -1,13 +1,20 @@
 //! What moves a node's frames: whoever owns it has the fabric, and gives it turns.
 
 use super::unpack::{UnpackMsg, Unpacker};
-use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, lock};
+use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, RegisterError, SpawnArgs, lock};
+use crate::answer::RemoteAnswer;
+use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
 use crate::link::{BadConfig, Down, Link, LinkEvent};
 use crate::message;
+use crate::movable::{Migrate, Movables};
+use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
-use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError};
-use actinium_actor::{Address, SystemHandle};
+use crate::place::Placement;
+use crate::remote::{RemoteActor, RemoteAddress, RemoteAskError};
+use crate::shards::Shards;
+use crate::stage;
+use actinium_actor::{Address, SpawnOptions, SystemHandle};
 use actinium_scheduler::Clock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -155,8 +162,12 @@ impl Driver {
 
     /// Whether all that this node has sent was handled, as far as it can be.
     pub(super) fn is_settled(&self) -> bool {
-        let is_settled =
-            |end: &End| !end.link.is_up() || end.link.is_settled() && end.peer.gather.is_empty();
+        let is_settled = |end: &End| {
+            // Acquire: pairs with the release when a turn's messages were gathered. First: what is staged is gathered next.
+            let nothing_is_staged = end.peer.staged.load(Ordering::Acquire) == 0;
+            !end.link.is_up()
+                || nothing_is_staged && end.link.is_settled() && end.peer.gather.is_empty()
+        };
         self.ends.values().all(is_settled)
     }
 
@@ -189,11 +200,11 @@ impl End {
     fn event(&mut self, inner: &Inner, event: LinkEvent) {
         let node = self.peer.node;
         match event {
+            // Behind what is still to be told of the session before: that it is down, say. A system that drains takes nothing from outside.
             LinkEvent::Up => {
-                self.peer.gather.open();
-                // Relaxed: a figure.
-                self.peer.is_up.store(true, Ordering::Relaxed);
-                inner.tell_listeners(&NodeEvent::Up(node));
+                if self.unpacker.send(UnpackMsg::Up).is_err() {
+                    inner.went_up(&self.peer);
+                }
             }
             LinkEvent::Frame(frame) => self.unpacker.tell(UnpackMsg::Frame(frame)),
             LinkEvent::Lost(lost) => {
@@ -211,15 +222,11 @@ impl End {
 
     fn down(&mut self, inner: &Inner, down: Down) {
         let node = self.peer.node;
-        // Relaxed: a figure.
-        self.peer.is_up.store(false, Ordering::Relaxed);
         let mut undelivered = 0;
         for back in &down.undelivered {
             message::read(back.payload(), |_| undelivered += 1);
         }
-        for gathered in self.peer.gather.close() {
-            message::read_unsent(&gathered.frame, |_| undelivered += 1);
-        }
+        undelivered += self.peer.close();
         let event = NodeEvent::Down {
             node,
             reason: down.reason,
@@ -231,7 +238,7 @@ impl End {
         if let Err(refused) = self.unpacker.send(UnpackMsg::Down(event))
             && let UnpackMsg::Down(event) = refused.into_inner()
         {
-            inner.went_down(&event);
+            inner.went_down(&self.peer, event);
         }
     }
 }
@@ -283,9 +290,69 @@ impl ManualNode {
         self.0.inner.lookup(node, name, limit)
     }
 
+    /// See [`super::Node::register`].
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn register<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        options: SpawnOptions,
+        factory: impl Fn(Args) -> A + Send + Sync + 'static,
+    ) -> Result<(), RegisterError> {
+        self.0.inner.register(options, factory)
+    }
+
+    /// See [`super::Node::spawn_on`].
+    pub fn spawn_on<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        node: NodeId,
+        args: Args,
+        limit: Duration,
+    ) -> RemoteAnswer<AnyAddress<A>> {
+        self.0.inner.spawn_on(node, &args, limit)
+    }
+
+    /// See [`super::Node::spawn_placed`].
+    pub fn spawn_placed<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        placement: &Placement,
+        args: Args,
+        limit: Duration,
+    ) -> RemoteAnswer<AnyAddress<A>> {
+        self.0.inner.spawn_on(self.0.inner.place(placement), &args, limit)
+    }
+
+    /// See [`super::Node::shards`].
+    ///
+    /// # Errors
+    /// If this node has an actor for shares of this name.
+    pub fn shards<A: RemoteActor>(
+        &self,
+        name: &str,
+        own: &Address<A>,
+    ) -> Result<Shards<A>, ExportError> {
+        Shards::start(&self.0.inner, name, own)
+    }
+
+    /// Actors of a type whose state moves between the nodes that do this: see [`Migrate`]. Once per type and node.
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn movables<S: Migrate>(&self) -> Result<Movables<S>, RegisterError> {
+        Movables::start(&self.0.inner)
+    }
+
+    /// See [`super::Node::names`].
+    ///
+    /// # Errors
+    /// If it was done before.
+    pub fn names(&self, config: NamesConfig) -> Result<Names, ExportError> {
+        Names::start(&self.0.inner, config)
+    }
+
     /// See [`super::Node::on_event`].
     pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
-        lock(&self.0.inner.listeners).push(Arc::new(listener));
+        self.0.inner.on_event(Arc::new(listener));
     }
 
     /// What it has counted.
@@ -295,6 +362,7 @@ impl ManualNode {
 
     /// See [`super::Node::leave`]; waits for nothing.
     pub fn leave(mut self) {
+        stage::leave();
         self.0.leave();
     }
 }

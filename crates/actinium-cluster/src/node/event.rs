@@ -3,6 +3,7 @@
 use crate::fabric::NodeId;
 use crate::gather::GatherCounters;
 use crate::link::{DownReason, LinkCounters, Lost, Refusal};
+use crate::remote::RemoteAskError;
 
 /// What happened between this node and another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,13 @@ pub enum NodeEvent {
     LostThere(NodeId, Lost),
     /// The two do not talk.
     Refused(NodeId, Refusal),
+    /// An actor of this node had a name, and another has it now, or too few nodes are up: see [`Names`](crate::Names). It was asked to end.
+    NameLost {
+        /// The name.
+        name: String,
+        /// Why.
+        why: RemoteAskError,
+    },
     /// The other node's idea of an actor's messages differs from this one's. They talk, but not quite as usual: how.
     Remark {
         /// Which.

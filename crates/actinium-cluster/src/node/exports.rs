@@ -7,7 +7,8 @@ use crate::message::{ActorKey, Found, Unanswered};
 use crate::remote::RemoteActor;
 use actinium_actor::{Actor, Address, Context};
 use actinium_wire::Encoding;
-use actinium_wire::hello::{Hello, settle};
+use actinium_wire::hello::{Hello, Settled, Unsettled, settle};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -20,6 +21,12 @@ pub(super) trait Exported: Send + Sync {
     fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
     fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>);
     fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>);
+    /// Has its place in the table of exports given back when it ends.
+    fn watch_place(&self, key: ActorKey, ctx: &Context<'_, Unpacker>);
+    /// Ends it: when its mailbox is empty, or now.
+    fn stop(&self, now: bool);
+    /// Its address.
+    fn address(&self) -> &dyn Any;
     /// Whether it is of the cluster's own machinery, whose messages are no work.
     fn is_internal(&self) -> bool;
 }
@@ -66,7 +73,19 @@ where
     }
 
     fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>) {
-        ctx.watch(self, move |down| UnpackMsg::Ended(watch, down.reason.to_string()));
+        ctx.watch(self, move |down| UnpackMsg::Ended(watch, down.reason));
+    }
+
+    fn watch_place(&self, key: ActorKey, ctx: &Context<'_, Unpacker>) {
+        ctx.watch(self, move |_| UnpackMsg::Free(key));
+    }
+
+    fn stop(&self, now: bool) {
+        if now { Address::kill(self) } else { Address::stop(self) }
+    }
+
+    fn address(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -85,10 +104,23 @@ impl fmt::Display for ExportError {
 
 impl std::error::Error for ExportError {}
 
-/// The table of exports. It only grows: a place never means another actor.
+/// A place in the table of exports.
+#[derive(Clone)]
+pub(super) struct Place {
+    /// Tells the actors apart that have been here, in this life of the node and in earlier ones.
+    pub(super) life: u32,
+    pub(super) actor: Option<Arc<dyn Exported>>,
+}
+
+/// The table of exports. A place with its life never means another actor; those of names are for ever, those of actors that others have
+/// started are used again.
 pub(super) struct Exports {
     life: u32,
-    actors: Vec<Arc<dyn Exported>>,
+    actors: Vec<Place>,
+    /// Places that are to be used again.
+    free: Vec<u32>,
+    /// Living actors that others have started.
+    spawned: usize,
     /// The first place and the number of actors of a name.
     names: BTreeMap<String, (u32, u32)>,
     /// Questions for names that are not there yet.
@@ -108,7 +140,14 @@ const WAITING_MAX: usize = 4096;
 
 impl Exports {
     pub(super) fn new(life: u32) -> Self {
-        Exports { life, actors: Vec::new(), names: BTreeMap::new(), waiting: Vec::new() }
+        Exports {
+            life,
+            actors: Vec::new(),
+            free: Vec::new(),
+            spawned: 0,
+            names: BTreeMap::new(),
+            waiting: Vec::new(),
+        }
     }
 
     pub(super) fn add<A: RemoteActor>(
@@ -123,12 +162,32 @@ impl Exports {
         let place = (self.actors.len() as u32, addresses.len() as u32);
         self.names.insert(name.to_owned(), place);
         for address in addresses {
-            self.actors.push(Arc::new(address.clone()));
+            self.actors.push(Place { life: self.life, actor: Some(Arc::new(address.clone())) });
         }
         let (asked, waiting) =
             std::mem::take(&mut self.waiting).into_iter().partition(|waiting| waiting.name == name);
         self.waiting = waiting;
         Ok(asked)
+    }
+
+    /// Takes the name of one actor back, and its place.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some((index, 1)) = self.names.remove(name) {
+            self.free(index);
+        }
+    }
+
+    fn free(&mut self, index: u32) {
+        let Some(place) = self.actors.get_mut(index as usize) else { return };
+        place.actor = None;
+        place.life = place.life.wrapping_add(1);
+        self.free.push(index);
+    }
+
+    /// The only actor of a name.
+    pub(super) fn named(&self, name: &str) -> Option<&Arc<dyn Exported>> {
+        let &(index, _) = self.names.get(name)?;
+        self.actors.get(index as usize)?.actor.as_ref()
     }
 
     /// Keeps a question for a name that is not there; gives it back if it is there by now, or too many wait.
@@ -141,29 +200,60 @@ impl Exports {
     }
 
     /// What `Unpacker` keeps a copy of, because this one lies behind a lock: those after the first `known`.
-    pub(super) fn after(&self, known: usize) -> &[Arc<dyn Exported>] {
+    pub(super) fn after(&self, known: usize) -> &[Place] {
         self.actors.get(known..).unwrap_or_default()
     }
 
-    pub(super) fn life(&self) -> u32 {
-        self.life
+    /// As `after`, for one place.
+    pub(super) fn place(&self, index: usize) -> Option<&Place> {
+        self.actors.get(index)
+    }
+
+    /// Living actors that others have started.
+    pub(super) fn spawned(&self) -> usize {
+        self.spawned
+    }
+
+    /// An actor that another node has started.
+    pub(super) fn add_spawned(&mut self, actor: Arc<dyn Exported>) -> ActorKey {
+        self.spawned += 1;
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.actors.push(Place { life: self.life, actor: None });
+            (self.actors.len() - 1) as u32
+        });
+        let place = &mut self.actors[index as usize];
+        place.actor = Some(actor);
+        ActorKey { index, life: place.life }
+    }
+
+    /// It has ended: its place may be used again.
+    pub(super) fn remove_spawned(&mut self, key: ActorKey) {
+        let place = self.actors.get(key.index as usize);
+        if place.is_some_and(|place| place.life == key.life && place.actor.is_some()) {
+            self.free(key.index);
+            self.spawned -= 1;
+        }
     }
 
     pub(super) fn find(&self, name: &str, peer: &Hello, encodings: &[Encoding]) -> Found {
         let Some(&(index, count)) = self.names.get(name) else { return Found::NoSuchName };
-        let Some(first) = self.actors.get(index as usize) else { return Found::NoSuchName };
+        let first = self.actors.get(index as usize).and_then(|place| place.actor.as_ref());
+        let Some(first) = first else { return Found::NoSuchName };
         let own = first.hello(encodings);
         if own.protocol != peer.protocol {
             return Found::OtherKind(own.protocol);
         }
-        match settle(&own, peer) {
-            Ok(settled) => Found::Actor {
-                key: ActorKey { index, life: self.life },
-                count,
-                encoding: settled.encoding,
-                remarks: settled.remarks,
-            },
-            Err(why) => Found::Unsettled(why.to_string()),
-        }
+        let key = ActorKey { index, life: self.life };
+        settle(&own, peer).map_or_else(unsettled, |settled| found(key, count, settled))
     }
+}
+
+/// What is answered when the two nodes understand each other.
+pub(super) fn found(key: ActorKey, count: u32, settled: Settled) -> Found {
+    Found::Actor { key, count, encoding: settled.encoding, remarks: settled.remarks }
+}
+
+/// And when they do not.
+pub(super) fn unsettled(why: Unsettled) -> Found {
+    Found::Unsettled(why.to_string())
 }

@@ -7,35 +7,37 @@ mod bell;
 mod driver;
 mod event;
 mod exports;
+mod lookup;
 mod questions;
+mod spawn;
 mod start;
 mod unpack;
 
 pub use driver::ManualNode;
 pub use event::{NodeEvent, NodeStats, PeerStats};
 pub use exports::ExportError;
+pub use spawn::{RegisterError, SpawnArgs};
 pub use start::{Node, StartError};
 
-use crate::codec::{CodecError, NODES, decode, encode, encode_hello, hello};
+use crate::answer::RemoteAnswer;
+use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
 use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
-use crate::message::{self, ActorKey, Control, Found, Unanswered};
-use crate::remote::{
-    RemoteActor, RemoteAddress, RemoteAnswer, RemoteAskError, RemoteDown, RemoteDownReason,
-};
+use crate::message::{self, ActorKey, Control, Unanswered};
+use crate::remote::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::stage;
-use actinium_actor::{Address, SystemHandle};
+use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
 use bell::Alarm;
-use exports::{Exports, Waiting};
+use exports::Exports;
 use futures_channel::oneshot;
 use questions::Questions;
+use spawn::Types;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -51,6 +53,8 @@ pub struct NodeConfig {
     pub encodings: Vec<Encoding>,
     /// How long [`Node::leave`] waits for what is under way.
     pub linger: Duration,
+    /// Living actors that other nodes may have started here ([`Node::spawn_on`]): a bound on what they take of this one.
+    pub spawned_max: usize,
 }
 
 impl Default for NodeConfig {
@@ -60,6 +64,7 @@ impl Default for NodeConfig {
             gather: GatherConfig::default(),
             encodings: Encoding::ALL.to_vec(),
             linger: Duration::from_secs(1),
+            spawned_max: 1 << 20,
         }
     }
 }
@@ -91,8 +96,23 @@ type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
 pub(crate) struct Peer {
     pub(crate) node: NodeId,
     pub(crate) gather: Gather,
+    /// Turns that have staged messages for it and have not ended: a node that leaves waits for them.
+    pub(crate) staged: AtomicU32,
     is_up: AtomicBool,
     link: Mutex<LinkCounters>,
+}
+
+impl Peer {
+    /// It is down: nothing more is gathered for it. How many messages were.
+    fn close(&self) -> u64 {
+        // Relaxed: a figure.
+        self.is_up.store(false, Ordering::Relaxed);
+        let mut messages = 0;
+        for gathered in self.gather.close() {
+            message::read_unsent(&gathered.frame, |_| messages += 1);
+        }
+        messages
+    }
 }
 
 /// What the parts of a node share.
@@ -101,10 +121,14 @@ pub(crate) struct Inner {
     system: SystemHandle,
     config: NodeConfig,
     frame_bytes_max: usize,
+    epoch: u64,
     clock: Clock,
     alarm: Arc<Alarm>,
     peers: RwLock<BTreeMap<NodeId, Arc<Peer>>>,
     exports: RwLock<Exports>,
+    types: RwLock<Types>,
+    /// How many actors were placed in turn: see [`crate::Placement::RoundRobin`].
+    placed: AtomicU64,
     questions: Mutex<Questions>,
     watches: Mutex<BTreeMap<u64, (NodeId, Notify)>>,
     last_watch: AtomicU64,
@@ -118,9 +142,6 @@ pub(crate) struct Inner {
     received: AtomicU64,
     leaving: AtomicBool,
 }
-
-/// No more actors are exported together than this: whoever says so has another program.
-const EXPORTED_TOGETHER_MAX: u32 = 1 << 24;
 
 /// What a thread keeps to encode messages in; a longer one is given back.
 const SCRATCH_BYTES_MAX: usize = 64 << 10;
@@ -149,10 +170,13 @@ impl Inner {
             system,
             config,
             frame_bytes_max,
+            epoch,
             clock,
             alarm: Arc::default(),
             peers: RwLock::default(),
             exports: RwLock::new(Exports::new(life)),
+            types: RwLock::default(),
+            placed: AtomicU64::new(0),
             questions: Mutex::default(),
             watches: Mutex::default(),
             last_watch: AtomicU64::new(0),
@@ -175,7 +199,8 @@ impl Inner {
         let mut peers = self.peers.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let new = || {
             let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max);
-            Arc::new(Peer { node, gather, is_up: AtomicBool::new(false), link: Mutex::default() })
+            let (staged, is_up) = (AtomicU32::new(0), AtomicBool::new(false));
+            Arc::new(Peer { node, gather, staged, is_up, link: Mutex::default() })
         };
         peers.entry(node).or_insert_with(new).clone()
     }
@@ -275,60 +300,6 @@ impl Inner {
         self.complete(question, questions::outcome(answer));
     }
 
-    fn lookup<A: RemoteActor>(
-        self: &Arc<Self>,
-        node: NodeId,
-        name: &str,
-        limit: Duration,
-    ) -> RemoteAnswer<RemoteAddress<A>> {
-        self.find(node, name, limit, false, |address, _| address)
-    }
-
-    /// `wait`: for a name that is not there yet. `make` makes of the first actor's address, and of how many have the name, what is wanted.
-    fn find<A: RemoteActor, R: Send + 'static>(
-        self: &Arc<Self>,
-        node: NodeId,
-        name: &str,
-        limit: Duration,
-        wait: bool,
-        make: impl FnOnce(RemoteAddress<A>, u32) -> R + Send + 'static,
-    ) -> RemoteAnswer<R> {
-        if node == self.node {
-            let (sender, receiver) = oneshot::channel();
-            // The receiver is here.
-            drop(sender.send(Err(RemoteAskError::ThisNode)));
-            return RemoteAnswer::new(receiver);
-        }
-        let peer = self.peer(node);
-        let (inner, there, wanted) = (self.clone(), peer.clone(), name.to_owned());
-        let write = |question, frame: &mut Vec<u8>| {
-            let hello = encode_hello(&hello::<A>(&self.config.encodings))?;
-            message::control(
-                &Control::Lookup { question, name: name.to_owned(), hello, wait },
-                frame,
-            )
-        };
-        self.question(&peer, limit, write, move |bytes| match decode(NODES, bytes) {
-            Ok(Found::Actor { key, count, encoding, remarks }) => {
-                for remark in remarks {
-                    let kind = A::KIND;
-                    inner.tell_listeners(&NodeEvent::Remark { node, kind, remark });
-                }
-                if count > EXPORTED_TOGETHER_MAX {
-                    return Err(RemoteAskError::NotUnderstood);
-                }
-                let kind = PhantomData;
-                Ok(make(RemoteAddress { inner, peer: there, key, encoding, kind }, count))
-            }
-            Ok(Found::Unsettled(why)) => Err(RemoteAskError::Unsettled { name: wanted, why }),
-            Ok(Found::NoSuchName) => Err(RemoteAskError::NoSuchName(wanted)),
-            Ok(Found::OtherKind(found)) => {
-                Err(RemoteAskError::OtherKind { name: wanted, expected: A::KIND, found })
-            }
-            Err(_) => Err(RemoteAskError::NotUnderstood),
-        })
-    }
-
     pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
         // Relaxed: only uniqueness matters.
         let watch = self.last_watch.fetch_add(1, Ordering::Relaxed);
@@ -346,16 +317,28 @@ impl Inner {
         }
     }
 
-    fn ended(&self, watch: u64, reason: String) {
-        self.tell_watcher(watch, RemoteDownReason::Ended(reason));
+    fn ended(&self, watch: u64, reason: String, is_abnormal: bool) {
+        let down = if is_abnormal { RemoteDownReason::Failed } else { RemoteDownReason::Ended };
+        self.tell_watcher(watch, down(reason));
+    }
+
+    /// From now on there is somebody to send to; all who want to hear of it are told.
+    fn went_up(&self, peer: &Peer) {
+        peer.gather.open();
+        // Relaxed: a figure.
+        peer.is_up.store(true, Ordering::Relaxed);
+        self.tell_listeners(&NodeEvent::Up(peer.node));
     }
 
     /// Tells all who want to hear of it that another node is down.
-    fn went_down(&self, event: &NodeEvent) {
-        if let NodeEvent::Down { node, reason, .. } = event {
+    fn went_down(&self, peer: &Peer, mut event: NodeEvent) {
+        // The driver has closed it at once; that the node was up may have been told after that, here.
+        let more = peer.close();
+        if let NodeEvent::Down { node, reason, undelivered, .. } = &mut event {
+            *undelivered += more;
             self.tell_down(*node, *reason);
         }
-        self.tell_listeners(event);
+        self.tell_listeners(&event);
     }
 
     /// Tells all that wait for a node that it is down.
@@ -374,7 +357,7 @@ impl Inner {
         }
     }
 
-    fn tell_listeners(&self, event: &NodeEvent) {
+    pub(crate) fn tell_listeners(&self, event: &NodeEvent) {
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
             listener(event);
@@ -407,37 +390,6 @@ impl Inner {
         self.exports.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn export<A: RemoteActor>(
-        self: &Arc<Self>,
-        name: &str,
-        addresses: &[Address<A>],
-    ) -> Result<(), ExportError> {
-        let waiting = self.exports_mut().add(name, addresses)?;
-        for asked in waiting {
-            self.look_up(asked, false);
-        }
-        Ok(())
-    }
-
-    /// Another node asks for a name.
-    fn look_up(self: &Arc<Self>, mut asked: Waiting, wait: bool) {
-        if wait {
-            match self.exports_mut().wait(asked) {
-                Ok(()) => return,
-                Err(back) => asked = *back,
-            }
-        }
-        let found = self.exports().find(&asked.name, &asked.hello, &self.config.encodings);
-        self.found(&asked.peer, asked.question, &found);
-    }
-
-    fn found(self: &Arc<Self>, peer: &Arc<Peer>, question: u64, found: &Found) {
-        let mut bytes = Vec::new();
-        let written = encode(NODES, found, &mut bytes);
-        let answer = written.map(|()| &bytes[..]).map_err(|_| Unanswered::NotUnderstood);
-        self.answer(peer, question, answer);
-    }
-
     /// Answers another node's question.
     fn answer(
         self: &Arc<Self>,
@@ -452,6 +404,28 @@ impl Inner {
         if let Err(NotGathered::TooLong { .. }) = self.add(peer, true, write) {
             self.answer(peer, question, Err(Unanswered::NotUnderstood));
         }
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.node
+    }
+
+    pub(crate) fn system(&self) -> &SystemHandle {
+        &self.system
+    }
+
+    /// Is done when it is worth trying again to send to a node what was refused because too much waited for it.
+    pub(crate) fn room(&self, node: NodeId) -> impl Future<Output = ()> + Send + use<> {
+        let room = self.peer(node).gather.room();
+        async move {
+            // That it was dropped says the same.
+            let _ = room.await;
+        }
+    }
+
+    /// The machine's time as of this node's start, and by its steady clock since: nanoseconds.
+    pub(crate) fn time_ns(&self) -> u64 {
+        self.epoch.saturating_add(self.clock.now_ns())
     }
 
     /// The nodes that are or were there, this one included, in order.

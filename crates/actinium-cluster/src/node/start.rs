@@ -1,11 +1,18 @@
 //! A node with a thread of its own.
 
 use super::driver::Driver;
-use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, lock};
+use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, RegisterError, SpawnArgs, lock};
+use crate::answer::RemoteAnswer;
+use crate::any::AnyAddress;
 use crate::fabric::{Fabric, NodeId};
 use crate::link::BadConfig;
-use crate::remote::{RemoteActor, RemoteAddress, RemoteAnswer};
-use actinium_actor::{Address, SystemHandle};
+use crate::movable::{Migrate, Movables};
+use crate::names::{Names, NamesConfig};
+use crate::place::Placement;
+use crate::remote::{RemoteActor, RemoteAddress};
+use crate::shards::Shards;
+use crate::stage;
+use actinium_actor::{Address, SpawnOptions, SystemHandle};
 use actinium_scheduler::Clock;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -191,17 +198,88 @@ impl Node {
         })
     }
 
+    /// Lets other nodes start actors of a type here ([`Node::spawn_on`]). The factory makes one of the arguments that the other node gives; the options
+    /// say where it is at home and what follows when it panics, as for [`SystemHandle::spawn_with`](actinium_actor::SystemHandle::spawn_with).
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn register<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        options: SpawnOptions,
+        factory: impl Fn(Args) -> A + Send + Sync + 'static,
+    ) -> Result<(), RegisterError> {
+        self.inner.register(options, factory)
+    }
+
+    /// Starts an actor at a node that has registered its type: another, or this one. At another it lives until it ends by itself, is stopped
+    /// ([`AnyAddress::stop`]), or loses the actor that has adopted it ([`RemoteAddress::adopt`]).
+    ///
+    /// After [`RemoteAskError::Timeout`](crate::RemoteAskError::Timeout) or [`NodeDown`](crate::RemoteAskError::NodeDown) nobody knows whether it was started.
+    pub fn spawn_on<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        node: NodeId,
+        args: Args,
+        limit: Duration,
+    ) -> RemoteAnswer<AnyAddress<A>> {
+        self.inner.spawn_on(node, &args, limit)
+    }
+
+    /// Starts an actor where a rule says; all nodes that it may come to have registered its type.
+    pub fn spawn_placed<A: RemoteActor, Args: SpawnArgs>(
+        &self,
+        placement: &Placement,
+        args: Args,
+        limit: Duration,
+    ) -> RemoteAnswer<AnyAddress<A>> {
+        self.inner.spawn_on(self.inner.place(placement), &args, limit)
+    }
+
+    /// The nodes that are up as far as this one knows, this one included, in order.
+    pub fn nodes_up(&self) -> Vec<NodeId> {
+        self.inner.nodes_up()
+    }
+    /// Spreads keys over the nodes that do this with a name: `own` is this node's actor for its share.
+    ///
+    /// # Errors
+    /// If this node has an actor for shares of this name.
+    pub fn shards<A: RemoteActor>(
+        &self,
+        name: &str,
+        own: &Address<A>,
+    ) -> Result<Shards<A>, ExportError> {
+        Shards::start(&self.inner, name, own)
+    }
+
+    /// Actors of a type whose state moves between the nodes that do this: see [`Migrate`]. Once per type and node.
+    ///
+    /// # Errors
+    /// If a type of this kind is registered.
+    pub fn movables<S: Migrate>(&self) -> Result<Movables<S>, RegisterError> {
+        Movables::start(&self.inner)
+    }
+
+    /// This node's part in the names of the cluster: see [`Names`]. Once per node; each node of the cluster does this.
+    ///
+    /// # Errors
+    /// If it was done before.
+    pub fn names(&self, config: NamesConfig) -> Result<Names, ExportError> {
+        Names::start(&self.inner, config)
+    }
+
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
 
     /// Calls `listener` for all that happens between this node and others from now on, on the node's thread or a worker: it must not block.
     pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
-        lock(&self.inner.listeners).push(Arc::new(listener));
+        self.inner.on_event(Arc::new(listener));
     }
 
-    /// Leaves: waits for what is under way (at most [`NodeConfig::linger`]), says farewell, and gives the fabric up.
+    /// Leaves: waits for what is under way (at most [`NodeConfig::linger`]), says farewell, and gives the fabric up. What an actor has sent
+    /// in a turn that has not ended is under way, too, whether this is called in that turn or elsewhere.
     pub fn leave(&self) {
+        // What this very turn has sent would else leave when it ends, which is after this.
+        stage::leave();
         // Release: pairs with the acquire in `run`.
         self.inner.leaving.store(true, Ordering::Release);
         // Behind the lock that the sleeper looks behind.

@@ -3,12 +3,13 @@
 //! A frame counts as handled when the actor has its next turn. If a bounded mailbox was overfilled meanwhile, it is muted and has none: then the
 //! other node's credit is not renewed, and it stops sending.
 
-use super::exports::{Exported, Waiting};
+use super::exports::{Exported, Place, Waiting};
 use super::{Inner, NodeEvent, Peer};
-use crate::codec::decode_hello;
+use crate::codec::decode_early;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
-use actinium_actor::{Actor, Context};
+use actinium_actor::{Actor, Context, StopReason};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,18 +20,23 @@ pub(crate) enum UnpackMsg {
     Handled(u64),
     /// A question was answered by an actor of this node.
     Answered(u64, Result<Vec<u8>, Unanswered>),
+    /// The two know each other.
+    Up,
     /// The other node is down.
     Down(NodeEvent),
     /// A watched actor of this node has ended.
-    Ended(u64, String),
+    Ended(u64, StopReason),
+    /// An actor that another node has started has ended.
+    Free(ActorKey),
 }
 
 pub(crate) struct Unpacker {
     pub(super) inner: Arc<Inner>,
     pub(super) peer: Arc<Peer>,
-    /// The table of exports, as far as it was needed: it only grows, and lies behind a lock.
-    actors: Vec<Arc<dyn Exported>>,
-    life: u32,
+    /// The table of exports, as far as it was needed: the true one lies behind a lock.
+    actors: Vec<Place>,
+    /// Actors of this node that end with the other one.
+    adopted: BTreeSet<ActorKey>,
 }
 
 impl Actor for Unpacker {
@@ -53,8 +59,21 @@ impl Actor for Unpacker {
             }
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
             UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
-            UnpackMsg::Down(event) => self.inner.went_down(&event),
-            UnpackMsg::Ended(watch, reason) => self.control(&Control::Ended { watch, reason }),
+            UnpackMsg::Up => self.inner.went_up(&self.peer),
+            UnpackMsg::Down(event) => {
+                for key in std::mem::take(&mut self.adopted) {
+                    self.stop(key, false);
+                }
+                self.inner.went_down(&self.peer, event);
+            }
+            UnpackMsg::Ended(watch, reason) => {
+                let (is_abnormal, reason) = (reason.is_abnormal(), reason.to_string());
+                self.control(&Control::Ended { watch, reason, is_abnormal });
+            }
+            UnpackMsg::Free(key) => {
+                self.adopted.remove(&key);
+                self.inner.exports_mut().remove_spawned(key);
+            }
         }
     }
 }
@@ -66,19 +85,33 @@ fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 impl Unpacker {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
-        let life = inner.exports().life();
-        Unpacker { inner, peer, actors: Vec::new(), life }
+        Unpacker { inner, peer, actors: Vec::new(), adopted: BTreeSet::new() }
     }
 
     fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
-        if key.life != self.life {
-            return None;
-        }
         let index = key.index as usize;
-        if index >= self.actors.len() {
-            self.actors.extend_from_slice(self.inner.exports().after(self.actors.len()));
+        let is_this = |place: &&Place| place.life == key.life;
+        if self.actors.get(index).filter(is_this).is_none() {
+            self.look_again(index);
         }
-        self.actors.get(index).map(|actor| &**actor)
+        self.actors.get(index).filter(is_this)?.actor.as_deref()
+    }
+
+    /// The table may have grown, or have another actor in this place.
+    #[cold]
+    fn look_again(&mut self, index: usize) {
+        let exports = self.inner.exports();
+        self.actors.extend_from_slice(exports.after(self.actors.len()));
+        if let (Some(known), Some(place)) = (self.actors.get_mut(index), exports.place(index)) {
+            known.clone_from(place);
+        }
+    }
+
+    fn stop(&mut self, key: ActorKey, now: bool) {
+        // One that is gone needs no stopping.
+        if let Some(actor) = self.actor(key) {
+            actor.stop(now);
+        }
     }
 
     fn is_internal(&mut self, item: &Item<'_>) -> bool {
@@ -110,7 +143,7 @@ impl Unpacker {
             },
             Item::Answer(question, answer) => inner.answered(question, answer),
             Item::Control(Control::Lookup { question, name, hello, wait }) => {
-                match decode_hello(&hello) {
+                match decode_early(&hello) {
                     Ok(hello) => {
                         let asked = Waiting { name, hello, peer: self.peer.clone(), question };
                         inner.look_up(asked, wait);
@@ -124,10 +157,25 @@ impl Unpacker {
                 Some(actor) => actor.watch(watch, ctx),
                 None => {
                     let reason = "this node has no such actor (any more)".to_owned();
-                    self.control(&Control::Ended { watch, reason });
+                    self.control(&Control::Ended { watch, reason, is_abnormal: false });
                 }
             },
-            Item::Control(Control::Ended { watch, reason }) => inner.ended(watch, reason),
+            Item::Control(Control::Ended { watch, reason, is_abnormal }) => {
+                inner.ended(watch, reason, is_abnormal);
+            }
+            Item::Control(Control::Spawn { question, hello, args }) => {
+                let found = match decode_early(&hello) {
+                    Ok(hello) => inner.spawn_for(&hello, &args, ctx),
+                    Err(error) => Found::Unsettled(error.to_string()),
+                };
+                inner.found(&self.peer, question, &found);
+            }
+            Item::Control(Control::Stop { key, now }) => self.stop(key, now),
+            Item::Control(Control::Adopt { key }) => {
+                if self.actor(key).is_some() {
+                    self.adopted.insert(key);
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! the way, and the result comes down: 2 log2(n) messages one behind the other, and none is looked for by a timer.
 
 mod member;
-mod tree;
+pub(crate) mod tree;
 
 use crate::codec::{NODES, decode, encode};
 use crate::fabric::NodeId;

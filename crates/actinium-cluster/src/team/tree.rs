@@ -4,12 +4,12 @@
 //! child .. on is folded in the order of ranks.
 
 /// The parent of a rank; none for the root.
-pub(super) fn parent(rank: usize) -> Option<usize> {
+pub(crate) fn parent(rank: usize) -> Option<usize> {
     (rank != 0).then(|| rank & (rank - 1))
 }
 
 /// The children of a rank, rising.
-pub(super) fn children(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn children(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
     let span = if rank == 0 { usize::BITS } else { rank.trailing_zeros() };
     (0..span).map(move |bit| 1_usize << bit).map_while(move |bit| {
         let child = rank.checked_add(bit)?;
