@@ -429,9 +429,8 @@ impl Worker {
         let distance = near.map_or(0, |&(_, distance)| distance);
         let kib = self.shared.settings.policy.footprint_kib(took_ns, at_home_ns, distance);
         // SAFETY: this worker owns the runnable, and the closure calls no user code.
-        if let Some(own_kib) =
-            unsafe { header.private.with(|private| private.footprint.learn(kib)) }
-        {
+        let own_kib = unsafe { header.private.with(|private| private.footprint.learn(kib)) };
+        if let Some(own_kib) = own_kib {
             header.kind.set_footprint_kib(weigh(header.kind.footprint_kib(), own_kib.into()));
         }
     }
