@@ -6,6 +6,7 @@
 //! | `fill TO BYTES` | sends until it has been refused often | `full COUNT` |
 //! | `when FROM NUMBER` | waits until the last message before that number has come | `there` |
 //! | `stall`, `go` | its actor handles nothing, and again all | |
+//! | `forget TO` | looks its actor up again | |
 //! | `figures PEER` | | `figures NAME=NUMBER ..` |
 //! | `leave` | leaves | `left` |
 
@@ -27,8 +28,11 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Who sent it, which of its messages it is, and bytes that follow from that.
 type Numbered = (u32, u64, Vec<u8>);
 
+/// Which no other message has, in no part.
 fn bytes(from: u32, number: u64, len: usize) -> Vec<u8> {
-    (0..len).map(|at| (at as u64 ^ number ^ u64::from(from)) as u8).collect()
+    let mut bytes = (number << 8 | u64::from(from)).to_le_bytes().repeat(len.div_ceil(8));
+    bytes.truncate(len);
+    bytes
 }
 
 /// Closed, it keeps the actor.
@@ -152,6 +156,7 @@ pub(crate) fn play(setting: &Setting) {
             "send" => child.send(number(1) as u32, number(2), number(3) as usize),
             "fill" => child.fill(number(1) as u32, number(2) as usize),
             "when" => child.when(number(1) as u32, number(2)),
+            "forget" => drop(child.found.remove(&(number(1) as u32))),
             "stall" => child.gate.set(true),
             "go" => child.gate.set(false),
             "figures" => child.figures(number(1) as u32),

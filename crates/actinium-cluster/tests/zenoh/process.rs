@@ -135,16 +135,3 @@ pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     let held = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     held.map(|listener| listener.local_addr().unwrap().port())
 }
-
-/// Whether an established TCP connection of this host leads to this port, as the end that has opened it sees it.
-pub(crate) fn is_connected_to(port: u16) -> bool {
-    let port = format!(":{port:04X}");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|path| {
-        let table = std::fs::read_to_string(path).unwrap_or_default();
-        table.lines().skip(1).any(|line| {
-            let mut words = line.split_whitespace().skip(2);
-            // 01: established.
-            words.next().is_some_and(|far| far.ends_with(&port)) && words.next() == Some("01")
-        })
-    })
-}

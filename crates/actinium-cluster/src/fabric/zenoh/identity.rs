@@ -7,7 +7,7 @@
 use super::inbox::{Heard, Inbox};
 use crate::fabric::NodeId;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 use zenoh::qos::CongestionControl;
 use zenoh::query::{ConsolidationMode, Query, QueryTarget};
@@ -18,28 +18,45 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// What people are told of a process is not longer.
 const WHAT_BYTES_MAX: usize = 256;
 
+/// What a process is to its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It asks all others first.
+    Asks = 0,
+    /// It is the node.
+    Is = 1,
+    /// It was, and had to give way.
+    Was = 2,
+}
+
+impl State {
+    fn of(number: u8) -> Option<Self> {
+        [State::Asks, State::Is, State::Was].into_iter().find(|&state| state as u8 == number)
+    }
+}
+
 /// What a process answers that is asked who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     /// When it started.
     pub(super) life: u64,
-    /// Whether it has asked all others before, and is the node.
-    pub(super) settled: bool,
+    /// What it is to its number.
+    pub(super) state: State,
     /// For people.
     pub(super) what: String,
 }
 
 impl Answer {
     fn write(&self) -> String {
-        format!("{} {} {}", self.life, u8::from(self.settled), self.what)
+        format!("{} {} {}", self.life, self.state as u8, self.what)
     }
 
     fn read(text: &str) -> Option<Self> {
         let mut words = text.splitn(3, ' ');
         let life = words.next()?.parse().ok()?;
-        let settled = words.next()? == "1";
+        let state = State::of(words.next()?.parse().ok()?)?;
         let what = words.next()?.chars().filter(|c| !c.is_control()).take(WHAT_BYTES_MAX).collect();
-        Some(Answer { life, settled, what })
+        Some(Answer { life, state, what })
     }
 }
 
@@ -48,7 +65,7 @@ pub(super) struct Identity {
     pub(super) node: NodeId,
     pub(super) life: u64,
     what: String,
-    settled: AtomicBool,
+    state: AtomicU8,
 }
 
 impl Identity {
@@ -58,19 +75,19 @@ impl Identity {
         let life = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1);
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let what = format!("process {} on host '{}'", std::process::id(), host.trim());
-        Identity { node, life, what, settled: AtomicBool::new(false) }
+        Identity { node, life, what, state: AtomicU8::new(State::Asks as u8) }
     }
 
     fn answer(&self) -> Answer {
-        // Acquire: pairs with the release in `settle`, though nothing hangs on it but the flag itself.
-        let settled = self.settled.load(Ordering::Acquire);
-        Answer { life: self.life, settled, what: self.what.clone() }
+        // Relaxed: nothing hangs on it but what is said.
+        let state = State::of(self.state.load(Ordering::Relaxed)).unwrap_or(State::Asks);
+        Answer { life: self.life, state, what: self.what.clone() }
     }
 
-    /// This process is the node from now on.
-    pub(super) fn settle(&self) {
-        // Release: see `answer`.
-        self.settled.store(true, Ordering::Release);
+    /// From now on this process is that to its number.
+    pub(super) fn set(&self, state: State) {
+        // Relaxed: see `answer`.
+        self.state.store(state as u8, Ordering::Relaxed);
     }
 
     /// Somebody asks who this is: on a thread of Zenoh's, which must not wait. (An answer for which there is no room is dropped.)
@@ -83,7 +100,7 @@ impl Identity {
         if asking.life == self.life {
             return;
         }
-        if self.answer().settled && !asking.settled {
+        if self.answer().state == State::Is && asking.state == State::Asks {
             tracing::warn!(
                 "{} is wanted by {}, too: refused, because this process has it; each process needs a number of its own",
                 self.node,
@@ -129,7 +146,8 @@ impl Identity {
         self.ask(session, key, move |answer| drop(sender.send(answer)))?;
         // Ends when all have answered: then the callback, and the sender in it, is dropped.
         for other in answers {
-            if other.settled || other.life < self.life {
+            let was_first = other.state == State::Asks && other.life < self.life;
+            if other.state == State::Is || was_first {
                 return Err(format!(
                     "{} is in the cluster already, as {}: give this process another number",
                     self.node, other.what
@@ -152,13 +170,13 @@ impl Identity {
 
     /// Whether this process has to give way to the one that answered. Both say what happens.
     pub(super) fn gives_way_to(&self, other: &Answer) -> bool {
-        let gives_way = other.settled && other.life > self.life;
+        let gives_way = other.state == State::Is && other.life > self.life;
         let (node, what) = (self.node, &other.what);
         if gives_way {
             tracing::warn!(
                 "{node} was started again, as {what}: this process is not heard any more; each process needs a number of its own"
             );
-        } else if other.settled {
+        } else if other.state != State::Asks && other.life < self.life {
             tracing::warn!(
                 "{node} is {what}, too, which was started before this process: it is not heard any more; each process needs a number of its own"
             );
@@ -173,9 +191,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_as_it_was_written() {
-        let answer = Answer { life: 7, settled: true, what: "process 3 on host 'a b'".to_owned() };
+        let answer =
+            Answer { life: 7, state: State::Is, what: "process 3 on host 'a b'".to_owned() };
         assert_eq!(Answer::read(&answer.write()), Some(answer));
-        for garbage in ["", "7", "7 1", "x 1 y", "-1 0 z"] {
+        for garbage in ["", "7", "7 1", "x 1 y", "-1 0 z", "1 3 z"] {
             assert_eq!(Answer::read(garbage), None, "{garbage}");
         }
         let long = Answer::read(&format!("1 0 {}\u{1b}[31m", "ä".repeat(1_000))).unwrap();
@@ -185,9 +204,13 @@ mod tests {
     #[test]
     fn of_two_that_meet_late_the_earlier_gives_way() {
         let identity = Identity::new(NodeId(1));
-        let other = |life, settled| Answer { life, settled, what: "another".to_owned() };
-        assert!(identity.gives_way_to(&other(u64::MAX, true)));
-        assert!(!identity.gives_way_to(&other(1, true)));
-        assert!(!identity.gives_way_to(&other(u64::MAX, false)), "that one is still asking");
+        let other = |life, state| Answer { life, state, what: "another".to_owned() };
+        assert!(identity.gives_way_to(&other(u64::MAX, State::Is)));
+        assert!(!identity.gives_way_to(&other(1, State::Is)));
+        assert!(!identity.gives_way_to(&other(u64::MAX, State::Asks)), "that one is still asking");
+        assert!(
+            !identity.gives_way_to(&other(u64::MAX, State::Was)),
+            "that one is nobody any more"
+        );
     }
 }

@@ -23,7 +23,7 @@ pub use notices::tell_notices;
 use super::{Bell, Fabric, NodeId, SendRefused};
 use actinium_scheduler::Clock;
 use flow::{Flow, TRAILER_BYTES, Trailer};
-use identity::Identity;
+use identity::{Identity, State};
 use inbox::{Heard, Inbox};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +46,6 @@ struct There {
 /// What this node has declared; gone, nobody sees or hears it any more.
 struct Declared {
     _frames: Subscriber<()>,
-    _who: Queryable<()>,
     _tokens: Subscriber<()>,
     _token: LivelinessToken,
 }
@@ -62,6 +61,8 @@ pub struct Zenoh {
     clock: Clock,
     /// None: this process had to give way to another one.
     declared: Option<Declared>,
+    /// It answers to its number all the same.
+    _who: Queryable<()>,
     session: Session,
 }
 
@@ -84,7 +85,11 @@ impl Zenoh {
         let identity = Arc::new(Identity::new(config.node));
         let session = zenoh::open(settings).wait().map_err(text)?;
         let inbox = Arc::new(Inbox::default());
+        let asked = identity.clone();
+        let key = format!("actinium/{}/who/{}", config.cluster, config.node.0);
+        let who = session.declare_queryable(key).callback(move |query| asked.reply(&query));
         let mut fabric = Zenoh {
+            _who: who.wait().map_err(text)?,
             cluster: config.cluster.clone(),
             shares_way: config.through_routers,
             others: BTreeMap::new(),
@@ -113,11 +118,8 @@ impl Zenoh {
     /// Makes sure that this process is the only one of its number, and lets all see and hear it.
     fn declare(&self) -> Result<Declared, String> {
         let (node, life) = (self.identity.node.0, self.identity.life);
-        let identity = self.identity.clone();
-        let who = self.session.declare_queryable(self.who());
-        let who = who.callback(move |query| identity.reply(&query)).wait().map_err(text)?;
         self.identity.make_sure(&self.session, &self.who())?;
-        self.identity.settle();
+        self.identity.set(State::Is);
         let inbox = self.inbox.clone();
         let frames = self.session.declare_subscriber(self.key(&format!("to/{node}/*")));
         let frames = frames.callback(move |sample| {
@@ -138,7 +140,6 @@ impl Zenoh {
         });
         Ok(Declared {
             _frames: frames.wait().map_err(text)?,
-            _who: who,
             _tokens: tokens.wait().map_err(text)?,
             _token: self
                 .session
@@ -267,16 +268,14 @@ impl Fabric for Zenoh {
                         return frame;
                     }
                 }
-                Heard::Appeared(node, life) if node != self.identity.node => {
-                    let _ = life;
-                    self.appeared(node);
-                }
-                Heard::Appeared(_, life) if life == self.identity.life => {}
-                Heard::Appeared(..) => {
+                Heard::Appeared(node, _) if node != self.identity.node => self.appeared(node),
+                Heard::Appeared(_, life) if life != self.identity.life => {
                     self.identity.look_for_twin(&self.session, &self.who(), &self.inbox);
                 }
+                Heard::Appeared(..) => {}
                 Heard::Twin(other) => {
                     if self.identity.gives_way_to(&other) {
+                        self.identity.set(State::Was);
                         self.declared = None;
                     }
                 }

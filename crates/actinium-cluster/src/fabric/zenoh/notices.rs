@@ -43,7 +43,7 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
         let is_needed = *event.metadata().level() <= Level::WARN
             || NEEDED.iter().any(|start| line.0.starts_with(start));
         if is_needed {
-            (self.0)(&line.0);
+            (self.0)(&for_people(&line.0));
         }
     }
 
@@ -67,6 +67,31 @@ impl Visit for Line {
     }
 }
 
+/// Without the places in Zenoh's sources, and without its advice on open files where something else was wrong.
+fn for_people(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once(" at /") {
+        let place = behind.find(|c: char| c.is_whitespace() || c == ']').unwrap_or(behind.len());
+        text += before;
+        if !behind[..place].contains(".rs:") {
+            text += " at /";
+            rest = behind;
+            continue;
+        }
+        // Its full stops end sentences of ours.
+        let ends = behind[..place].trim_end_matches('.').len();
+        rest = &behind[ends..];
+    }
+    text += rest;
+    if let Some((why, "increase the system open file limit.")) = text.split_once(". Hint: ")
+        && !why.contains("os error")
+    {
+        return format!("A connection was refused: {why}");
+    }
+    text
+}
+
 /// From now on `tell` is given a line for each notice of this fabric and of Zenoh, on any thread: it must not block. False if the process has
 /// a subscriber of `tracing` already: then that one is told.
 pub fn tell_notices(tell: impl Fn(&str) + Send + Sync + 'static) -> bool {
@@ -77,6 +102,25 @@ pub fn tell_notices(tell: impl Fn(&str) + Send + Sync + 'static) -> bool {
 mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn a_notice_names_no_place_in_sources() {
+        for (line, told) in [
+            ("a: b at /x/y/z.rs:12.. Retry in 1s.", "a: b.. Retry in 1s."),
+            ("a [b at /x/y.rs:1.] at /z.rs:2.", "a [b.]."),
+            ("look at /etc/hosts", "look at /etc/hosts"),
+            (
+                "alert: UnknownCA. Hint: increase the system open file limit.",
+                "A connection was refused: alert: UnknownCA",
+            ),
+            (
+                "Too many open files (os error 24). Hint: increase the system open file limit.",
+                "Too many open files (os error 24). Hint: increase the system open file limit.",
+            ),
+        ] {
+            assert_eq!(for_people(line), told);
+        }
+    }
 
     #[test]
     fn what_people_need_is_told_and_nothing_else() {
