@@ -31,7 +31,8 @@ fn send(from: &mut Process, to: &mut Process, ids: (u32, u32)) {
     from.ask(&format!("send {} 10000 100", ids.1), "sent");
     to.ask(&format!("when {} 10000", ids.0), "there");
     let figures = to.figures(ids.0);
-    assert_eq!((figures("received"), figures("lost"), figures("garbage")), (10_000, 0, 0));
+    let found = (figures("received"), figures("lost"), figures("garbage"));
+    assert_eq!(found, (10_000, 0, 0), "{:#?} {:#?}", from.seen(), to.seen());
 }
 
 /// Two nodes that are allowed what they need, and nothing else.
