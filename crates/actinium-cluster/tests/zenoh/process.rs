@@ -55,9 +55,6 @@ impl Process {
     pub(crate) fn expect(&mut self, part: &str) -> String {
         while let Ok(line) = self.lines.recv() {
             assert!(!line.starts_with("bad"), "{}: {line}", self.name);
-            if std::env::var_os("DBG").is_some() {
-                eprintln!("{}: {line}", self.name);
-            }
             self.seen.push(line.clone());
             if line.contains(part) {
                 return line;

@@ -114,6 +114,11 @@ fn other_number() {
     let ca = Authority::new(&folder, "ca");
     let [port] = free_ports();
     let listen = format!("tls/localhost:{port}");
+    // They still make connections to each other while they talk.
+    let secured = |mut setting: Setting, tls| {
+        setting.node.link.reliable = true;
+        secured(setting, tls)
+    };
     let tls = |node: u32| Tls { allowed: allowed(), ..ca.sign(&format!("node-{node}")) };
     let mut zero = Process::start(&secured(Setting::new(0, 3, &listen, &[]), tls(0)));
     // Node 1's certificate, and says that it is node 2.

@@ -185,7 +185,7 @@ impl Join {
             }
         };
         let default = ZenohConfig::default();
-        Ok(ZenohConfig {
+        let config = ZenohConfig {
             cluster: cluster.map_or(default.cluster.clone(), str::to_owned),
             node: NodeId(node),
             nodes,
@@ -193,6 +193,7 @@ impl Join {
             connect: list(connect),
             tls,
             ..default
-        })
+        };
+        config.check().map(|()| config).map_err(|problem| asked(format!("--{problem}")))
     }
 }

@@ -72,12 +72,20 @@ impl Default for ZenohConfig {
 type Settings = Vec<(&'static str, Value)>;
 
 impl ZenohConfig {
+    /// Whether it makes sense, and the files in it can be read.
+    ///
+    /// # Errors
+    /// What is wrong: which setting, its value, and what is allowed.
+    pub fn check(&self) -> Result<(), String> {
+        self.settings().map(drop)
+    }
+
     /// Zenoh's settings for this.
     ///
     /// # Errors
     /// What is wrong: which setting, its value, and what is allowed.
     pub(super) fn settings(&self) -> Result<Settings, String> {
-        self.check()?;
+        self.check_values()?;
         let mode = if self.through_routers { "client" } else { "peer" };
         let lease_ms = u64::try_from(self.lease.as_millis()).unwrap_or(u64::MAX);
         let mut settings = vec![
@@ -112,7 +120,7 @@ impl ZenohConfig {
         Ok(settings)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check_values(&self) -> Result<(), String> {
         let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let cluster = &self.cluster;
         if !(1..=CLUSTER_MAX).contains(&cluster.len()) || !cluster.chars().all(is_letter) {
@@ -170,10 +178,10 @@ impl Tls {
             File::open(path).map_err(|error| problem(error.to_string()))?;
             path.to_str().map(|path| json!(path)).ok_or_else(|| problem("not UTF-8".to_owned()))
         };
-        let certificate = file("tls.certificate", &self.certificate)?;
-        let key = file("tls.key", &self.key)?;
+        let certificate = file("tls-certificate", &self.certificate)?;
+        let key = file("tls-key", &self.key)?;
         let mut settings = vec![
-            ("transport/link/tls/root_ca_certificate", file("tls.ca", &self.ca)?),
+            ("transport/link/tls/root_ca_certificate", file("tls-ca", &self.ca)?),
             ("transport/link/tls/enable_mtls", json!(true)),
             ("transport/link/tls/verify_name_on_connect", json!(true)),
             ("transport/link/tls/close_link_on_expiration", json!(true)),
@@ -291,7 +299,7 @@ mod tests {
         let tls = Some(Tls { key, ..tls.clone() });
         refused(
             &ZenohConfig { tls, ..ok() },
-            &["tls.key: can not read no/such/file", "No such file"],
+            &["tls-key: can not read no/such/file", "No such file"],
         );
     }
 

@@ -25,7 +25,6 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
             && match *metadata.level() {
                 Level::ERROR | Level::WARN => from(&["zenoh", "actinium_cluster"]),
                 Level::DEBUG => from(NEEDED_FROM),
-                Level::TRACE => metadata.target().starts_with("zenoh_transport::common::pipeline"),
                 _ => false,
             }
     }
@@ -41,8 +40,7 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line::default();
         event.record(&mut line);
-        let is_needed = *event.metadata().level() == Level::TRACE && line.0.contains("dropped")
-            || *event.metadata().level() <= Level::WARN
+        let is_needed = *event.metadata().level() <= Level::WARN
             || NEEDED.iter().any(|start| line.0.starts_with(start));
         if is_needed {
             (self.0)(&for_people(&line.0));
