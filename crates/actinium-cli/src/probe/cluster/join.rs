@@ -162,7 +162,8 @@ impl Join {
             }
             (None, None, None) => None,
             (Some(certificate), Some(key), Some(ca)) => {
-                let allowed = list(allow).iter().map(|pair| {
+                let pairs = list(allow);
+                let allowed = pairs.iter().map(|pair| {
                     let (name, node) = pair.rsplit_once('=').unwrap_or_default();
                     node.parse().map(|node| (name.to_owned(), NodeId(node))).map_err(|_| {
                         let pair = pair.escape_debug();
