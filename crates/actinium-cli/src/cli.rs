@@ -31,7 +31,7 @@ pub enum Command {
     Events(Box<events::Args>),
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
-    Probe(probe::Args),
+    Probe(Box<probe::Args>),
     /// Start several nodes on this machine, for trying out: one process each.
     #[command(long_about = launch::ABOUT)]
     Launch(launch::Args),
