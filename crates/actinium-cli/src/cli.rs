@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use crate::commands::{
-    completions, elastic, events, locality, man, memory, probe, sim, topology, wire,
+    completions, elastic, events, launch, locality, man, memory, probe, sim, topology, wire,
 };
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -31,7 +31,10 @@ pub enum Command {
     Events(Box<events::Args>),
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
-    Probe(probe::Args),
+    Probe(Box<probe::Args>),
+    /// Start several nodes on this machine, for trying out: one process each.
+    #[command(long_about = launch::ABOUT)]
+    Launch(launch::Args),
     /// Compare scheduling policies on actors with states of their own, by the size of the state.
     #[command(long_about = locality::ABOUT)]
     Locality(Box<locality::Args>),
@@ -78,6 +81,7 @@ mod tests {
                 "topology",
                 "events",
                 "probe",
+                "launch",
                 "locality",
                 "elastic",
                 "sim",

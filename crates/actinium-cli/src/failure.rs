@@ -13,6 +13,13 @@ pub enum Failure {
     Asked(String),
     /// It failed: exit code 1.
     Failed(String),
+    /// A program that it had started ended with this exit code, which becomes its own.
+    Ended {
+        /// The exit code.
+        code: u8,
+        /// Which, and how.
+        what: String,
+    },
     /// Whoever read stdout has gone, having seen enough: exit code 0, and nothing is said.
     ReaderGone,
 }
@@ -26,6 +33,7 @@ impl Failure {
         match self {
             Failure::Asked(_) => ExitCode::from(2),
             Failure::Failed(_) => ExitCode::from(1),
+            Failure::Ended { code, .. } => ExitCode::from(*code),
             Failure::ReaderGone => ExitCode::SUCCESS,
         }
     }
@@ -35,7 +43,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Failure::Asked(text) | Failure::Failed(text) => text,
+            Failure::Asked(text) | Failure::Failed(text) | Failure::Ended { what: text, .. } => {
+                text
+            }
             Failure::ReaderGone => "nobody reads the output any more",
         };
         text.chars().try_for_each(|c| match c.is_control() {

@@ -9,6 +9,7 @@
 //! | [`probe`] | the latency probe: settings, actors, the run, the report |
 //! | [`elastic`] | elastic workers: Pi, bursts, rest and hops, the report |
 //! | [`locality`] | the executor experiment: settings, states, actors, the runs, the report |
+//! | [`launch`] | several processes of one program: their settings, their output, their end |
 //! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
@@ -22,6 +23,7 @@ pub mod commands;
 pub mod elastic;
 pub mod events;
 pub mod failure;
+pub mod launch;
 pub mod locality;
 pub mod memory;
 pub mod output;

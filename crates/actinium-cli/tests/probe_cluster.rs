@@ -102,6 +102,19 @@ fn a_build_without_mpi_says_which_feature_is_missing() {
     refused(&["--fabric", "mpi"], &["'mpi' is not in this build", "feature mpi"]);
 }
 
+#[cfg(not(feature = "zenoh"))]
+#[test]
+fn a_build_without_zenoh_says_which_feature_is_missing() {
+    refused(&["--fabric", "zenoh"], &["'zenoh' is not in this build", "feature zenoh"]);
+}
+
+#[test]
+fn what_is_for_zenoh_only_is_refused_elsewhere() {
+    for flag in ["--node", "--listen", "--connect", "--cluster", "--tls-key", "--tls-allow"] {
+        refused(&["--fabric", "in-process", flag, "0"], &[flag, "only with --fabric zenoh"]);
+    }
+}
+
 #[cfg(feature = "mpi")]
 mod mpi {
     use super::*;

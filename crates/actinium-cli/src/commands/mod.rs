@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod elastic;
 pub mod events;
+pub mod launch;
 pub mod locality;
 pub mod man;
 pub mod memory;
@@ -26,6 +27,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
         Command::Events(args) => events::run(args, matches),
         Command::Memory(args) => memory::run(args),
         Command::Probe(args) => probe::run(args, matches),
+        Command::Launch(args) => launch::run(args),
         Command::Locality(args) => locality::run(args, matches),
         Command::Elastic(args) => elastic::run(args, matches),
         Command::Wire(args) => wire::run(args, matches),

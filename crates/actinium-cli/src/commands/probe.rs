@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.probe, matches)?;
     if args.output.show_settings {
-        return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
+        return args.output.settings(report::SCHEMA_VERSION, &settings, settings.all_rows());
     }
     if let Some(kind) = settings.fabric.value {
         // Elsewhere another process shows what all have measured.

@@ -1,5 +1,6 @@
 //! What the probe measures, and what may be asked of it.
 
+use super::cluster::join::{Join, JoinArgs};
 use crate::Failure;
 use crate::memory::arguments::{SegmentSize, segment};
 use crate::parse::{count_workers, from_to, policy, workers};
@@ -79,15 +80,19 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SIZE", value_parser = segment, conflicts_with = "fabric")]
     segment: Option<SegmentSize>,
 
-    /// Run on several nodes, whose frames this moves: in-process (all nodes in this process) or mpi (the ranks of an MPI job; needs
-    /// the build feature mpi). Workers and actors are then per node
+    /// Run on several nodes, whose frames this moves: in-process (all nodes in this process), mpi (the ranks of an MPI job; needs
+    /// the build feature mpi) or zenoh (processes that reach each other over TCP, TLS or QUIC; needs the build feature zenoh). Workers and
+    /// actors are then per node
     #[arg(long, value_name = "FABRIC", help_heading = "Nodes")]
     fabric: Option<FabricKind>,
 
-    /// Nodes in this process [default: 2]
+    /// Nodes in this process [default: 2], or in all over Zenoh [env: ACTINIUM_NODES]
     #[arg(long, value_name = "N", requires = "fabric", help_heading = "Nodes",
         value_parser = from_to::<1, NODES_MAX>)]
     nodes: Option<u64>,
+
+    #[command(flatten)]
+    join: JoinArgs,
 
     /// Sample no latencies and time no turns (the ledger of messages is always kept)
     #[arg(long)]
@@ -101,6 +106,8 @@ pub enum FabricKind {
     InProcess,
     /// The ranks of an MPI job.
     Mpi,
+    /// Processes that reach each other by Zenoh.
+    Zenoh,
 }
 
 /// Most nodes in one process: each has threads of its own.
@@ -155,8 +162,10 @@ pub struct Settings {
     pub segment: Setting<Option<SegmentSize>>,
     /// What moves frames between nodes, if there are several.
     pub fabric: Setting<Option<FabricKind>>,
-    /// How many there are in this process.
+    /// How many there are in this process, or in all.
     pub nodes: Setting<Option<u32>>,
+    /// How this process joins others, over Zenoh.
+    pub join: Option<Join>,
 }
 
 impl Settings {
@@ -173,6 +182,16 @@ impl Settings {
         let batch = number(args.batch, "batch").or_env("ACTINIUM_BATCH", batch)?;
         let counters = Setting::parsed(!args.no_counters, matches, "no_counters");
         let warm_up = args.warm_up.unwrap_or(args.messages / 40);
+        let nodes = Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes");
+        let join = match args.fabric {
+            Some(FabricKind::Zenoh) => Some(Join::settle(&args.join, nodes, matches)?),
+            _ => None,
+        };
+        if join.is_none()
+            && let Some(flag) = Join::flag_given(&args.join)
+        {
+            return asked(format!("{flag}: only with --fabric zenoh"));
+        }
         let settings = Settings {
             workers: Setting { value: count_workers(workers.value)?, source: workers.source },
             policy,
@@ -188,7 +207,8 @@ impl Settings {
             counters,
             segment: Setting::parsed(args.segment, matches, "segment"),
             fabric: Setting::parsed(args.fabric, matches, "fabric"),
-            nodes: Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes"),
+            nodes: join.as_ref().map_or(nodes, |join| join.nodes),
+            join,
         };
         settings.check_totals()?;
         Ok(settings)
@@ -236,7 +256,13 @@ impl Settings {
         Ok(())
     }
 
-    /// Name, value and source of each.
+    /// Name, value and source of each, those of how this process joins others included.
+    pub fn all_rows(&self) -> Vec<(&'static str, String, Source)> {
+        let join = self.join.iter().flat_map(Join::rows);
+        self.rows().into_iter().chain(join).collect()
+    }
+
+    /// Name, value and source of each that all nodes must agree on.
     pub fn rows(&self) -> [(&'static str, String, Source); 15] {
         fn row<T: Display>(
             name: &'static str,
@@ -274,7 +300,7 @@ impl Serialize for Settings {
         fn name<T: Display>(setting: Setting<T>) -> Setting<String> {
             Setting { value: setting.value.to_string(), source: setting.source }
         }
-        let mut map = serializer.serialize_map(Some(15))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("workers", &self.workers)?;
         map.serialize_entry("policy", &name(self.policy))?;
         map.serialize_entry("batch", &self.batch)?;
@@ -296,6 +322,9 @@ impl Serialize for Settings {
         };
         map.serialize_entry("fabric", &fabric)?;
         map.serialize_entry("nodes", &self.nodes)?;
+        for (name, value, source) in self.join.iter().flat_map(Join::rows) {
+            map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
+        }
         map.end()
     }
 }
@@ -313,6 +342,7 @@ fn fabric_name(fabric: Option<FabricKind>) -> &'static str {
         None => "none",
         Some(FabricKind::InProcess) => "in-process",
         Some(FabricKind::Mpi) => "mpi",
+        Some(FabricKind::Zenoh) => "zenoh",
     }
 }
 

@@ -52,6 +52,10 @@ pub(crate) fn clean(command: &mut Command) {
         "ACTINIUM_BATCH",
         "ACTINIUM_SLOTS",
         "ACTINIUM_ENCODING",
+        "ACTINIUM_NODE",
+        "ACTINIUM_NODES",
+        "ACTINIUM_LISTEN",
+        "ACTINIUM_CONNECT",
         "NO_COLOR",
     ];
     for variable in variables {

@@ -6,6 +6,8 @@
 pub mod in_process;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+#[cfg(feature = "zenoh")]
+pub mod zenoh;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

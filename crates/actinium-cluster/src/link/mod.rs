@@ -416,7 +416,9 @@ impl Link {
             }
             return !self.say.hello;
         }
-        self.transmit_data(now_ns, &mut send) && self.transmit_heartbeat(now_ns, &mut send)
+        let data = self.transmit_data(now_ns, &mut send);
+        // A fabric that has no room for data may have some for what is short, and the other end's answer is what makes room.
+        self.transmit_heartbeat(now_ns, &mut send) && data
     }
 
     fn transmit_data(&mut self, now_ns: u64, send: &mut impl FnMut(&[u8]) -> bool) -> bool {

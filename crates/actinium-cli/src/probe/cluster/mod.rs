@@ -1,9 +1,10 @@
 //! The probe over several nodes: each has its workers and actors, and actors ping those of all nodes.
 //!
-//! [`actors`] are what is measured, [`node`] is one node's part, [`figures`] are what a node has measured, and [`report`] shows those of all.
+//! [`actors`] are what is measured, [`join`] says how a process finds the others, [`node`] is one node's part, [`figures`] are what a node has measured, and [`report`] shows those of all.
 
 pub mod actors;
 pub mod figures;
+pub mod join;
 pub mod node;
 pub mod report;
 
@@ -24,6 +25,7 @@ pub fn run(kind: FabricKind, settings: &Settings) -> Result<Option<ClusterReport
     match kind {
         FabricKind::InProcess => in_process(settings).map(Some),
         FabricKind::Mpi => mpi(settings),
+        FabricKind::Zenoh => zenoh(settings),
     }
 }
 
@@ -84,5 +86,48 @@ fn mpi(settings: &Settings) -> Result<Option<ClusterReport>, Failure> {
 fn mpi(_settings: &Settings) -> Result<Option<ClusterReport>, Failure> {
     let line = "--fabric: 'mpi' is not in this build: it needs the feature mpi \
                 (cargo build -p actinium-cli --features mpi)";
+    Err(Failure::Asked(line.to_owned()))
+}
+
+/// One of several processes. The first shows what all have measured.
+#[cfg(feature = "zenoh")]
+fn zenoh(settings: &Settings) -> Result<Option<ClusterReport>, Failure> {
+    use actinium_cluster::fabric::zenoh::{Zenoh, tell_notices};
+    use std::sync::{Arc, Mutex, PoisonError};
+    /// Of notices that only explain a failure, so many are kept.
+    const KEPT: usize = 8;
+    let Some(join) = &settings.join else { unreachable!("settled for this fabric") };
+    let config = join.config()?;
+    let kept: Arc<Mutex<Vec<String>>> = Arc::default();
+    let keep = kept.clone();
+    // What is refused is told at once. That somebody is not there yet is normal, and only told of who never came.
+    tell_notices(move |line| {
+        let mut kept = keep.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().any(|known| known == line) || kept.len() == KEPT {
+            return;
+        }
+        let is_refusal = ["refused:", "certificate", "alert", "number of its own"];
+        if is_refusal.iter().any(|part| line.contains(part)) {
+            crate::output::note(line);
+        }
+        kept.push(line.to_owned());
+    });
+    let is_root = config.node == NodeId(0);
+    let all = node::run(settings, move || Zenoh::start(&config)).map_err(|failure| {
+        let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        match (failure, kept.last()) {
+            (Failure::Failed(line), Some(last)) => {
+                Failure::Failed(format!("{line}; the last that was told of connections: {last}"))
+            }
+            (failure, _) => failure,
+        }
+    })?;
+    Ok(is_root.then(|| ClusterReport::new(settings.clone(), "zenoh", all, None)))
+}
+
+#[cfg(not(feature = "zenoh"))]
+fn zenoh(_settings: &Settings) -> Result<Option<ClusterReport>, Failure> {
+    let line = "--fabric: 'zenoh' is not in this build: it needs the feature zenoh \
+                (cargo build -p actinium-cli --features zenoh)";
     Err(Failure::Asked(line.to_owned()))
 }

@@ -1,0 +1,298 @@
+//! Nodes that reach each other by [Zenoh](https://zenoh.io), over TCP, TLS or QUIC: from node to node, or through routers.
+//!
+//! A node subscribes to what is sent to its number, and sends to those of others. Zenoh's `put` tells nobody what becomes of a message, so that
+//! this fabric rests on nothing but: what arrives is what was sent, and in order on one connection. What makes it dependable is in [`crate::link`].
+//!
+//! - A `put` never waits: it may drop (`CongestionControl::Drop`, at once), and `flow` sees to it that there is room, so that
+//!   it does not. If it does all the same, the links count the loss, or send again.
+//! - Nothing waits in a callback: `inbox` takes what comes, and is bounded.
+//! - A frame is below 65,000 bytes, so that it is not split. Shared memory is not compiled in.
+//! - Tokens of liveliness tell of nodes that come. That a node is down is for the links to find out.
+//!
+//! Numbers of nodes are configured; a process whose number another one has is refused (`identity`).
+
+mod config;
+mod flow;
+mod identity;
+mod inbox;
+mod notices;
+
+pub use config::{NODES_MAX, Tls, ZenohConfig};
+pub use notices::tell_notices;
+
+use super::{Bell, Fabric, NodeId, SendRefused};
+use actinium_scheduler::Clock;
+use flow::{Flow, TRAILER_BYTES, Trailer};
+use identity::{Identity, State};
+use inbox::{Heard, Inbox};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::{Publisher, Subscriber};
+use zenoh::qos::CongestionControl;
+use zenoh::query::Queryable;
+use zenoh::sample::SampleKind;
+use zenoh::{Session, Wait};
+
+/// Longest frame: with what stands behind it, Zenoh sends it in one piece.
+const FRAME_BYTES_MAX: usize = 65_000 - TRAILER_BYTES;
+
+/// Another node.
+struct There {
+    publisher: Publisher<'static>,
+    flow: Flow,
+}
+
+/// What this node has declared; gone, nobody sees or hears it any more.
+struct Declared {
+    _frames: Subscriber<()>,
+    _tokens: Subscriber<()>,
+    _token: LivelinessToken,
+}
+
+/// The fabric.
+pub struct Zenoh {
+    identity: Arc<Identity>,
+    cluster: String,
+    shares_way: bool,
+    others: BTreeMap<NodeId, There>,
+    inbox: Arc<Inbox>,
+    dropped: u64,
+    clock: Clock,
+    /// None: this process had to give way to another one.
+    declared: Option<Declared>,
+    /// It answers to its number all the same.
+    _who: Queryable<()>,
+    session: Session,
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    format!("Zenoh: {error}")
+}
+
+impl Zenoh {
+    /// Joins a cluster. What it connects to need not be there yet.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense, an endpoint can not be listened on, or another process has this node's number.
+    pub fn start(config: &ZenohConfig) -> Result<Self, String> {
+        let mut settings = zenoh::Config::default();
+        for (path, value) in config.settings()? {
+            settings
+                .insert_json5(path, &value.to_string())
+                .map_err(|error| format!("Zenoh's {path} = {value}: {error}"))?;
+        }
+        let identity = Arc::new(Identity::new(config.node));
+        let session = zenoh::open(settings).wait().map_err(text)?;
+        let inbox = Arc::new(Inbox::default());
+        let asked = identity.clone();
+        let key = format!("actinium/{}/who/{}", config.cluster, config.node.0);
+        let who = session.declare_queryable(key).callback(move |query| asked.reply(&query));
+        let mut fabric = Zenoh {
+            _who: who.wait().map_err(text)?,
+            cluster: config.cluster.clone(),
+            shares_way: config.through_routers,
+            others: BTreeMap::new(),
+            dropped: 0,
+            clock: Clock::real(),
+            declared: None,
+            session,
+            identity,
+            inbox,
+        };
+        fabric.declared = Some(fabric.declare()?);
+        for node in (0..config.nodes).map(NodeId) {
+            fabric.add(node).map_err(text)?;
+        }
+        Ok(fabric)
+    }
+
+    fn key(&self, rest: &str) -> String {
+        format!("actinium/{}/{rest}", self.cluster)
+    }
+
+    fn who(&self) -> String {
+        self.key(&format!("who/{}", self.identity.node.0))
+    }
+
+    /// Makes sure that this process is the only one of its number, and lets all see and hear it.
+    fn declare(&self) -> Result<Declared, String> {
+        let (node, life) = (self.identity.node.0, self.identity.life);
+        self.identity.make_sure(&self.session, &self.who())?;
+        self.identity.set(State::Is);
+        let inbox = self.inbox.clone();
+        let frames = self.session.declare_subscriber(self.key(&format!("to/{node}/*")));
+        let frames = frames.callback(move |sample| {
+            // Copied: a small frame would else keep the whole buffer that it came in.
+            if let Some(from) = last_number(sample.key_expr().as_str()) {
+                inbox.put(Heard::Frame(from, sample.payload().to_bytes().into_owned()));
+            }
+        });
+        let inbox = self.inbox.clone();
+        let tokens = self.session.liveliness().declare_subscriber(self.key("alive/*/*"));
+        let tokens = tokens.history(true).callback(move |sample| {
+            if sample.kind() == SampleKind::Put
+                && let Some((node, life)) = sample.key_expr().as_str().rsplit_once('/')
+                && let (Some(node), Ok(life)) = (last_number(node), life.parse())
+            {
+                inbox.put(Heard::Appeared(node, life));
+            }
+        });
+        Ok(Declared {
+            _frames: frames.wait().map_err(text)?,
+            _tokens: tokens.wait().map_err(text)?,
+            _token: self
+                .session
+                .liveliness()
+                .declare_token(self.key(&format!("alive/{node}/{life}")))
+                .wait()
+                .map_err(text)?,
+        })
+    }
+
+    /// Another node, which is added if it was not known.
+    fn add(&mut self, node: NodeId) -> zenoh::Result<()> {
+        if node == self.identity.node || self.others.contains_key(&node) {
+            return Ok(());
+        }
+        let key = self.key(&format!("to/{}/{}", node.0, self.identity.node.0));
+        let publisher = self.session.declare_publisher(key);
+        let publisher = publisher.congestion_control(CongestionControl::Drop).wait()?;
+        self.others.insert(node, There { publisher, flow: Flow::default() });
+        Ok(())
+    }
+
+    fn appeared(&mut self, node: NodeId) {
+        if let Err(error) = self.add(node) {
+            tracing::warn!("{node} can not be sent to: {error}");
+        }
+    }
+
+    /// A frame has come; None if it was none.
+    fn frame(&mut self, from: NodeId, mut frame: Vec<u8>) -> Option<(NodeId, Vec<u8>)> {
+        let trailer = Trailer::take(&mut frame)?;
+        self.appeared(from);
+        let own = self.identity.life;
+        let there = self.others.get_mut(&from)?;
+        there.flow.heard(own, trailer, frame.len());
+        if let Some(news) = there.flow.news(own) {
+            let mut bytes = Vec::with_capacity(TRAILER_BYTES);
+            news.write(&mut bytes);
+            // If it is lost, the next frame says the same.
+            drop(there.publisher.put(bytes).wait());
+        }
+        (!frame.is_empty()).then_some((from, frame))
+    }
+
+    fn tell_dropped(&mut self) {
+        let dropped = self.inbox.dropped();
+        if dropped > self.dropped {
+            if self.dropped == 0 {
+                tracing::warn!(
+                    "{}: somebody sends more than it may: what is beyond is dropped",
+                    self.identity.node
+                );
+            }
+            self.dropped = dropped;
+        }
+    }
+}
+
+/// The number of a node at the end of a key.
+fn last_number(key: &str) -> Option<NodeId> {
+    let (_, number) = key.rsplit_once('/')?;
+    number.parse().ok().filter(|&number| number < NODES_MAX).map(NodeId)
+}
+
+impl Fabric for Zenoh {
+    fn name(&self) -> &'static str {
+        "zenoh"
+    }
+
+    fn node(&self) -> NodeId {
+        self.identity.node
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.others.keys().copied().collect();
+        let at = nodes.partition_point(|&node| node < self.identity.node);
+        nodes.insert(at, self.identity.node);
+        nodes
+    }
+
+    fn frame_bytes_max(&self) -> usize {
+        FRAME_BYTES_MAX
+    }
+
+    fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
+        if frame.len() > FRAME_BYTES_MAX {
+            return Err(SendRefused::TooLong { bytes: frame.len(), allowed: FRAME_BYTES_MAX });
+        }
+        let others_bytes = |others: &BTreeMap<NodeId, There>| {
+            others
+                .iter()
+                .filter(|(node, _)| **node != to)
+                .map(|(_, there)| there.flow.bytes())
+                .sum()
+        };
+        let others_bytes = if self.shares_way { others_bytes(&self.others) } else { 0 };
+        let there = self.others.get_mut(&to).filter(|_| self.declared.is_some());
+        let there = there.ok_or(SendRefused::NoSuchNode(to))?;
+        if frame.is_empty() {
+            // Only news are empty.
+            return Ok(());
+        }
+        let now_ns = self.clock.now_ns();
+        if !there.flow.may_send(frame.len(), others_bytes, now_ns) {
+            return Err(SendRefused::Busy);
+        }
+        let trailer = there.flow.send(self.identity.life, frame.len(), now_ns);
+        let mut bytes = Vec::with_capacity(frame.len() + TRAILER_BYTES);
+        bytes.extend_from_slice(frame);
+        trailer.write(&mut bytes);
+        // A session that is closed sends nothing; then nothing is heard either.
+        drop(there.publisher.put(bytes).wait());
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+        self.tell_dropped();
+        while let Some(heard) = self.inbox.take() {
+            if self.declared.is_none() {
+                continue;
+            }
+            match heard {
+                Heard::Frame(from, frame) => {
+                    let frame = self.frame(from, frame);
+                    if frame.is_some() {
+                        return frame;
+                    }
+                }
+                Heard::Appeared(node, _) if node != self.identity.node => self.appeared(node),
+                Heard::Appeared(_, life) if life != self.identity.life => {
+                    self.identity.look_for_twin(&self.session, &self.who(), &self.inbox);
+                }
+                Heard::Appeared(..) => {}
+                Heard::Twin(other) => {
+                    if self.identity.gives_way_to(&other) {
+                        self.identity.set(State::Was);
+                        self.declared = None;
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn set_bell(&mut self, bell: Bell) -> bool {
+        self.inbox.set_bell(bell);
+        true
+    }
+}
+
+impl Drop for Zenoh {
+    /// What was given to Zenoh leaves before its connections close.
+    fn drop(&mut self) {
+        drop(self.session.close().wait());
+    }
+}
