@@ -1,4 +1,4 @@
-//! Several processes of one program on this machine, as nodes of a cluster: [`output`] passes on what they print, and here they are started and ended.
+//! Several processes of one program on this machine, as nodes of a cluster: `output` passes on what they print, and here they are started and ended.
 
 mod output;
 
