@@ -58,8 +58,8 @@ pub enum Encoding {
     Xml = 4,
 }
 
-/// What leads to binary's code is always compiled into its caller: there a small message is a few instructions, and its result goes
-/// into registers. Passed through memory it would cost twice as much (stores of a field each, read back two at a time).
+// What leads to binary's code is always compiled into its caller: there a small message is a few instructions, and its parts go into registers
+// rather than through memory (stores of a field each, read back two at a time, have to wait for each other).
 impl Encoding {
     /// All of them, the cheapest first.
     pub const ALL: [Encoding; 4] =
