@@ -1,8 +1,8 @@
 //! A deserializer around another that counts: levels of nesting, and the memory that lists and structs will take. So all
 //! encodings have the same limits, those among them too that have none of their own.
 //!
-//! Each list element and map entry costs the size of its type, each struct, tuple and enum once more (it may be boxed). An
-//! element that takes no memory costs [`EMPTY_BYTES`], or a claimed length could make us count to 2^64. The compiler sees
+//! Each list element and map entry costs the size of its type, each struct, tuple and enum once more (it may be boxed). A struct's fields
+//! are a part of it and cost nothing besides. An element that takes no memory costs [`EMPTY_BYTES`], or a claimed length could make us count to 2^64. The compiler sees
 //! through all of this: what is left of it is one subtraction per element.
 
 use crate::limits::Limits;
@@ -57,17 +57,19 @@ pub(crate) struct Limited<'b, T> {
     inner: T,
     budget: &'b Budget,
     depth: u16,
+    /// How many elements of a list cost nothing: a struct's fields are a part of it, which is paid for.
+    free: usize,
 }
 
 impl<'b, T> Limited<'b, T> {
     pub(crate) fn new(inner: T, budget: &'b Budget, depth: u16) -> Self {
-        Limited { inner, budget, depth }
+        Limited { inner, budget, depth, free: 0 }
     }
 
     /// Something else on the same level.
     #[inline]
     fn with<U>(&self, inner: U) -> Limited<'b, U> {
-        Limited { inner, budget: self.budget, depth: self.depth }
+        Limited { inner, budget: self.budget, depth: self.depth, free: 0 }
     }
 
     /// One level further in, where a value of type `V` will be made.
@@ -75,7 +77,7 @@ impl<'b, T> Limited<'b, T> {
     fn enter<V, U, E: Error>(&self, inner: U) -> Result<Limited<'b, U>, E> {
         let Some(depth) = self.depth.checked_sub(1) else { return Err(too_deep()) };
         self.budget.take(size_of::<V>())?;
-        Ok(Limited { inner, budget: self.budget, depth })
+        Ok(Limited { inner, budget: self.budget, depth, free: 0 })
     }
 }
 
@@ -191,7 +193,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Limited<'_, D> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.enter::<V::Value, _, _>(visitor)?;
+        let mut visitor = self.enter::<V::Value, _, _>(visitor)?;
+        visitor.free = fields.len();
         self.inner.deserialize_struct(name, fields, visitor)
     }
 
@@ -264,7 +267,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Limited<'_, V> {
 
     #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let access = self.with(access);
+        let access = Limited { free: self.free, ..self.with(access) };
         self.inner.visit_seq(access)
     }
 
@@ -299,7 +302,10 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Limited<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.budget.take(size_of::<S::Value>())?;
+        match self.free.checked_sub(1) {
+            Some(free) => self.free = free,
+            None => self.budget.take(size_of::<S::Value>())?,
+        }
         let seed = self.with(seed);
         self.inner.next_element_seed(seed)
     }
@@ -349,7 +355,7 @@ impl<'de, 'b, A: EnumAccess<'de>> EnumAccess<'de> for Limited<'b, A> {
         let (budget, depth) = (self.budget, self.depth);
         let seed = self.with(seed);
         let (value, variant) = self.inner.variant_seed(seed)?;
-        Ok((value, Limited { inner: variant, budget, depth }))
+        Ok((value, Limited { inner: variant, budget, depth, free: 0 }))
     }
 }
 

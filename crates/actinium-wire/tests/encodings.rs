@@ -154,6 +154,57 @@ fn memory_is_limited() {
 }
 
 #[test]
+fn a_struct_is_paid_for_once() {
+    #[derive(Debug, PartialEq, Clone, Serialize, Deserialize)]
+    struct Wide {
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+    }
+    // Each element is 32 bytes of the list and 32 of a struct that may be boxed.
+    let list = vec![Wide { a: 1, b: 2, c: 3, d: 4 }; 100];
+    let bytes = encoded(Encoding::Binary, &list);
+    let enough = Limits { memory_bytes: 7_000, ..Limits::default() };
+    assert_eq!(Encoding::Binary.decode::<Vec<Wide>>(&bytes, &enough), Ok(list));
+    let limits = Limits { memory_bytes: 6_000, ..Limits::default() };
+    refused::<Vec<Wide>>(Encoding::Binary, &bytes, &limits);
+}
+
+/// A type may read more than the fields that it has said.
+#[test]
+fn what_is_no_field_is_paid_for() {
+    #[derive(Debug)]
+    struct Greedy;
+
+    impl<'de> Deserialize<'de> for Greedy {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_struct("Greedy", &["field"], Greedy)
+        }
+    }
+
+    impl<'de> serde::de::Visitor<'de> for Greedy {
+        type Value = Greedy;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Greedy, A::Error> {
+            while list.next_element::<()>()?.is_some() {}
+            Ok(Greedy)
+        }
+    }
+
+    let bytes = [&[0xdd, 0, 0, 0x07, 0xd0][..], &[0xc0; 2_000]].concat();
+    let limits = Limits { memory_bytes: 1 << 16, ..Limits::default() };
+    let error = refused::<Greedy>(Encoding::SelfDescribing, &bytes, &limits);
+    assert!(error.contains("limit of memory"), "{error}");
+    let bytes = Bytes::from(bytes);
+    assert!(Encoding::SelfDescribing.decode::<Greedy>(&bytes, &Limits::default()).is_ok());
+}
+
+#[test]
 fn depth_is_limited() {
     #[derive(Debug, Default, Serialize, Deserialize)]
     struct Nested {
@@ -211,6 +262,10 @@ fn an_error_says_where() {
         "binary message, offset 2: expected the end of the message, found 2 bytes more"
     );
     assert_eq!(
+        refused(Encoding::Binary, &[7, 2]),
+        "binary message, offset 2: expected 0 or 1 for a truth, found another byte"
+    );
+    assert_eq!(
         refused(Encoding::Text, br#"{"x": 1, "y": 5}"#),
         "text message, offset 14: invalid type: integer `5`, expected a boolean at line 1 column 15"
     );
@@ -238,6 +293,86 @@ fn an_error_says_where() {
     );
     named.extend([b'y', 0xc3, 0x01]);
     assert!(refused(Encoding::SelfDescribing, &named).contains("expected"));
+}
+
+/// The same from a short message as from a long one, which is read by other code.
+#[test]
+fn binary_says_what_is_wrong_in_long_messages_too() {
+    let limits = Limits::default();
+    let expect = |error: String, offset: usize, problem: &str| {
+        assert_eq!(error, format!("binary message, offset {offset}: {problem}"));
+    };
+    for front in [1_usize, 300] {
+        let damaged = |bytes: &[u8]| {
+            let front = encoded(Encoding::Binary, &"x".repeat(front));
+            (front.len(), [&front, bytes].concat())
+        };
+        let (at, bytes) = damaged(&[7]);
+        expect(
+            refused::<(String, Option<u8>)>(Encoding::Binary, &bytes, &limits),
+            at + 1,
+            "expected 0 or 1 for an option, found another byte",
+        );
+        let (at, bytes) = damaged(&[2, 0xff, 0xff]);
+        expect(
+            refused::<(String, String)>(Encoding::Binary, &bytes, &limits),
+            at + 3,
+            "expected UTF-8, found other bytes",
+        );
+        let (at, bytes) = damaged(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]);
+        expect(
+            refused::<(String, Blob)>(Encoding::Binary, &bytes, &limits),
+            at + 10,
+            "expected a number, found one that is too large",
+        );
+        let (at, bytes) = damaged(&[2, 1]);
+        expect(
+            refused::<(String, Blob)>(Encoding::Binary, &bytes, &limits),
+            at + 1,
+            "expected more bytes, found the end",
+        );
+        let (at, bytes) = damaged(&[1, 9, 9]);
+        expect(
+            refused::<(String, u8)>(Encoding::Binary, &bytes, &limits),
+            at + 1,
+            "expected the end of the message, found 2 bytes more",
+        );
+    }
+}
+
+/// What postcard writes, byte by byte: other builds of a program read it.
+#[test]
+fn binary_is_postcard() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    enum Variant {
+        Unit,
+        Struct { wide: i64, one: Option<char> },
+    }
+    type Message = ((bool, u16, i32), f32, String, Vec<Variant>, Option<u128>, u64);
+    let message: Message = (
+        (true, 0x0102, -2),
+        1.5,
+        "é".to_owned(),
+        vec![Variant::Unit, Variant::Struct { wide: 3, one: Some('x') }],
+        None,
+        u64::MAX,
+    );
+    let expected: [&[u8]; 11] = [
+        &[1],
+        &[0x82, 0x02],
+        &[3],
+        &[0, 0, 0xc0, 0x3f],
+        &[2, 0xc3, 0xa9],
+        &[2],
+        &[0],
+        &[1, 6],
+        &[1, 1, b'x'],
+        &[0],
+        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+    ];
+    let bytes = encoded(Encoding::Binary, &message);
+    assert_eq!(bytes, expected.concat());
+    assert_eq!(Encoding::Binary.decode::<Message>(&bytes, &Limits::default()), Ok(message));
 }
 
 #[test]

@@ -21,6 +21,7 @@ impl Plan {
 /// A library and a message, to be measured.
 pub(super) struct Timed<'a> {
     pub(super) library: &'static str,
+    pub(super) is_kept: bool,
     pub(super) bytes: usize,
     /// Encodes so many times.
     pub(super) encode: Box<dyn FnMut(u64) + 'a>,
@@ -31,6 +32,7 @@ pub(super) struct Timed<'a> {
 /// What a library costs for a message.
 pub(super) struct Cost {
     pub(super) library: &'static str,
+    pub(super) is_kept: bool,
     pub(super) how: &'static str,
     pub(super) bytes: usize,
     pub(super) encode_ns: f64,
@@ -58,6 +60,7 @@ pub(super) fn medians(plan: Plan, how: &'static str, timed: &mut [Timed<'_>]) ->
     }
     let costs = timed.iter().zip(times).map(|(one, [encode, decode])| Cost {
         library: one.library,
+        is_kept: one.is_kept,
         how,
         bytes: one.bytes,
         encode_ns: median(encode),

@@ -58,6 +58,8 @@ pub enum Encoding {
     Xml = 4,
 }
 
+// What leads to binary's code is always compiled into its caller: there a small message is a few instructions, and its parts go into registers
+// rather than through memory (stores of a field each, read back two at a time, have to wait for each other).
 impl Encoding {
     /// All of them, the cheapest first.
     pub const ALL: [Encoding; 4] =
@@ -96,7 +98,7 @@ impl Encoding {
     ///
     /// # Errors
     /// If the encoding has no way to say something in the message.
-    #[inline]
+    #[inline(always)]
     pub fn encode<M: Serialize + ?Sized>(
         self,
         message: &M,
@@ -119,7 +121,7 @@ impl Encoding {
     ///
     /// # Errors
     /// If the bytes are no such message, or one that goes beyond the limits.
-    #[inline]
+    #[inline(always)]
     pub fn decode<M: DeserializeOwned>(
         self,
         bytes: &Bytes,
@@ -127,7 +129,29 @@ impl Encoding {
     ) -> Result<M, DecodeError> {
         match bytes.len() < SHARED_MIN {
             true => self.decode_slice(bytes, limits),
-            false => sharing(bytes, || self.decode_slice(bytes, limits)),
+            false => self.decode_sharing(bytes, limits).map_err(unbox),
+        }
+    }
+
+    /// A long message, whose parts may share its memory.
+    #[inline(never)]
+    fn decode_sharing<M: DeserializeOwned>(
+        self,
+        bytes: &Bytes,
+        limits: &Limits,
+    ) -> Result<M, Box<DecodeError>> {
+        self.check_length(bytes, limits)?;
+        sharing(bytes, || match self {
+            Encoding::Binary => binary::read_long(bytes, limits, PhantomData),
+            _ => self.decode_slice(bytes, limits).map_err(Box::new),
+        })
+    }
+
+    #[inline(always)]
+    fn check_length(self, bytes: &[u8], limits: &Limits) -> Result<(), Box<DecodeError>> {
+        match bytes.len() > limits.frame_bytes {
+            true => Err(too_long(self, bytes.len(), limits.frame_bytes)),
+            false => Ok(()),
         }
     }
 
@@ -135,7 +159,7 @@ impl Encoding {
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
-    #[inline]
+    #[inline(always)]
     pub fn decode_slice<'de, M: Deserialize<'de>>(
         self,
         bytes: &'de [u8],
@@ -148,26 +172,38 @@ impl Encoding {
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
-    #[inline]
+    #[inline(always)]
     pub fn decode_seed<'de, S: DeserializeSeed<'de>>(
         self,
         bytes: &'de [u8],
         limits: &Limits,
         seed: S,
     ) -> Result<S::Value, DecodeError> {
-        if bytes.len() > limits.frame_bytes {
-            return Err(DecodeError::too_long(self, bytes.len(), limits.frame_bytes));
-        }
-        match self {
-            Encoding::Binary => Binary::read(bytes, limits, seed),
-            Encoding::SelfDescribing => read_apart::<SelfDescribing, S>(bytes, limits, seed),
-            Encoding::Text => read_apart::<Text, S>(bytes, limits, seed),
-            Encoding::Xml => read_apart::<Xml, S>(bytes, limits, seed),
-        }
+        self.check_length(bytes, limits).map_err(unbox)?;
+        let apart = match self {
+            Encoding::Binary => return Binary::read(bytes, limits, seed),
+            Encoding::SelfDescribing => read_apart::<SelfDescribing, S>,
+            Encoding::Text => read_apart::<Text, S>,
+            Encoding::Xml => read_apart::<Xml, S>,
+        };
+        apart(bytes, limits, seed).map_err(unbox)
     }
 }
 
-/// The other encodings' code stands apart, so that binary's of a small message is a few instructions where it is encoded.
+#[cold]
+fn too_long(encoding: Encoding, length: usize, limit: usize) -> Box<DecodeError> {
+    Box::new(DecodeError::too_long(encoding, length, limit))
+}
+
+/// What goes wrong comes in a box from functions that are calls: one that returned the caller's type would be given the place of the
+/// caller's result to write to, which then can not be registers, not even where nothing goes wrong.
+#[expect(clippy::boxed_local, reason = "it is what is taken out of its box")]
+#[inline(always)]
+fn unbox(error: Box<DecodeError>) -> DecodeError {
+    *error
+}
+
+/// The other encodings' code stands apart, so that only binary's is compiled into the caller.
 #[inline(never)]
 fn write_apart<C: Codec, M: Serialize + ?Sized>(
     message: &M,
@@ -182,8 +218,8 @@ fn read_apart<'de, C: Codec, S: DeserializeSeed<'de>>(
     bytes: &'de [u8],
     limits: &Limits,
     seed: S,
-) -> Result<S::Value, DecodeError> {
-    C::read(bytes, limits, seed)
+) -> Result<S::Value, Box<DecodeError>> {
+    C::read(bytes, limits, seed).map_err(Box::new)
 }
 
 impl Display for Encoding {
