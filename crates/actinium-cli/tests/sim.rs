@@ -33,7 +33,7 @@ fn the_same_call_gives_the_same_json() {
 fn grids() {
     let cells = |grid| at(&json(&["--grid", grid]), "cells").as_array().unwrap().len();
     assert_eq!(cells("published") + cells("skewed"), cells("all"));
-    assert_eq!(cells("skewed"), 7);
+    assert_eq!(cells("skewed"), 8);
 }
 
 #[test]
