@@ -95,13 +95,19 @@ impl Inner {
         lock(&self.kinds).entry(TypeId::of::<A>()).or_insert_with(kind).clone()
     }
 
+    /// The home of an actor that is made outside the workers.
+    fn place_outside(&self) -> usize {
+        let seat = lock(&self.register[self.shared.workers()]).living.vacant_key();
+        self.shared.place(seat)
+    }
+
     /// Starts an actor without anything special.
     pub(crate) fn spawn_light<A: Actor>(
         self: &Arc<Self>,
         actor: A,
         worker: Option<&Worker>,
     ) -> Address<A> {
-        let home = worker.map_or_else(|| self.shared.place(), Worker::place);
+        let home = worker.map_or_else(|| self.place_outside(), Worker::place);
         self.launch(self.make(home, None, actor, None, None), home, worker)
     }
 
@@ -132,7 +138,7 @@ impl Inner {
         let actor = catch_unwind(AssertUnwindSafe(&mut factory))
             .map_err(|payload| SpawnError::FactoryPanicked(message_of(payload)))?;
         let here = worker.map(Worker::index);
-        let place = || worker.map_or_else(|| self.shared.place(), Worker::place);
+        let place = || worker.map_or_else(|| self.place_outside(), Worker::place);
         let home = chosen.unwrap_or_else(place);
         let extra = Extra {
             parent,

@@ -274,6 +274,42 @@ fn what_declares_a_large_footprint_is_not_stolen() {
     assert!(system.audit().is_balanced());
 }
 
+/// Says where it is, and ends.
+struct Visitor(mpsc::Sender<usize>);
+
+impl Actor for Visitor {
+    type Msg = bool;
+
+    fn handle(&mut self, ends: bool, ctx: &mut Context<'_, Self>) {
+        self.0.send(ctx.worker()).unwrap();
+        if ends {
+            ctx.stop();
+        }
+    }
+}
+
+#[test]
+fn what_is_made_outside_is_spread_and_who_follows_one_that_has_ended_starts_where_that_did() {
+    // Nothing moves.
+    let still = Affine { wait_worth_moving_ns: u64::MAX, ..EAGER_BUT_LIGHT };
+    for policy in [Policy::Affine(still), Policy::pinned()] {
+        let system = system(policy, 2);
+        let (sender, places) = mpsc::channel();
+        let visit = |ends| {
+            let visitor = system.spawn(Visitor(sender.clone()));
+            visitor.send(ends).unwrap();
+            // Until it has ended, if it ends.
+            system.wait_idle();
+            (visitor, places.recv().unwrap())
+        };
+        let one_after_the_other: Vec<usize> = (0..3).map(|_| visit(true).1).collect();
+        assert_eq!(one_after_the_other, [0, 0, 0], "{policy}");
+        let (stays, at_once): (Vec<_>, Vec<_>) = (0..4).map(|_| visit(false)).unzip();
+        assert_eq!(at_once, [0, 1, 0, 1], "{policy}");
+        drop(stays);
+    }
+}
+
 /// Takes fifty times as long elsewhere as at worker 0.
 struct Homebody;
 

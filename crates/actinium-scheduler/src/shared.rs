@@ -257,10 +257,16 @@ impl Shared {
         key
     }
 
-    /// Where a runnable made outside the workers is placed.
-    pub fn place(&self) -> usize {
+    /// Where a runnable made outside the workers is placed, by the number of its seat among those: who takes the seat of one that has ended starts where that did, for there
+    /// the memory is warm that it has given back.
+    pub fn place(&self, seat: usize) -> usize {
+        self.settings.policy.place(seat, self.working())
+    }
+
+    /// Each takes the next seat.
+    fn place_next(&self) -> usize {
         // Relaxed: only a count.
-        self.settings.policy.place(self.placed.fetch_add(1, Ordering::Relaxed), self.working())
+        self.place(self.placed.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Starts a new runnable at worker `index`. The caller has made it and nobody else knows it yet.
@@ -290,7 +296,7 @@ impl Shared {
     pub(crate) fn deliver(&self, runnable: Runnable, from: Option<&Worker>) {
         if !self.settings.policy.keeps_idle() {
             // With no worker at hand, the queues take turns.
-            let index = from.map_or_else(|| self.place(), |worker| worker.index());
+            let index = from.map_or_else(|| self.place_next(), |worker| worker.index());
             return self.queue_unowned(runnable, index);
         }
         // Acquire: pairs with the release of DEAD in `bury`. Any other value may be stale: who receives the token forwards it.
