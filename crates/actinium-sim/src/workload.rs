@@ -197,8 +197,10 @@ impl Traffic {
                 self.own_left.fill(each - 1);
                 return (total, all());
             }
-            Shape::PingPong | Shape::Groups { .. } => {
-                (0..self.in_flight.min(self.actors / 2)).map(|n| 2 * n).collect()
+            Shape::PingPong => (0..self.in_flight.min(self.actors / 2)).map(|n| 2 * n).collect(),
+            // One that is alone has a message, too: for itself.
+            Shape::Groups { .. } => {
+                (0..self.in_flight.min(self.actors.div_ceil(2))).map(|n| 2 * n).collect()
             }
             Shape::Zipf | Shape::Hot { .. } => {
                 let first = u64::from(self.in_flight).min(total);

@@ -201,6 +201,15 @@ fn groups_that_start_apart_come_together() {
 }
 
 #[test]
+fn who_is_alone_in_its_group_talks_to_itself() {
+    for (groups, actors) in [(1, 1), (3, 1), (1, 3), (2, 0)] {
+        let workload = Workload::groups(groups, actors, 10);
+        let figures = on_twelve(Policy::affine(), &workload, 42);
+        assert_eq!(figures.handled, u64::from(groups * actors) * 10, "{groups} {actors}");
+    }
+}
+
+#[test]
 fn what_nobody_has_measured_yet_is_not_given_away() {
     // Turns of 100 µs: for long nobody knows how long they take, and all have as much to do.
     let mut workload = Workload::closed_loop(24, 20, 3_200_000, 200);
