@@ -18,6 +18,7 @@ mod talk;
 
 pub use affine::{Affine, SetError};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
+pub(crate) use talk::spread;
 pub use talk::{Talk, goes};
 
 use std::fmt;

@@ -51,11 +51,15 @@ impl Talk {
     }
 }
 
-/// Of two that talk, told apart by numbers of theirs that are spread however the numbers lie: whether the first is the one to go where the other is.
+/// Spreads numbers that lie close together: Fibonacci hashing (D. Knuth, The Art of Computer Programming 3, 6.4). The upper bits are the best.
+#[inline]
+pub(crate) fn spread(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Of two that talk, told apart by numbers of theirs: whether the first is the one to go where the other is. It is as often the one as the other, however the numbers lie.
 #[inline]
 pub fn goes(sender: u64, target: u64) -> bool {
-    // Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4.
-    let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     spread(sender) < spread(target)
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Scales {
     load_ns: Cell<u64>,
     /// When it looked at others' loads last, or found something to do.
     since_ns: Cell<u64>,
-    /// How often in a row it has looked and found nobody with less.
+    /// How often in a row it has looked and given nothing, second looks that are still to come left out.
     in_vain: Cell<u32>,
     /// Its load when it looked last.
     looked_ns: Cell<u64>,

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::policy::pace::LOAD_UNKNOWN_NS;
-use crate::policy::{Talk, TalkView, goes};
+use crate::policy::{Talk, TalkView, goes, spread};
 use crate::runnable::{Header, IN_TRANSIT, Runnable};
 use crate::sync::OwnerCell;
 use crate::sync::atomic::Ordering;
@@ -57,14 +57,12 @@ impl Talks {
 }
 
 /// Headers are at least 64 bytes apart.
-fn number_of(runnable: Runnable) -> u64 {
-    runnable.0.addr().get() as u64 >> 6
+fn number_of(header: *const Header) -> u64 {
+    header.addr() as u64 >> 6
 }
 
 fn place_of(from: *const Header) -> usize {
-    // Fibonacci hashing: neighbours in memory are spread.
-    let hash = (from.addr() as u64 >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (hash >> 32) as usize % KNOWN
+    (spread(number_of(from)) >> 32) as usize % KNOWN
 }
 
 impl Worker {
@@ -96,7 +94,7 @@ impl Worker {
         let view = TalkView {
             other_sends,
             own_sends: talk.sends_to(self.index),
-            goes: goes(number_of(sender), number_of(target)),
+            goes: goes(number_of(sender.0.as_ptr()), number_of(target.0.as_ptr())),
             own_ns,
             turn_ns: self.turn_ns.get(),
             other_ns,
