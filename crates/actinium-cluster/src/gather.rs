@@ -250,9 +250,9 @@ impl Gather {
         self.note_full(state);
     }
 
-    /// The oldest frame, if it is to leave now.
-    pub(crate) fn take(&self, now_ns: u64) -> Option<Gathered> {
-        let (gathered, waiters) = self.take_and_call(now_ns)?;
+    /// The oldest frame, if it is to leave now. `is_idle`: whoever takes it is a worker that has nothing else to do.
+    pub(crate) fn take(&self, now_ns: u64, is_idle: bool) -> Option<Gathered> {
+        let (gathered, waiters) = self.take_and_call(now_ns, is_idle)?;
         // After the lock: whoever is called may send at once.
         for waiter in waiters {
             // It may have stopped waiting.
@@ -261,15 +261,20 @@ impl Gather {
         Some(gathered)
     }
 
-    fn take_and_call(&self, now_ns: u64) -> Option<(Gathered, Vec<oneshot::Sender<()>>)> {
+    fn take_and_call(
+        &self,
+        now_ns: u64,
+        is_idle: bool,
+    ) -> Option<(Gathered, Vec<oneshot::Sender<()>>)> {
         let state = &mut *self.lock();
         let gathered = if let Some(full) = state.full.pop_front() {
             state.counters.full += 1;
             full
         } else {
             let first_ns = state.open.as_ref()?.first_ns;
+            let is_idle = state.idle || is_idle;
             let counter =
-                match state.pace.leaves(now_ns, first_ns, state.idle, self.config.hold_ns)? {
+                match state.pace.leaves(now_ns, first_ns, is_idle, self.config.hold_ns)? {
                     Why::Free => &mut state.counters.free,
                     Why::Due => &mut state.counters.due,
                     Why::Idle => &mut state.counters.idle,
@@ -360,8 +365,8 @@ mod tests {
         let gather = gather(100);
         for now_ns in 0..10 {
             assert_eq!(add(&gather, now_ns, 8), Ok(true));
-            assert_eq!(gather.take(now_ns).unwrap().messages, 1);
-            assert!(gather.take(now_ns).is_none());
+            assert_eq!(gather.take(now_ns, false).unwrap().messages, 1);
+            assert!(gather.take(now_ns, false).is_none());
         }
         assert_eq!((gather.counters().free, gather.counters().waited_ns), (10, 0));
     }
@@ -371,17 +376,17 @@ mod tests {
         let gather = gather(HEADER_BYTES + 80);
         let fill = |now_ns| (0..6).for_each(|_| drop(add(&gather, now_ns, 8)));
         fill(0);
-        assert_eq!(gather.take(0).unwrap().messages, 6);
+        assert_eq!(gather.take(0, false).unwrap().messages, 6);
         fill(1);
-        assert!(gather.take(1).is_none());
+        assert!(gather.take(1, false).is_none());
         assert!(gather.worker_is_idle());
-        assert_eq!(gather.take(1).unwrap().messages, 6);
+        assert_eq!(gather.take(1, false).unwrap().messages, 6);
         fill(2);
-        assert!(gather.take(2).is_none(), "it was idle before, not since");
+        assert!(gather.take(2, false).is_none(), "it was idle before, not since");
         fill(3);
-        assert_eq!(gather.take(3).unwrap().messages, 10, "full");
-        assert!(gather.take(12).is_none());
-        assert_eq!(gather.take(13).unwrap().messages, 2, "due");
+        assert_eq!(gather.take(3, false).unwrap().messages, 10, "full");
+        assert!(gather.take(12, false).is_none());
+        assert_eq!(gather.take(13, false).unwrap().messages, 2, "due");
         let counters = gather.counters();
         assert_eq!(
             (counters.free, counters.idle, counters.full, counters.due),
@@ -399,7 +404,7 @@ mod tests {
         assert_eq!(add(&gather, 0, 8), Err(NotGathered::Full));
         let mut room = gather.room();
         assert_eq!(room.try_recv(), Ok(None));
-        gather.take(0).unwrap();
+        gather.take(0, false).unwrap();
         assert_eq!(room.try_recv(), Ok(Some(())));
         assert!(gather.room().try_recv().is_err(), "there is room");
         assert_eq!(add(&gather, 0, 8), Ok(true));
@@ -416,7 +421,7 @@ mod tests {
         assert_eq!(add(&gather, 0, 60), Ok(true));
         assert_eq!(add(&gather, 0, 101), Err(NotGathered::TooLong { bytes: 101, allowed: 100 }));
         assert_eq!(add(&gather, 0, 100), Ok(true));
-        let lens: Vec<_> = std::iter::from_fn(|| gather.take(0)).map(|it| it.frame.len()).collect();
+        let lens: Vec<_> = std::iter::from_fn(|| gather.take(0, false)).map(|it| it.frame.len()).collect();
         assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
     }
 

@@ -56,26 +56,20 @@ impl Driver {
         let alarm = inner.alarm.clone();
         let bell: Bell = Arc::new(move || alarm.ring());
         let can_ring = fabric.set_bell(bell);
-        // Held weakly: the listener stays with the system.
-        let listener = Arc::downgrade(&inner);
-        // Of several nodes of one system only the first hears of it; the others' frames leave when they are due.
-        inner.system.on_worker_idle(move || {
-            if let Some(inner) = listener.upgrade() {
-                inner.worker_is_idle();
-            }
-        });
         let mut driver =
             Driver { inner, fabric, epoch, ends: BTreeMap::new(), review_at_ns: 0, can_ring };
         driver.review(driver.inner.clock.now_ns());
         Ok(driver)
     }
 
-    /// Does what there is to do; false if that was nothing.
-    pub(super) fn turn(&mut self) -> bool {
-        let now_ns = self.inner.clock.now_ns();
+    /// Does what there is to do; false if that was nothing. `is_idle`: by a worker that has nothing else to do.
+    pub(super) fn turn(&mut self, is_idle: bool) -> bool {
+        let mut now_ns = self.inner.clock.now_ns();
         let mut did = self.receive(now_ns);
-        // A fabric may take its time over a long frame.
-        let now_ns = self.inner.clock.now_ns();
+        if did {
+            // A fabric may take its time over a long frame.
+            now_ns = self.inner.clock.now_ns();
+        }
         did |= self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);
@@ -89,7 +83,7 @@ impl Driver {
                 end.event(inner, event);
             }
             while end.link.has_credit()
-                && let Some(gathered) = end.peer.gather.take(now_ns)
+                && let Some(gathered) = end.peer.gather.take(now_ns, is_idle)
             {
                 did = true;
                 let sent = end.link.send(gathered.messages, gathered.frame);
@@ -265,7 +259,7 @@ impl ManualNode {
     pub fn turn(&mut self, now_ns: u64) -> bool {
         let clock = &self.0.inner.clock;
         clock.advance(now_ns.saturating_sub(clock.now_ns()));
-        self.0.turn()
+        self.0.turn(false)
     }
 
     /// See [`super::Node::export`].

@@ -7,6 +7,7 @@ mod bell;
 mod driver;
 mod event;
 mod exports;
+mod helm;
 mod lookup;
 mod questions;
 mod spawn;
