@@ -8,8 +8,8 @@
 
 use mpi::point_to_point::{Message, Status};
 use mpi::request::{Request, StaticScope};
-use mpi::traits::Equivalence;
 use mpi::topology::SimpleCommunicator;
+use mpi::traits::Equivalence;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 

@@ -3,8 +3,8 @@
 //! Frames are moved by the node's thread, or, where the system has one worker, by that worker while it is awake: see `helm`.
 
 use actinium_actor::SystemHandle;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 

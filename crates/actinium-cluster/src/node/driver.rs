@@ -33,6 +33,8 @@ pub(super) struct Driver {
     epoch: u64,
     ends: BTreeMap<NodeId, End>,
     review_at_ns: u64,
+    /// Room for what the workers have handled.
+    handled: Vec<(NodeId, u64)>,
     pub(super) can_ring: bool,
 }
 
@@ -56,8 +58,15 @@ impl Driver {
         let alarm = inner.alarm.clone();
         let bell: Bell = Arc::new(move || alarm.ring());
         let can_ring = fabric.set_bell(bell);
-        let mut driver =
-            Driver { inner, fabric, epoch, ends: BTreeMap::new(), review_at_ns: 0, can_ring };
+        let mut driver = Driver {
+            inner,
+            fabric,
+            epoch,
+            ends: BTreeMap::new(),
+            review_at_ns: 0,
+            handled: Vec::new(),
+            can_ring,
+        };
         driver.review(driver.inner.clock.now_ns());
         Ok(driver)
     }
@@ -109,13 +118,14 @@ impl Driver {
 
     /// What the workers have handled meanwhile.
     fn acknowledge(&mut self, now_ns: u64) -> bool {
-        let handled = std::mem::take(&mut *lock(&self.inner.handled));
-        for &(node, session) in &handled {
+        std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
+        let any = !self.handled.is_empty();
+        for (node, session) in self.handled.drain(..) {
             if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
             }
         }
-        !handled.is_empty()
+        any
     }
 
     fn fail_late_questions(&mut self, now_ns: u64) -> bool {

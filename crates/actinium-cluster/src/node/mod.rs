@@ -248,6 +248,13 @@ impl Inner {
         Ok(())
     }
 
+    /// What was sent to a node so far does not wait for more.
+    pub(crate) fn hurry(&self, peer: &Arc<Peer>) {
+        stage::leave_for(peer);
+        peer.gather.hurry();
+        self.alarm.ring();
+    }
+
     /// Adds what a turn has staged.
     pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
         // Relaxed: see `sent_and_received`.
