@@ -63,10 +63,7 @@ fn bursts(fabric: &mut dyn Fabric, bytes: usize) -> Costs {
             send(fabric, &answer);
         }
     }
-    Costs {
-        overhead_ns: calls_ns as f64 / FRAMES as f64,
-        gap_ns: burst_ns as f64 / FRAMES as f64,
-    }
+    Costs { overhead_ns: calls_ns as f64 / FRAMES as f64, gap_ns: burst_ns as f64 / FRAMES as f64 }
 }
 
 /// There and back, one at a time.

@@ -88,6 +88,8 @@ fn main() -> Result<(), Error> {
         None | Some("mpi") => mpi_alone::run(),
         #[cfg(feature = "zenoh")]
         None | Some("zenoh") => zenoh_alone::run(&asked),
-        _ => Err(format!("{asked:?}: which engine? mpi or zenoh, if built with that feature").into()),
+        _ => {
+            Err(format!("{asked:?}: which engine? mpi or zenoh, if built with that feature").into())
+        }
     }
 }

@@ -61,7 +61,9 @@ fn stream(world: &SimpleCommunicator) -> f64 {
         (0..MESSAGES).for_each(|_| other.send_with_tag(&small[..], DATA));
         other.receive_into_with_tag(&mut small[..], DATA);
     } else {
-        (0..MESSAGES).for_each(|_| drop(other.receive_into_with_tag(&mut small[..], DATA)));
+        for _ in 0..MESSAGES {
+            other.receive_into_with_tag(&mut small[..], DATA);
+        }
         other.send_with_tag(&small[..], DATA);
     }
     MESSAGES as f64 / start.elapsed().as_secs_f64()
@@ -151,7 +153,7 @@ pub(crate) fn run() -> Result<(), Error> {
         loggp::measure(&mut mpi);
         Ok(Wrapped { mpi, jobs: to_do, results: done })
     };
-    let side = Side::start(start)?;
+    let side = Side::start(false, start)?;
     if side.node.id() == NodeId(0) {
         compare(&side, Alone { jobs, results })?;
     } else {

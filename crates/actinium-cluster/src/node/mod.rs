@@ -141,6 +141,8 @@ pub(crate) struct Inner {
     /// See [`Inner::sent_and_received`].
     sent: AtomicU64,
     received: AtomicU64,
+    /// How often the worker has moved frames.
+    steered: AtomicU64,
     leaving: AtomicBool,
 }
 
@@ -187,6 +189,7 @@ impl Inner {
             not_understood: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            steered: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
         })
     }
@@ -464,6 +467,7 @@ impl Inner {
             // Relaxed: counts.
             misaddressed: self.misaddressed.load(Ordering::Relaxed),
             not_understood: self.not_understood.load(Ordering::Relaxed),
+            steered: self.steered.load(Ordering::Relaxed),
         }
     }
 }
