@@ -16,8 +16,8 @@ use std::time::Instant;
 const DATA: i32 = 100_000;
 /// How a frame begins by which the first rank says what it wants, and the second that it begins. (Those of links begin otherwise.)
 const WANT: &[u8] = b"alone";
-const MESSAGES: u64 = 1_000_000;
-const TRIPS: usize = 50_000;
+const MESSAGES: u64 = 200_000;
+const TRIPS: usize = 5_000;
 
 #[derive(Clone, Copy)]
 enum Job {
@@ -132,7 +132,7 @@ impl Alone {
 
 impl Engine for Alone {
     const NAME: &'static str = "MPI alone";
-    const MESSAGES: (u64, u64) = (10_000_000, MESSAGES);
+    const MESSAGES: (u64, u64) = (2_000_000, MESSAGES);
     const TRIPS: usize = TRIPS;
     fn stream(&mut self) -> Result<f64, Error> {
         self.ask(Job::Stream)

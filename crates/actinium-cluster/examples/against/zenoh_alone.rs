@@ -14,7 +14,7 @@ use zenoh::pubsub::Publisher;
 use zenoh::qos::CongestionControl;
 use zenoh::{Config, Session, Wait};
 
-const MESSAGES: u64 = 1_000_000;
+const MESSAGES: u64 = 200_000;
 const TRIPS: usize = 5_000;
 const SMALL: [u8; 64] = [1; 64];
 
@@ -93,7 +93,7 @@ impl Alone {
 
 impl Engine for Alone {
     const NAME: &'static str = "Zenoh alone";
-    const MESSAGES: (u64, u64) = (10_000_000, MESSAGES);
+    const MESSAGES: (u64, u64) = (2_000_000, MESSAGES);
     const TRIPS: usize = TRIPS;
 
     fn stream(&mut self) -> Result<f64, Error> {
