@@ -51,7 +51,7 @@ impl Second {
         let count = move |_| {
             // Relaxed: one callback at a time.
             let before = received.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if (before + 1) % MESSAGES == 0 {
+            if (before + 1).is_multiple_of(MESSAGES) {
                 drop(done.put(SMALL).wait());
             }
         };
@@ -74,10 +74,10 @@ impl Alone {
     fn start(endpoint: &str) -> Result<Self, Error> {
         let session = open(endpoint, true)?;
         let (sender, done) = channel();
-        let heard = move |_| drop(sender.send(()));
+        let heard = move |_| sender.send(()).unwrap_or_default();
         session.declare_subscriber("alone/done").callback(heard).background().wait()?;
         let (sender, back) = channel();
-        let heard = move |_| drop(sender.send(()));
+        let heard = move |_| sender.send(()).unwrap_or_default();
         session.declare_subscriber("alone/back").callback(heard).background().wait()?;
         let stream = publisher(&session, "alone/stream")?;
         let there = publisher(&session, "alone/there")?;
