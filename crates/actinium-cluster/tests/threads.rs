@@ -140,8 +140,8 @@ fn a_worker_moves_frames_where_it_is_the_only_one() {
     for (workers, by_worker) in [(1, true), (2, false)] {
         let (_network, hosts) = cluster_of(2, workers, &patient());
         let (relays, done) = relays(&hosts);
-        relays[0].send(Msg::Number(2_000)).unwrap();
-        assert_eq!(done.recv().unwrap(), 1_000);
+        relays[0].send(Msg::Number(40)).unwrap();
+        assert_eq!(done.recv().unwrap(), 20);
         for (_, node) in &hosts {
             assert_eq!(node.stats().steered > 0, by_worker);
         }
