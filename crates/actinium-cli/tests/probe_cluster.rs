@@ -25,7 +25,7 @@ fn check(json: &Value, nodes: u64) {
         assert_eq!(node["node"], index);
         assert_eq!(node["ledger_balanced"], true);
         assert_eq!(node["corrupted_count"], 0);
-        let left = ["left_full", "left_free", "left_idle", "left_due"];
+        let left = ["left_full", "left_free", "left_idle", "left_due", "left_urgent"];
         let sum: u64 = left.iter().map(|why| node[why].as_u64().expect("a count")).sum();
         assert_eq!(node["frame_count"], sum);
         assert_eq!(sum > 0, nodes > 1, "who is alone sends nothing: {node}");

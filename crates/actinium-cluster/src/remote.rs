@@ -329,6 +329,17 @@ impl<A: RemoteActor> RemoteAddress<A> {
         }
     }
 
+    /// As [`RemoteAddress::send`], of a message that does not wait for others to travel with, nor for the end of the turn that sends it. It stays in order:
+    /// what was sent to its node before leaves with it.
+    ///
+    /// # Errors
+    /// As for [`RemoteAddress::send`].
+    pub fn send_urgent(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
+        self.send(message)?;
+        self.inner.hurry(&self.peer);
+        Ok(())
+    }
+
     /// Whether a message would be refused now.
     pub(crate) fn is_full(&self) -> bool {
         self.peer.gather.is_full()

@@ -86,6 +86,17 @@ pub(crate) fn leave() {
     }
 }
 
+/// What the running turn has staged for this node leaves, if this is a turn: something of it does not wait for the turn's end.
+pub(crate) fn leave_for(peer: &Arc<Peer>) {
+    let staged = STAGE.with_borrow_mut(|stage| {
+        let index = stage.staged.iter().rposition(|staged| Arc::ptr_eq(&staged.peer, peer))?;
+        Some(stage.staged.remove(index))
+    });
+    if let Some(staged) = staged {
+        staged.deliver();
+    }
+}
+
 impl Staged {
     fn deliver(mut self) {
         self.inner.add_staged(&self.peer, self.messages, self.work, &mut self.frame);

@@ -227,3 +227,58 @@ fn a_worker_does_not_wait_for_an_answer() {
     hosts[0].0.spawn(Asker(there, sender)).send(()).unwrap();
     assert_eq!(receiver.recv().unwrap(), RemoteAskError::WouldBlock);
 }
+
+/// Here nothing would leave for want of time: a frame is held for an hour while messages come fast, and the only worker is busy.
+#[test]
+fn urgent_messages_stay_in_order_and_are_counted() {
+    struct Listener(mpsc::Sender<u64>);
+    impl Actor for Listener {
+        type Msg = u64;
+        fn handle(&mut self, n: u64, _ctx: &mut Context<'_, Self>) {
+            drop(self.0.send(n));
+        }
+    }
+    impl RemoteActor for Listener {
+        const KIND: &'static str = "test.listener";
+        type Message = u64;
+        type Question = ();
+        type Answer = ();
+        fn message(n: u64) -> u64 {
+            n
+        }
+        fn question((): (), _reply: Reply<()>) -> u64 {
+            0
+        }
+    }
+    struct Busy {
+        there: RemoteAddress<Listener>,
+        heard: mpsc::Receiver<u64>,
+    }
+    impl Actor for Busy {
+        type Msg = mpsc::Sender<bool>;
+        fn handle(&mut self, done: mpsc::Sender<bool>, _ctx: &mut Context<'_, Self>) {
+            for n in 0..10 {
+                self.there.send(n).unwrap();
+            }
+            self.there.send_urgent(10).unwrap();
+            // In the same turn: they have left though it goes on, and in order.
+            let arrived: Vec<u64> =
+                (0..=10).filter_map(|_| self.heard.recv_timeout(LIMIT).ok()).collect();
+            drop(done.send(arrived.into_iter().eq(0..=10)));
+        }
+    }
+    let mut config = patient();
+    config.gather.hold_ns = 3_600_000_000_000;
+    let (_network, hosts) = cluster(2, &config);
+    let (sender, heard) = mpsc::channel();
+    hosts[1].1.export("listener", &hosts[1].0.spawn(Listener(sender))).unwrap();
+    let there = hosts[0].1.lookup::<Listener>(NodeId(1), "listener", LIMIT).wait().unwrap();
+    let busy = hosts[0].0.spawn(Busy { there, heard });
+    let (done, outcome) = mpsc::channel();
+    for _ in 0..3 {
+        busy.send(done.clone()).unwrap();
+        assert!(outcome.recv().unwrap());
+    }
+    let gather = hosts[0].1.stats().peers[0].gather;
+    assert!(gather.urgent > 0, "{gather:?}");
+}

@@ -33,6 +33,8 @@ pub(super) struct Driver {
     epoch: u64,
     ends: BTreeMap<NodeId, End>,
     review_at_ns: u64,
+    /// Room for what the workers have handled.
+    handled: Vec<(NodeId, u64)>,
     pub(super) can_ring: bool,
 }
 
@@ -56,26 +58,27 @@ impl Driver {
         let alarm = inner.alarm.clone();
         let bell: Bell = Arc::new(move || alarm.ring());
         let can_ring = fabric.set_bell(bell);
-        // Held weakly: the listener stays with the system.
-        let listener = Arc::downgrade(&inner);
-        // Of several nodes of one system only the first hears of it; the others' frames leave when they are due.
-        inner.system.on_worker_idle(move || {
-            if let Some(inner) = listener.upgrade() {
-                inner.worker_is_idle();
-            }
-        });
-        let mut driver =
-            Driver { inner, fabric, epoch, ends: BTreeMap::new(), review_at_ns: 0, can_ring };
+        let mut driver = Driver {
+            inner,
+            fabric,
+            epoch,
+            ends: BTreeMap::new(),
+            review_at_ns: 0,
+            handled: Vec::new(),
+            can_ring,
+        };
         driver.review(driver.inner.clock.now_ns());
         Ok(driver)
     }
 
-    /// Does what there is to do; false if that was nothing.
-    pub(super) fn turn(&mut self) -> bool {
-        let now_ns = self.inner.clock.now_ns();
+    /// Does what there is to do; false if that was nothing. `is_idle`: by a worker that has nothing else to do.
+    pub(super) fn turn(&mut self, is_idle: bool) -> bool {
+        let mut now_ns = self.inner.clock.now_ns();
         let mut did = self.receive(now_ns);
-        // A fabric may take its time over a long frame.
-        let now_ns = self.inner.clock.now_ns();
+        if did {
+            // A fabric may take its time over a long frame.
+            now_ns = self.inner.clock.now_ns();
+        }
         did |= self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);
@@ -89,7 +92,7 @@ impl Driver {
                 end.event(inner, event);
             }
             while end.link.has_credit()
-                && let Some(gathered) = end.peer.gather.take(now_ns)
+                && let Some(gathered) = end.peer.gather.take(now_ns, is_idle)
             {
                 did = true;
                 let sent = end.link.send(gathered.messages, gathered.frame);
@@ -115,13 +118,14 @@ impl Driver {
 
     /// What the workers have handled meanwhile.
     fn acknowledge(&mut self, now_ns: u64) -> bool {
-        let handled = std::mem::take(&mut *lock(&self.inner.handled));
-        for &(node, session) in &handled {
+        std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
+        let any = !self.handled.is_empty();
+        for (node, session) in self.handled.drain(..) {
             if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
             }
         }
-        !handled.is_empty()
+        any
     }
 
     fn fail_late_questions(&mut self, now_ns: u64) -> bool {
@@ -265,7 +269,7 @@ impl ManualNode {
     pub fn turn(&mut self, now_ns: u64) -> bool {
         let clock = &self.0.inner.clock;
         clock.advance(now_ns.saturating_sub(clock.now_ns()));
-        self.0.turn()
+        self.0.turn(false)
     }
 
     /// See [`super::Node::export`].

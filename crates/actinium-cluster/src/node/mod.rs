@@ -7,6 +7,7 @@ mod bell;
 mod driver;
 mod event;
 mod exports;
+mod helm;
 mod lookup;
 mod questions;
 mod spawn;
@@ -245,6 +246,13 @@ impl Inner {
             self.alarm.ring();
         }
         Ok(())
+    }
+
+    /// What was sent to a node so far does not wait for more.
+    pub(crate) fn hurry(&self, peer: &Arc<Peer>) {
+        stage::leave_for(peer);
+        peer.gather.hurry();
+        self.alarm.ring();
     }
 
     /// Adds what a turn has staged.

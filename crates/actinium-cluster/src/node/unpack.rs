@@ -9,6 +9,7 @@ use crate::codec::decode_early;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
 use actinium_actor::{Actor, Context, StopReason};
+use actinium_wire::Encoding;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -121,18 +122,24 @@ impl Unpacker {
         }
     }
 
+    /// What most items are.
+    fn tell(&mut self, key: ActorKey, encoding: Encoding, message: &[u8]) {
+        // How bytes become its message is the user's code.
+        match self.actor(key).map(|actor| guarded(|| actor.tell(encoding, message))) {
+            Some(Some(true)) => {}
+            Some(Some(false) | None) => self.inner.not_understood(),
+            // Relaxed: a count.
+            None => drop(self.inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
     fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
+        if let Item::Tell(key, encoding, message) = item {
+            return self.tell(key, encoding, message);
+        }
         let inner = self.inner.clone();
         match item {
-            Item::Tell(key, encoding, message) => match self.actor(key) {
-                // How bytes become its message is the user's code.
-                Some(actor) => match guarded(|| actor.tell(encoding, message)) {
-                    Some(true) => {}
-                    Some(false) | None => inner.not_understood(),
-                },
-                // Relaxed: a count.
-                None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
-            },
+            Item::Tell(..) => {}
             Item::Ask(key, question, encoding, message) => match self.actor(key) {
                 Some(actor) => {
                     if guarded(|| actor.ask(question, encoding, message, ctx)).is_none() {

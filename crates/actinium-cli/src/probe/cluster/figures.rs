@@ -32,6 +32,8 @@ pub struct NodeFigures {
     pub idle: u64,
     /// See above.
     pub due: u64,
+    /// See above.
+    pub urgent: u64,
     /// How long the oldest message of each frame waited, in sum.
     pub waited_ns: u64,
     /// Messages that had to be sent again, because too much waited.

@@ -150,6 +150,7 @@ impl<'a> Part<'a> {
             free: sum(|all| all.free),
             idle: sum(|all| all.idle),
             due: sum(|all| all.due),
+            urgent: sum(|all| all.urgent),
             waited_ns: sum(|all| all.waited_ns),
             refused: sum(|all| all.refused),
             balanced: self.is_balanced(),

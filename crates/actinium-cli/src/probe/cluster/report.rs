@@ -54,6 +54,7 @@ struct NodeReport {
     left_free: u64,
     left_idle: u64,
     left_due: u64,
+    left_urgent: u64,
     waited_per_frame_ns: Option<f64>,
     refused_count: u64,
     corrupted_count: u64,
@@ -84,6 +85,7 @@ impl NodeReport {
             left_free: figures.free,
             left_idle: figures.idle,
             left_due: figures.due,
+            left_urgent: figures.urgent,
             waited_per_frame_ns: ratio(figures.waited_ns, figures.frames),
             refused_count: figures.refused,
             corrupted_count: figures.corrupted,
@@ -151,7 +153,7 @@ impl ClusterReport {
                  elapsed     the longest of the nodes' times, from the barrier before to the last reply\n\
                  round trip  {ROUND_TRIP}\n\
                  frames      with all that left for other nodes, start-up and warm-up included; why they left: full, free (the sender was), \
-                 idle (a worker), due\n\
+                 idle (a worker), due, urgent (a message)\n\
                  the end     was known to all {} after the last reply\n",
                 self.fabric,
                 count(self.node_count),
@@ -174,13 +176,14 @@ impl ClusterReport {
             Column::right("to others"),
             Column::right("frames"),
             Column::right("per frame"),
-            Column::right("full/free/idle/due"),
+            Column::right("full/free/idle/due/urgent"),
         ]);
         for node in &self.nodes {
             let trip = |of: fn(&Quantiles) -> u64| {
                 node.round_trip.as_ref().map_or("-".to_owned(), |all| count(of(all)))
             };
-            let why = [node.left_full, node.left_free, node.left_idle, node.left_due];
+            let why =
+                [node.left_full, node.left_free, node.left_idle, node.left_due, node.left_urgent];
             table.row([
                 u64::from(node.node).into(),
                 decimal(node.elapsed_time_ns as f64 / 1e9, 6).into(),
