@@ -544,8 +544,7 @@ fn a_node_that_stops_reading_stops_those_who_send_through_others_and_all_arrives
 
 #[test]
 fn names_and_shards_see_all_nodes_of_a_grid() {
-    let mut cluster =
-        Cluster::new(3, 9, Faults::default(), in_grid(Route::Square, 9, reliable()));
+    let mut cluster = Cluster::new(3, 9, Faults::default(), in_grid(Route::Square, 9, reliable()));
     let names: Vec<_> = cluster
         .hosts
         .iter()

@@ -140,7 +140,11 @@ fn event_of(
         LinkEvent::Frame(frame) => {
             for number in frame.payload().chunks_exact(8) {
                 let number = u64::from_le_bytes(number.try_into().unwrap());
-                assert!(from.last < Some(number), "{other} to {node}: {number} after {:?}", from.last);
+                assert!(
+                    from.last < Some(number),
+                    "{other} to {node}: {number} after {:?}",
+                    from.last
+                );
                 from.last = Some(number);
                 from.received += 1;
                 from.arrived_now += 1;
@@ -357,7 +361,8 @@ impl Real {
             *books.lock().unwrap().reported.entry((n, to.0)).or_default() += messages;
         });
         let (others, books) = (BTreeMap::new(), self.books.clone());
-        let soaker = system.spawn(Soaker { me: n, others, books, end: self.end, is_waiting: false });
+        let soaker =
+            system.spawn(Soaker { me: n, others, books, end: self.end, is_waiting: false });
         node.export("soaker", &soaker).unwrap();
         self.hosts[n as usize] = Some(Host { system, node, soaker });
     }
@@ -433,8 +438,7 @@ fn pairs() -> impl Iterator<Item = (u32, u32)> {
 
 #[test]
 fn four_real_nodes_that_die_and_are_cut_lose_nothing_in_silence() {
-    let of_each =
-        messages("ACTINIUM_SOAK_REAL_MESSAGES", 200_000) / u64::from(NODES * (NODES - 1));
+    let of_each = messages("ACTINIUM_SOAK_REAL_MESSAGES", 200_000) / u64::from(NODES * (NODES - 1));
     let (network, books) = (Network::new(), Arc::default());
     let hosts = (0..NODES).map(|_| None).collect();
     let mut real = Real { network, books, hosts, end: 0 };

@@ -31,10 +31,10 @@ pub use config::{BadConfig, LinkConfig};
 pub use event::{Delivery, Down, DownReason, LinkEvent, Lost, Refusal, Undelivered};
 pub use frame::{HEADER_BYTES, VERSION};
 
+use crate::route::Grid;
 use config::WINDOW_FRAMES_MAX;
 use frame::{BadFrame, Header, Kind};
 use incoming::{Arrival, Incoming};
-use crate::route::Grid;
 use outgoing::Outgoing;
 use std::collections::VecDeque;
 

@@ -268,7 +268,10 @@ mod tests {
     fn pair() -> (Session, Session) {
         let (mut a, mut b) = (Session::new(B, 10), Session::new(A, 20));
         meet(&mut a, &mut b);
-        assert_eq!((a.events.pop_front(), b.events.pop_front()), (Some(NodeEvent::Up(B)), Some(NodeEvent::Up(A))));
+        assert_eq!(
+            (a.events.pop_front(), b.events.pop_front()),
+            (Some(NodeEvent::Up(B)), Some(NodeEvent::Up(A)))
+        );
         (a, b)
     }
 
@@ -345,7 +348,10 @@ mod tests {
         let (to_epoch, bye) = b.leave(none).unwrap();
         assert_eq!(b.leave(none), None);
         a.said(to_epoch, bye, none);
-        assert!(matches!(a.events.pop_front(), Some(NodeEvent::Down { reason: DownReason::Left, .. })));
+        assert!(matches!(
+            a.events.pop_front(),
+            Some(NodeEvent::Down { reason: DownReason::Left, .. })
+        ));
         assert_eq!((a.hello(), b.hello()), (None, None));
         let mut next = Session::new(A, 30);
         meet(&mut next, &mut a);
