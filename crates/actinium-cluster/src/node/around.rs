@@ -260,7 +260,8 @@ impl Around {
         let heard = lock(&inner.heard);
         let neighbours = || ends.values().filter(|end| end.link.is_up());
         let said = |end: &End| heard.levels.get(&end.peer.node).copied().unwrap_or(0);
-        let needed = self.grid.route().dimensions();
+        // What is sent to this node comes from as far away as what it hands on.
+        let needed = self.grid.route().dimensions() + 1;
         let level = neighbours().map(said).min().map_or(needed, |least| (least + 1).min(needed));
         drop(heard);
         if level > self.level {
