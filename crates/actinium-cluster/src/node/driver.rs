@@ -127,7 +127,9 @@ impl Driver {
             let Some((from, frame)) = self.fabric.poll() else { return frames > 0 };
             if !self.ends.contains_key(&from) {
                 self.review(now_ns);
-                self.meet(from, now_ns);
+                if self.around.is_some() {
+                    self.meet(from, now_ns);
+                }
             }
             if let Some(end) = self.ends.get_mut(&from) {
                 end.rests = false;
