@@ -84,10 +84,14 @@ fn patient() -> NodeConfig {
 }
 
 fn cluster(nodes: u32, config: &NodeConfig) -> (Network, Vec<(System, Node)>) {
+    cluster_of(nodes, 1, config)
+}
+
+fn cluster_of(nodes: u32, workers: usize, config: &NodeConfig) -> (Network, Vec<(System, Node)>) {
     let network = Network::new();
     let fabrics: Vec<_> = (0..nodes).map(|n| network.node(NodeId(n))).collect();
     let start = |fabric| {
-        let system = System::builder().workers(1).build().unwrap();
+        let system = System::builder().workers(workers).build().unwrap();
         let node = Node::start(system.handle(), config.clone(), move || Ok(fabric)).unwrap();
         (system, node)
     };
@@ -129,6 +133,49 @@ fn a_message_goes_round_three_nodes() {
         node.leave();
         assert!(system.audit().is_balanced());
     }
+}
+
+/// What moves frames is no promise, but who: the only worker of a system does while it is awake, and else the node's thread.
+#[test]
+fn a_worker_moves_frames_where_it_is_the_only_one() {
+    for (workers, by_worker) in [(1, true), (2, false)] {
+        let (_network, hosts) = cluster_of(2, workers, &patient());
+        let (relays, done) = relays(&hosts);
+        relays[0].send(Msg::Number(2_000)).unwrap();
+        assert_eq!(done.recv().unwrap(), 1_000);
+        for (_, node) in &hosts {
+            assert_eq!(node.stats().steered > 0, by_worker);
+        }
+    }
+}
+
+/// The worker is in one long turn: nobody but the node's thread answers for the node, and takes what it has gathered.
+#[test]
+fn the_thread_takes_over_while_a_turn_takes_long() {
+    struct Sleeper(mpsc::Receiver<()>, mpsc::Sender<()>);
+    impl Actor for Sleeper {
+        type Msg = ();
+        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+            self.1.send(()).unwrap();
+            self.0.recv().unwrap();
+        }
+    }
+    let link = LinkConfig { heartbeat_ns: 20_000_000, ..patient().link };
+    let (_network, hosts) = cluster(2, &NodeConfig { link, ..NodeConfig::default() });
+    let (_relays, done) = relays(&hosts);
+    let (wake, woken) = mpsc::channel();
+    let (asleep, sleeps) = mpsc::channel();
+    let sleeper = hosts[0].0.spawn(Sleeper(woken, asleep));
+    sleeper.send(()).unwrap();
+    sleeps.recv().unwrap();
+    // Sent by this thread, gathered at a node whose worker will not look.
+    let heard = hosts[1].1.stats().peers[0].link.delivered;
+    drop(hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT));
+    while hosts[1].1.stats().peers[0].link.delivered == heard {
+        std::thread::yield_now();
+    }
+    wake.send(()).unwrap();
+    drop(done);
 }
 
 /// A stream from outside, of which each message that is refused is tried again.
@@ -328,7 +375,7 @@ fn urgent_messages_stay_in_order_and_are_counted() {
     impl Actor for Listener {
         type Msg = u64;
         fn handle(&mut self, n: u64, _ctx: &mut Context<'_, Self>) {
-            drop(self.0.send(n));
+            self.0.send(n).unwrap();
         }
     }
     impl RemoteActor for Listener {
@@ -357,7 +404,7 @@ fn urgent_messages_stay_in_order_and_are_counted() {
             // In the same turn: they have left though it goes on, and in order.
             let arrived: Vec<u64> =
                 (0..=10).filter_map(|_| self.heard.recv_timeout(LIMIT).ok()).collect();
-            drop(done.send(arrived.into_iter().eq(0..=10)));
+            done.send(arrived.into_iter().eq(0..=10)).unwrap();
         }
     }
     let mut config = patient();

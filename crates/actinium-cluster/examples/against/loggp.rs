@@ -3,7 +3,7 @@
 use actinium_cluster::fabric::{Fabric, NodeId};
 use std::time::Instant;
 
-const FRAMES: u64 = 20_000;
+const FRAMES: u64 = 6_400;
 /// Frames sent and not answered at a time: they fit into any fabric's buffers.
 const BURST: u64 = 32;
 const SMALL_BYTES: usize = 64;
@@ -63,10 +63,7 @@ fn bursts(fabric: &mut dyn Fabric, bytes: usize) -> Costs {
             send(fabric, &answer);
         }
     }
-    Costs {
-        overhead_ns: calls_ns as f64 / FRAMES as f64,
-        gap_ns: burst_ns as f64 / FRAMES as f64,
-    }
+    Costs { overhead_ns: calls_ns as f64 / FRAMES as f64, gap_ns: burst_ns as f64 / FRAMES as f64 }
 }
 
 /// There and back, one at a time.

@@ -7,6 +7,9 @@
 //!
 //! With MPI it also prints what `actinium sim cluster` wants to know of links (LogGP). Each node has one worker.
 
+// Without an engine there is nothing to compare with.
+#![cfg_attr(not(any(feature = "mpi", feature = "zenoh")), allow(dead_code, unused_imports))]
+
 #[cfg(feature = "mpi")]
 mod loggp;
 #[cfg(feature = "mpi")]
@@ -83,11 +86,15 @@ fn answer(side: &Side) {
 
 fn main() -> Result<(), Error> {
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    match asked.first().map(String::as_str) {
+    let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
+    match asked.first().map_or(default, String::as_str) {
         #[cfg(feature = "mpi")]
-        None | Some("mpi") => mpi_alone::run(),
+        "mpi" => mpi_alone::run(),
         #[cfg(feature = "zenoh")]
-        None | Some("zenoh") => zenoh_alone::run(&asked),
-        _ => Err(format!("{asked:?}: which engine? mpi or zenoh, if built with that feature").into()),
+        "zenoh" => zenoh_alone::run(&asked),
+        other => Err(format!(
+            "'{other}': not an engine of this build; it is mpi or zenoh, and a feature"
+        )
+        .into()),
     }
 }

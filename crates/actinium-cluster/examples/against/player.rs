@@ -127,11 +127,13 @@ pub(crate) struct Side {
 }
 
 impl Side {
+    /// `reliable`: what the engine may lose is sent again.
     pub(crate) fn start<F: Fabric + 'static>(
+        reliable: bool,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Self, Error> {
         let system = System::builder().workers(1).build()?;
-        let link = LinkConfig { down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() };
+        let link = LinkConfig { reliable, down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() };
         let config = NodeConfig { link, ..NodeConfig::default() };
         let node = Node::start(system.handle(), config, fabric)?;
         let player = system.spawn(Player::default());

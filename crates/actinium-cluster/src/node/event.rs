@@ -70,6 +70,8 @@ pub struct NodeStats {
     pub misaddressed: u64,
     /// Messages and frames that this node could not read.
     pub not_understood: u64,
+    /// How often a worker has looked after the frames itself: see [`Node::start`](crate::Node::start).
+    pub steered: u64,
 }
 
 /// What a node has counted of one other.

@@ -13,7 +13,7 @@ use super::Inner;
 use super::bell::Alarm;
 use super::driver::Driver;
 use actinium_scheduler::Porter;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 
 /// See the module.
@@ -23,17 +23,15 @@ pub(super) struct Helm {
     driver: Mutex<Option<Driver>>,
     /// Whether the fabric says when a frame has come.
     pub(super) can_ring: bool,
-    /// How often the worker has moved frames.
-    steered: AtomicU32,
 }
 
 impl Helm {
     pub(super) fn new(driver: Driver) -> Arc<Self> {
         let inner = driver.inner.clone();
         let may_steer = inner.system().workers() == 1;
-        let (can_ring, steered) = (driver.can_ring, AtomicU32::new(0));
+        let can_ring = driver.can_ring;
         let driver = Mutex::new(Some(driver));
-        let helm = Arc::new(Helm { inner, driver, can_ring, steered });
+        let helm = Arc::new(Helm { inner, driver, can_ring });
         let help = Help {
             helm: Arc::downgrade(&helm),
             called: helm.alarm().call(),
@@ -57,9 +55,9 @@ impl Helm {
     }
 
     /// Whether a worker steers, and has moved frames since this was asked last, when `seen` was how often.
-    pub(super) fn is_steered(&self, seen: &mut u32) -> bool {
+    pub(super) fn is_steered(&self, seen: &mut u64) -> bool {
         // Relaxed: a count.
-        let steered = self.steered.load(Ordering::Relaxed);
+        let steered = self.inner.steered.load(Ordering::Relaxed);
         if std::mem::replace(seen, steered) != steered {
             return self.alarm().worker_steers();
         }
@@ -83,7 +81,7 @@ impl Helm {
         self.alarm().take_call();
         let Some(driver) = driver.as_mut() else { return false };
         // Relaxed: a count.
-        self.steered.fetch_add(1, Ordering::Relaxed);
+        self.inner.steered.fetch_add(1, Ordering::Relaxed);
         self.alarm().set_worker_steers(true);
         driver.turn(is_idle)
     }

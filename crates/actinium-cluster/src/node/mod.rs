@@ -167,6 +167,8 @@ pub(crate) struct Inner {
     /// See [`Inner::sent_and_received`].
     sent: AtomicU64,
     received: AtomicU64,
+    /// How often the worker has moved frames.
+    steered: AtomicU64,
     leaving: AtomicBool,
 }
 
@@ -219,6 +221,7 @@ impl Inner {
             not_understood: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            steered: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
         })
     }
@@ -545,6 +548,7 @@ impl Inner {
             strayed: self.strayed.load(Ordering::Relaxed),
             misaddressed: self.misaddressed.load(Ordering::Relaxed),
             not_understood: self.not_understood.load(Ordering::Relaxed),
+            steered: self.steered.load(Ordering::Relaxed),
         }
     }
 }
