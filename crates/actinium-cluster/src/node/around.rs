@@ -12,7 +12,7 @@
 //! **Leaving.** A node that hands on for others stays until no one who leaves at the same time needs it: it says when nothing of its own is under way, and
 //! goes when all neighbours have said so for all nodes as far away as any way is long; or after [`NodeConfig::linger`](super::NodeConfig::linger).
 
-use super::driver::End;
+use super::driver::{End, REVIEW_NS};
 use super::unpack::UnpackMsg;
 use super::{Inner, Peer, lock};
 use crate::fabric::NodeId;
@@ -120,12 +120,16 @@ impl Around {
         if is_new || !self.untold.is_empty() {
             self.tell(inner, ends);
         }
-        if is_new || now_ns >= self.hello_at_ns {
+        if is_new {
+            // Soon, and not for each of many pieces of news.
+            self.hello_at_ns = self.hello_at_ns.min(now_ns.saturating_add(REVIEW_NS));
+        }
+        if now_ns >= self.hello_at_ns {
             self.hello_at_ns = now_ns.saturating_add(inner.config.link.heartbeat_ns);
             self.hello(inner, ends, now_ns);
         }
         if now_ns >= self.count_at_ns {
-            self.count_at_ns = now_ns.saturating_add(super::driver::REVIEW_NS);
+            self.count_at_ns = now_ns.saturating_add(REVIEW_NS);
             self.count(inner, now_ns);
         }
         is_new
@@ -176,10 +180,14 @@ impl Around {
 
     fn tell(&mut self, inner: &Arc<Inner>, ends: &Ends) {
         let control = Control::Reach { nodes: self.told.clone() };
+        let level = self.level;
         // One whose link is up and whose gathering place is not open yet is told in a later turn; one that is down, when it is up.
         self.untold.retain(|node| match ends.get(node) {
             Some(end) if end.link.is_up() => {
-                end.peer.gather.is_closed() || !inner.say(&end.peer, &control)
+                let leaving = Control::Leaving { level };
+                end.peer.gather.is_closed()
+                    || !inner.say(&end.peer, &control)
+                    || level > 0 && !inner.say(&end.peer, &leaving)
             }
             _ => false,
         });
