@@ -342,13 +342,13 @@ impl<A: RemoteActor> RemoteAddress<A> {
 
     /// Whether a message would be refused now.
     pub(crate) fn is_full(&self) -> bool {
-        self.peer.gather.is_full()
+        self.peer.outlet().is_full()
     }
 
     /// Is done when a send that was refused as [`RemoteSendError::Full`] is worth trying again. For an actor, which must not block and keeps
     /// meanwhile what it has: `ctx.pipe(address.room(), |()| Msg::Room)`.
     pub fn room(&self) -> impl Future<Output = ()> + Send + use<A> {
-        let room = self.peer.gather.room();
+        let room = self.peer.outlet().room();
         async move {
             // That it was dropped says the same.
             let _ = room.await;

@@ -4,6 +4,7 @@ use actinium_actor::{Actor, Address, Context, Reply, Shutdown, System};
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
+use actinium_cluster::route::Route;
 use actinium_cluster::{
     Node, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
     StartError,
@@ -256,6 +257,98 @@ fn what_does_not_start_says_why() {
         Node::start(system.handle(), NodeConfig::default(), panics),
         Err(StartError::Fabric(_))
     ));
+}
+
+/// Says how long what it is told is.
+struct Lengths(mpsc::Sender<usize>);
+
+impl Actor for Lengths {
+    type Msg = Vec<u8>;
+    fn handle(&mut self, bytes: Vec<u8>, _ctx: &mut Context<'_, Self>) {
+        self.0.send(bytes.len()).unwrap();
+    }
+}
+
+impl RemoteActor for Lengths {
+    const KIND: &'static str = "test.lengths";
+    type Message = Vec<u8>;
+    type Question = ();
+    type Answer = ();
+    fn message(bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
+    fn question((): (), _: Reply<()>) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// In one turn: together they are longer than any frame that the fabric moves.
+#[test]
+fn the_longest_message_behind_short_ones_of_the_same_turn_arrives() {
+    struct Sender(RemoteAddress<Lengths>, Vec<usize>);
+    impl Actor for Sender {
+        type Msg = ();
+        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+            self.1.iter().for_each(|&bytes| self.0.send(vec![0; bytes]).unwrap());
+        }
+    }
+    for (route, to) in [(Route::Direct, 1), (Route::Square, 3)] {
+        let (_network, hosts) = cluster(4, &NodeConfig { route, ..patient() });
+        let (sender, lengths) = mpsc::channel();
+        let sink = hosts[to].0.spawn(Lengths(sender));
+        hosts[to].1.export("lengths", &sink).unwrap();
+        let there = hosts[0].1.find::<Lengths>(NodeId(to as u32), "lengths", LIMIT).wait().unwrap();
+        let all = vec![100, 8, (1 << 20) - 200, 8, 20_000, (1 << 20) - 200, 5];
+        hosts[0].0.spawn(Sender(there, all.clone())).send(()).unwrap();
+        let heard = |_: &usize| lengths.recv_timeout(LIMIT).expect("it is under way for ever");
+        assert_eq!(all.iter().map(heard).collect::<Vec<_>>(), all, "{route}");
+    }
+}
+
+/// In a grid: each hands on for others until nobody needs it.
+#[test]
+fn nodes_of_a_grid_that_leave_together_lose_nothing() {
+    const EACH: u64 = 500;
+    for (route, nodes) in [(Route::Square, 9), (Route::Cube, 8)] {
+        let linger = Duration::from_secs(240);
+        let (_network, hosts) = cluster(nodes, &NodeConfig { route, linger, ..patient() });
+        let (done, heard) = mpsc::channel();
+        let start = |(system, node): &(System, Node)| {
+            let backlog = VecDeque::new();
+            let relay = Relay { next: None, done: done.clone(), handled: 0, backlog };
+            let relay = system.spawn(relay);
+            node.export("relay", &relay).unwrap();
+            relay
+        };
+        let relays: Vec<_> = hosts.iter().map(start).collect();
+        let find = |node: &Node| -> Vec<_> {
+            let others = (0..nodes).filter(|&other| NodeId(other) != node.id());
+            let find = |other| node.find::<Relay>(NodeId(other), "relay", LIMIT).wait().unwrap();
+            others.map(find).collect()
+        };
+        let others: Vec<_> = hosts.iter().map(|(_, node)| find(node)).collect();
+        std::thread::scope(|scope| {
+            for ((_, node), others) in hosts.iter().zip(others) {
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        for other in &others {
+                            // 0: is said to the test, and goes no further.
+                            while other.send(0).is_err() {
+                                std::thread::yield_now();
+                            }
+                        }
+                    }
+                    node.leave();
+                });
+            }
+        });
+        drop(relays);
+        let told = heard.try_iter().count() as u64;
+        hosts.iter().for_each(|(system, _)| system.wait_idle());
+        let told = told + heard.try_iter().count() as u64;
+        let nodes = u64::from(nodes);
+        assert_eq!(told, EACH * nodes * (nodes - 1), "{route}");
+    }
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn run(helm: &Helm) {
             let linger_ns = u64::try_from(driver.inner.config.linger.as_nanos());
             let until_ns =
                 *leave_at_ns.get_or_insert(now_ns.saturating_add(linger_ns.unwrap_or(u64::MAX)));
-            if driver.is_settled() || now_ns >= until_ns {
+            if driver.may_leave() || now_ns >= until_ns {
                 driver.leave();
                 // After the lock: a fabric may take its time, and a worker does not wait for it.
                 let left = slot.take();
