@@ -82,6 +82,11 @@ impl Zenoh {
                 .insert_json5(path, &value.to_string())
                 .map_err(|error| format!("Zenoh's {path} = {value}: {error}"))?;
         }
+        if config.listen.iter().chain(&config.connect).any(|it| it.starts_with("tls/")) {
+            tracing::warn!(
+                "tls/ breaks connections now and then: Zenoh 1.10 uses one from two threads at once (its issue 2557); use quic/"
+            );
+        }
         let identity = Arc::new(Identity::new(config.node));
         let session = zenoh::open(settings).wait().map_err(text)?;
         let inbox = Arc::new(Inbox::default());
