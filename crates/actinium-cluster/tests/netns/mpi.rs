@@ -95,9 +95,8 @@ fn rank_pipes(folder: &Path, rank: usize) -> Process {
 /// A remote shell: it reaches a host by its address, and gives it a name. If the host dies, it notices nothing, as one over a network would not.
 fn shell(network: &Network, folder: &Path) -> String {
     let path = folder.join("shell");
-    let hosts: String = (0..10)
-        .map(|host| format!("{}) host={};;\n", address(host), network.host(host)))
-        .collect();
+    let hosts: String =
+        (0..10).map(|host| format!("{}) host={};;\n", address(host), network.host(host))).collect();
     let script = format!(
         "#!/bin/sh\ncase $1 in\n{hosts}esac\nshift\n\
          ip netns exec $host unshare --uts sh -c \"hostname $host; $*\"\n\

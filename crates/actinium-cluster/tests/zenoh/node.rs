@@ -18,7 +18,8 @@ use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::zenoh::{Zenoh, tell_notices};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::{
-    Names, NamesConfig, Node, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
+    Names, NamesConfig, Node, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError,
+    RemoteSendError,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -167,7 +168,8 @@ pub(crate) fn drive<F: Fabric + 'static>(
     let counter = system.spawn(Counter::new(&gate));
     node.export("counter", &counter).unwrap();
     let (found, sent) = (BTreeMap::new(), BTreeMap::new());
-    let mut child = Child { system, node, counter, gate, names: None, found, sent, lost, lost_there };
+    let mut child =
+        Child { system, node, counter, gate, names: None, found, sent, lost, lost_there };
     say("ready");
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();

@@ -52,7 +52,8 @@ fn talk(protocol: &str) {
     let mut one = Process::start(&secured(Setting::new(1, 2, &there, &[&listen]), tls(1)));
     send(&mut zero, &mut one, (0, 1));
     send(&mut one, &mut zero, (1, 0));
-    let warned = one.seen().iter().any(|line| line.contains("notice tls/") && line.contains("quic/"));
+    let warned =
+        one.seen().iter().any(|line| line.contains("notice tls/") && line.contains("quic/"));
     assert_eq!(warned, protocol == "tls", "{:?}", one.seen());
     let elsewhere = format!("{protocol}/localhost:0");
     // Numbers that two processes have are found out in the same way.
