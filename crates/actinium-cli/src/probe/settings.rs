@@ -3,9 +3,10 @@
 use super::cluster::join::{Join, JoinArgs};
 use crate::Failure;
 use crate::memory::arguments::{SegmentSize, segment};
-use crate::parse::{count_workers, from_to, policy, workers};
+use crate::parse::{count_workers, from_to, policy, route, workers};
 use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
+use actinium_cluster::route::Route;
 use actinium_observe::number::{bytes, count};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
@@ -91,6 +92,11 @@ pub struct ProbeArgs {
         value_parser = from_to::<1, NODES_MAX>)]
     nodes: Option<u64>,
 
+    /// How messages go from node to node: direct, or through others in a grid of two or three dimensions (2d, 3d), so that each node gathers
+    /// for about 2 √N or 3 ∛N of N nodes only. The same on all nodes
+    #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = route)]
+    route: Route,
+
     #[command(flatten)]
     join: JoinArgs,
 
@@ -164,6 +170,8 @@ pub struct Settings {
     pub fabric: Setting<Option<FabricKind>>,
     /// How many there are in this process, or in all.
     pub nodes: Setting<Option<u32>>,
+    /// How messages go from node to node.
+    pub route: Setting<Route>,
     /// How this process joins others, over Zenoh.
     pub join: Option<Join>,
 }
@@ -207,6 +215,7 @@ impl Settings {
             counters,
             segment: Setting::parsed(args.segment, matches, "segment"),
             fabric: Setting::parsed(args.fabric, matches, "fabric"),
+            route: Setting::parsed(args.route, matches, "route"),
             nodes: join.as_ref().map_or(nodes, |join| join.nodes),
             join,
         };
@@ -263,7 +272,7 @@ impl Settings {
     }
 
     /// Name, value and source of each that all nodes must agree on.
-    pub fn rows(&self) -> [(&'static str, String, Source); 15] {
+    pub fn rows(&self) -> [(&'static str, String, Source); 16] {
         fn row<T: Display>(
             name: &'static str,
             setting: &Setting<T>,
@@ -290,6 +299,7 @@ impl Settings {
                 self.nodes.value.map_or("-".to_owned(), |nodes| nodes.to_string()),
                 self.nodes.source,
             ),
+            row("route", &self.route),
         ]
     }
 }
@@ -322,6 +332,7 @@ impl Serialize for Settings {
         };
         map.serialize_entry("fabric", &fabric)?;
         map.serialize_entry("nodes", &self.nodes)?;
+        map.serialize_entry("route", &name(self.route))?;
         for (name, value, source) in self.join.iter().flat_map(Join::rows) {
             map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
         }

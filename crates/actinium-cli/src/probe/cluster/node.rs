@@ -34,6 +34,9 @@ pub fn run<F: Fabric + 'static>(
         link: LinkConfig { reliable: true, down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() },
         encodings: options.encodings,
         linger: Duration::from_nanos(DOWN_AFTER_NS),
+        route: settings.route.value,
+        // 0 in an MPI job: it knows.
+        grid_nodes: settings.nodes.value.unwrap_or(0),
         ..NodeConfig::default()
     };
     let system = System::builder()
@@ -43,6 +46,11 @@ pub fn run<F: Fabric + 'static>(
         .counters(settings.counters.value)
         .build()?;
     let node = Node::start(system.handle(), config, fabric).map_err(failed)?;
+    node.on_event(|event| {
+        if let NodeEvent::Refused(node, refusal) = event {
+            crate::output::note(&format!("{node} and this one do not talk: {refusal}"));
+        }
+    });
     let result = Part::set_up(settings, &system, &node).and_then(|part| part.run(settings));
     // The others go on only when this one has left, too.
     node.leave();
@@ -132,8 +140,8 @@ impl<'a> Part<'a> {
         let messages = self.handled()? - before;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let round_trips = self.round_trips().buckets().collect();
-        let gathered: Vec<_> =
-            self.node.stats().peers.into_iter().map(|peer| peer.gather).collect();
+        let stats = self.node.stats();
+        let gathered: Vec<_> = stats.peers.into_iter().map(|peer| peer.gather).collect();
         let sum = |of: fn(&actinium_cluster::GatherCounters) -> u64| gathered.iter().map(of).sum();
         let own = NodeFigures {
             node: self.node.id().0,
@@ -150,7 +158,10 @@ impl<'a> Part<'a> {
             free: sum(|all| all.free),
             idle: sum(|all| all.idle),
             due: sum(|all| all.due),
+            urgent: sum(|all| all.urgent),
             waited_ns: sum(|all| all.waited_ns),
+            handed_on: stats.handed_on,
+            destinations: sum(|all| u64::from(all.frames > 0)),
             refused: sum(|all| all.refused),
             balanced: self.is_balanced(),
         };
