@@ -7,15 +7,19 @@
 //! | `when FROM NUMBER` | waits until the last message before that number has come | `there` |
 //! | `stall`, `go` | its actor handles nothing, and again all | |
 //! | `forget TO` | looks its actor up again | |
+//! | `names QUORUM` | has its part in the cluster's names | `named` |
+//! | `claim NAME`, `gain NAME` | gives an actor of its own the name: tries once, or until it has it | `claimed`, `refused WHY` |
+//! | `who NAME`, `seek NAME` | asks who has the name: once, or until somebody has | `who NODE`, `nobody WHY` |
 //! | `figures PEER` | | `figures NAME=NUMBER ..` |
 //! | `leave` | leaves | `left` |
 
 use crate::setting::Setting;
 use actinium_actor::{Actor, Address, Context, Reply, System};
-use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::zenoh::{Zenoh, tell_notices};
+use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::{
-    Node, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
+    Names, NamesConfig, Node, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError,
+    RemoteSendError,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -24,6 +28,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(600);
+/// A question about a name may go to a node that is being cut off.
+const NAME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Who sent it, which of its messages it is, and bytes that follow from that.
 type Numbered = (u32, u64, Vec<u8>);
@@ -62,6 +68,13 @@ enum Msg {
     Numbered(Numbered),
     /// Answers with how many messages of the sender have come when all before the number have, or are lost.
     When((u32, u64), Reply<u64>),
+}
+
+impl Counter {
+    fn new(gate: &Arc<Gate>) -> Self {
+        let (next, received) = (BTreeMap::new(), BTreeMap::new());
+        Counter { gate: gate.clone(), next, received, waiting: Vec::new() }
+    }
 }
 
 impl Actor for Counter {
@@ -108,9 +121,11 @@ fn say(line: &str) {
 }
 
 struct Child {
+    system: System,
     node: Node,
     counter: Address<Counter>,
     gate: Arc<Gate>,
+    names: Option<Names>,
     found: BTreeMap<u32, RemoteAddress<Counter>>,
     sent: BTreeMap<u32, u64>,
     /// Messages that the links say are lost: here, and there.
@@ -121,10 +136,19 @@ struct Child {
 /// Plays its part until it is told to leave, or nobody tells it anything any more.
 pub(crate) fn play(setting: &Setting) {
     assert!(tell_notices(|line| say(&format!("notice {line}"))));
-    let system = System::builder().workers(1).build().unwrap();
     let config = setting.zenoh.clone();
-    let started = Node::start(system.handle(), setting.node.clone(), move || Zenoh::start(&config));
-    let node = match started {
+    let lines = std::io::stdin().lock().lines();
+    drive(setting, lines.map(Result::unwrap), move || Zenoh::start(&config));
+}
+
+/// The same on any fabric, told by whomever.
+pub(crate) fn drive<F: Fabric + 'static>(
+    setting: &Setting,
+    lines: impl Iterator<Item = String>,
+    fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
+) {
+    let system = System::builder().workers(1).build().unwrap();
+    let node = match Node::start(system.handle(), setting.node.clone(), fabric) {
         Ok(node) => node,
         Err(error) => return say(&format!("failed: {error}")),
     };
@@ -141,15 +165,13 @@ pub(crate) fn play(setting: &Setting) {
         say(&format!("event {event:?}"));
     });
     let gate = Arc::new(Gate::default());
-    let (next, received) = (BTreeMap::new(), BTreeMap::new());
-    let counter = Counter { gate: gate.clone(), next, received, waiting: Vec::new() };
-    let counter = system.spawn(counter);
+    let counter = system.spawn(Counter::new(&gate));
     node.export("counter", &counter).unwrap();
     let (found, sent) = (BTreeMap::new(), BTreeMap::new());
-    let mut child = Child { node, counter, gate, found, sent, lost, lost_there };
+    let mut child =
+        Child { system, node, counter, gate, names: None, found, sent, lost, lost_there };
     say("ready");
-    for line in std::io::stdin().lock().lines() {
-        let line = line.unwrap();
+    for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| words[at].parse::<u64>().unwrap();
         match words[0] {
@@ -159,6 +181,15 @@ pub(crate) fn play(setting: &Setting) {
             "forget" => drop(child.found.remove(&(number(1) as u32))),
             "stall" => child.gate.set(true),
             "go" => child.gate.set(false),
+            "names" => {
+                let quorum = number(1) as usize;
+                child.names = Some(child.node.names(NamesConfig { quorum }).unwrap());
+                say("named");
+            }
+            "claim" => say(&child.claim(words[1]).unwrap_or_else(|why| format!("refused {why:?}"))),
+            "gain" => say(&until(|| child.claim(words[1]))),
+            "who" => say(&child.who(words[1]).unwrap_or_else(|why| format!("nobody {why:?}"))),
+            "seek" => say(&until(|| child.who(words[1]))),
             "figures" => child.figures(number(1) as u32),
             "leave" => break,
             other => panic!("told to {other}"),
@@ -169,7 +200,30 @@ pub(crate) fn play(setting: &Setting) {
     say("left");
 }
 
+/// Again and again.
+fn until<R>(attempt: impl Fn() -> Result<R, RemoteAskError>) -> R {
+    loop {
+        match attempt() {
+            Ok(done) => return done,
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
 impl Child {
+    fn claim(&self, name: &str) -> Result<String, RemoteAskError> {
+        let names = self.names.as_ref().unwrap();
+        // Whoever loses a name is stopped.
+        let owner = self.system.spawn(Counter::new(&self.gate));
+        names.claim(name, &owner, NAME_LIMIT).wait().map(|()| "claimed".to_owned())
+    }
+
+    fn who(&self, name: &str) -> Result<String, RemoteAskError> {
+        let names = self.names.as_ref().unwrap();
+        let found = names.find::<Counter>(name, NAME_LIMIT).wait()?;
+        Ok(format!("who {}", found.node().0))
+    }
+
     fn there(&mut self, to: u32) -> RemoteAddress<Counter> {
         let node = &self.node;
         let find = || loop {
@@ -248,11 +302,11 @@ impl Child {
         let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
         say(&format!(
             "figures received={received} lost={lost} lost_there={lost_there} duplicates={} garbage={} \
-             resent={} nodes={} peak_kib={peak}",
+             resent={} up={} peak_kib={peak}",
             link.duplicates,
             link.garbage,
             link.resent,
-            self.node.nodes().len()
+            self.node.nodes_up().len()
         ));
     }
 }

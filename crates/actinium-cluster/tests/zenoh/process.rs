@@ -1,19 +1,24 @@
 //! A process that is a node, from outside.
 
 use crate::setting::Setting;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 /// Ended with its test, however that ends.
 pub(crate) struct Process {
-    child: Child,
-    stdin: Option<ChildStdin>,
+    /// None: somebody else's.
+    child: Option<Child>,
+    stdin: Box<dyn Write>,
     lines: Receiver<String>,
     seen: Vec<String>,
     name: String,
 }
+
+/// Against hanging only.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// The variable that tells a process what it is.
 pub(crate) const VARIABLE: &str = "ACTINIUM_ZENOH_TEST";
@@ -28,32 +33,46 @@ impl Process {
 
     /// Starts it, whatever comes of that.
     pub(crate) fn try_start(setting: &Setting) -> Self {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        Self::run(Command::new(std::env::current_exe().unwrap()), setting)
+    }
+
+    /// Starts it by a command that, in the end, runs this program.
+    pub(crate) fn run(mut command: Command, setting: &Setting) -> Self {
         command.env(VARIABLE, setting.write()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let stdin = Box::new(child.stdin.take().unwrap());
+        let name = format!("node {} ({})", setting.zenoh.node.0, child.id());
+        let mut process = Self::attach(name, stdin, || stdout);
+        process.child = Some(child);
+        process
+    }
+
+    /// One that somebody else starts, told and heard by these.
+    pub(crate) fn attach<R: Read>(
+        name: String,
+        stdin: Box<dyn Write>,
+        stdout: impl FnOnce() -> R + Send + 'static,
+    ) -> Self {
         let (sender, lines) = channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
+            for line in BufReader::new(stdout()).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     return;
                 }
             }
         });
-        let stdin = child.stdin.take();
-        let name = format!("node {} ({})", setting.zenoh.node.0, child.id());
-        Process { child, stdin, lines, seen: Vec::new(), name }
+        Process { child: None, stdin, lines, seen: Vec::new(), name }
     }
 
     pub(crate) fn tell(&mut self, line: &str) {
-        let stdin = self.stdin.as_mut().unwrap();
-        writeln!(stdin, "{line}").and_then(|()| stdin.flush()).unwrap();
+        writeln!(self.stdin, "{line}").and_then(|()| self.stdin.flush()).unwrap();
     }
 
     /// Waits for a line with this in it; lines before it are kept.
     #[track_caller]
     pub(crate) fn expect(&mut self, part: &str) -> String {
-        while let Ok(line) = self.lines.recv() {
+        while let Ok(line) = self.lines.recv_timeout(LIMIT) {
             assert!(!line.starts_with("bad"), "{}: {line}", self.name);
             self.seen.push(line.clone());
             if line.contains(part) {
@@ -90,11 +109,11 @@ impl Process {
     #[track_caller]
     pub(crate) fn leave(mut self) {
         self.ask("leave", "left");
-        assert!(self.child.wait().unwrap().success());
+        assert!(self.child.as_mut().unwrap().wait().unwrap().success());
     }
 
     pub(crate) fn id(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().unwrap().id()
     }
 
     pub(crate) fn signal(&self, name: &str) {
@@ -104,8 +123,9 @@ impl Process {
 
     /// Dies at once.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        let child = self.child.as_mut().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     /// Stops, and is stopped when this returns.
@@ -124,9 +144,11 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            // It may have ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

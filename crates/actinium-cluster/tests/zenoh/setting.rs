@@ -13,6 +13,8 @@ use std::time::Duration;
 pub(crate) struct Setting {
     pub(crate) zenoh: ZenohConfig,
     pub(crate) node: NodeConfig,
+    /// A rank of a job, and not over Zenoh.
+    pub(crate) mpi: bool,
 }
 
 /// On a busy machine a process may not run for seconds: that is no death here.
@@ -32,7 +34,7 @@ impl Setting {
         };
         let link = LinkConfig { down_after_ns: PATIENT_NS, ..LinkConfig::default() };
         let linger = Duration::from_nanos(PATIENT_NS);
-        Setting { zenoh, node: NodeConfig { link, linger, ..NodeConfig::default() } }
+        Setting { zenoh, node: NodeConfig { link, linger, ..NodeConfig::default() }, mpi: false }
     }
 
     /// As words.
@@ -41,6 +43,7 @@ impl Setting {
         let mut words = vec![
             format!("node={}", zenoh.node.0),
             format!("nodes={}", zenoh.nodes),
+            format!("mpi={}", u8::from(self.mpi)),
             format!("routers={}", u8::from(zenoh.through_routers)),
             format!("lease_ms={}", zenoh.lease.as_millis()),
             format!("reliable={}", u8::from(link.reliable)),
@@ -73,6 +76,7 @@ impl Setting {
             let number = || value.parse::<u64>().unwrap();
             let (zenoh, link) = (&mut setting.zenoh, &mut setting.node.link);
             match name {
+                "mpi" => setting.mpi = number() == 1,
                 "node" => zenoh.node = NodeId(number() as u32),
                 "nodes" => zenoh.nodes = number() as u32,
                 "routers" => zenoh.through_routers = number() == 1,

@@ -71,11 +71,7 @@ fn four() {
             0 => Setting::new(0, 4, &listen, &[]),
             _ => Setting::new(node, 4, "tcp/127.0.0.1:0", &[&listen]),
         })
-        .map(|mut setting| {
-            // They still make connections to each other while they talk.
-            setting.node.link.reliable = true;
-            Process::start(&setting)
-        })
+        .map(|setting| Process::start(&setting))
         .collect();
     for from in 0..4 {
         for to in (0..4).filter(|&to| to != from) {

@@ -25,7 +25,8 @@ pub struct ZenohConfig {
     pub node: NodeId,
     /// Nodes that there are from the start: their numbers are 0 to `nodes` - 1. Others may come later, with any number.
     pub nodes: u32,
-    /// Where this node is to be reached: `tcp/0.0.0.0:7447`, or `tls/..`, `quic/..` with certificates. None: nowhere; it reaches others.
+    /// Where this node is to be reached: `tcp/0.0.0.0:7447`, or `quic/..` with certificates. (`tls/..` is allowed, but Zenoh 1.10 breaks such connections
+    /// now and then.) None: nowhere; it reaches others.
     pub listen: Vec<String>,
     /// Where it reaches others: at least one that is in touch with all the rest. They are tried until they are there.
     pub connect: Vec<String>,

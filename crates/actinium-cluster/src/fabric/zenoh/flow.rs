@@ -8,13 +8,14 @@ use std::collections::VecDeque;
 
 /// Bytes behind each frame.
 pub(super) const TRAILER_BYTES: usize = 32;
-/// Zenoh sends in batches of so many bytes at most.
-const BATCH_BYTES: usize = 65_535;
+/// Zenoh sends in batches of so many bytes at least: the largest multiple of half a TCP segment that is below 65,475 (49,152 on a loopback
+/// device, 65,160 on Ethernet).
+const BATCH_BYTES: usize = 43_650;
 /// Batches that its queue holds: as many as it allows.
 pub(super) const BATCHES: usize = 16;
 /// Bytes that may be under way to one node. Two frames of which the second does not fit beside the first are together longer than a batch: so
-/// these take at most twelve batches and one that is begun, one is being sent, and two remain for what is short.
-pub(super) const BYTES_UNDER_WAY: usize = 6 * BATCH_BYTES;
+/// these take at most eleven batches and one that is begun, of which one is being sent, and four remain for what is short.
+pub(super) const BYTES_UNDER_WAY: usize = 11 * BATCH_BYTES / 2;
 /// A frame up to this is short: heartbeats, acknowledgements, greetings. They pass even if nothing else may, because the other end's
 /// answer is what makes room again.
 const SHORT_BYTES: usize = 512;
@@ -24,7 +25,13 @@ const SHORT_EVERY_NS: u64 = 50_000_000;
 /// What Zenoh writes before a message: more than that of the longest key of ours.
 const OVERHEAD_BYTES: usize = 256;
 
-const _: () = assert!(SHORT_UNDER_WAY * (SHORT_BYTES + OVERHEAD_BYTES) <= 2 * BATCH_BYTES);
+const _: () = assert!(SHORT_UNDER_WAY * (SHORT_BYTES + OVERHEAD_BYTES) <= 3 * BATCH_BYTES);
+
+/// What a frame takes of the room. One that fits into no batch closes the one that is begun, and takes two for itself.
+fn room(bytes: usize) -> usize {
+    let bytes = bytes + OVERHEAD_BYTES;
+    if bytes > BATCH_BYTES { bytes.max(3 * BATCH_BYTES / 2) } else { bytes }
+}
 
 /// What stands behind each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +85,7 @@ pub(super) struct Flow {
 impl Flow {
     /// Whether a frame may be sent, if so many bytes are under way to others on the same way.
     pub(super) fn may_send(&self, bytes: usize, others_bytes: usize, now_ns: u64) -> bool {
-        let bytes = bytes + OVERHEAD_BYTES;
+        let bytes = room(bytes);
         if is_short(bytes) {
             return self.short < SHORT_UNDER_WAY
                 || now_ns.saturating_sub(self.sent_ns) >= SHORT_EVERY_NS;
@@ -93,7 +100,7 @@ impl Flow {
 
     /// Counts a frame that is sent; what to write behind it.
     pub(super) fn send(&mut self, own_life: u64, bytes: usize, now_ns: u64) -> Trailer {
-        let bytes = bytes + OVERHEAD_BYTES;
+        let bytes = room(bytes);
         self.number += 1;
         self.sent_ns = now_ns;
         self.under_way.push_back((self.number, bytes));
@@ -119,7 +126,7 @@ impl Flow {
         self.taken = self.taken.max(trailer.number);
         // News alone need no news in return.
         if bytes > 0 {
-            self.untold_bytes += bytes + OVERHEAD_BYTES;
+            self.untold_bytes += room(bytes);
         }
         if trailer.to_life != own_life {
             return;
@@ -184,7 +191,7 @@ mod tests {
             news += usize::from(cross(&mut a, &mut b, 20_000));
         }
         // Few messages carry nothing else.
-        assert!((1..=1_000 / 9).contains(&news), "{news}");
+        assert!((1..=1_000 / 5).contains(&news), "{news}");
     }
 
     #[test]
@@ -195,8 +202,8 @@ mod tests {
             flow.send(1, 60_000, 0);
             sent += 1;
         }
-        assert_eq!(sent, 6);
-        assert!(!flow.may_send(20_000, BYTES_UNDER_WAY - 6 * 60_256, 0));
+        assert_eq!(sent, 3);
+        assert!(!flow.may_send(20_000, BYTES_UNDER_WAY - 3 * room(60_000), 0));
         for _ in 0..SHORT_UNDER_WAY {
             assert!(flow.may_send(100, 0, 0));
             flow.send(1, 100, 0);
@@ -247,22 +254,30 @@ mod tests {
 
     proptest! {
         /// However frames are chosen, what is under way fits into the queue, packed as Zenoh packs: in order, a batch is closed when the
-        /// next does not fit.
+        /// next does not fit, and what is longer than a batch is split.
         #[test]
         fn all_that_is_under_way_fits_into_the_queue(
-            sizes in proptest::collection::vec(prop_oneof![1_usize..600, 1_usize..64_968], 1..400)
+            sizes in proptest::collection::vec(
+                prop_oneof![1_usize..600, 1_usize..64_968, 21_700_usize..22_000, 43_300_usize..44_000],
+                1..400,
+            ),
+            batch in prop_oneof![Just(BATCH_BYTES), Just(49_152), Just(65_160), BATCH_BYTES..65_536],
         ) {
             let mut flow = Flow::default();
-            let (mut batches, mut room) = (1, BATCH_BYTES);
+            let (mut batches, mut room) = (1, batch);
             for bytes in sizes {
                 if flow.may_send(bytes, 0, 0) {
                     flow.send(1, bytes, 0);
                     let bytes = bytes + OVERHEAD_BYTES;
-                    if bytes > room {
+                    if bytes > batch {
+                        batches += 1 + bytes.div_ceil(batch);
+                        room = batch;
+                    } else if bytes > room {
                         batches += 1;
-                        room = BATCH_BYTES;
+                        room = batch - bytes;
+                    } else {
+                        room -= bytes;
                     }
-                    room -= bytes;
                 }
             }
             // One more is being sent.

@@ -6,7 +6,7 @@
 //! - A `put` never waits: it may drop (`CongestionControl::Drop`, at once), and `flow` sees to it that there is room, so that
 //!   it does not. If it does all the same, the links count the loss, or send again.
 //! - Nothing waits in a callback: `inbox` takes what comes, and is bounded.
-//! - A frame is below 65,000 bytes, so that it is not split. Shared memory is not compiled in.
+//! - A frame is below 65,000 bytes: Zenoh splits it in two at most. Shared memory is not compiled in.
 //! - Tokens of liveliness tell of nodes that come. That a node is down is for the links to find out.
 //!
 //! Numbers of nodes are configured; a process whose number another one has is refused (`identity`).
@@ -34,7 +34,7 @@ use zenoh::query::Queryable;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
 
-/// Longest frame: with what stands behind it, Zenoh sends it in one piece.
+/// Longest frame: with what stands behind it, Zenoh sends it in two pieces at most.
 const FRAME_BYTES_MAX: usize = 65_000 - TRAILER_BYTES;
 
 /// Another node.
@@ -81,6 +81,11 @@ impl Zenoh {
             settings
                 .insert_json5(path, &value.to_string())
                 .map_err(|error| format!("Zenoh's {path} = {value}: {error}"))?;
+        }
+        if config.listen.iter().chain(&config.connect).any(|it| it.starts_with("tls/")) {
+            tracing::warn!(
+                "tls/ breaks connections now and then: Zenoh 1.10 uses one from two threads at once (its issue 2557); use quic/"
+            );
         }
         let identity = Arc::new(Identity::new(config.node));
         let session = zenoh::open(settings).wait().map_err(text)?;
