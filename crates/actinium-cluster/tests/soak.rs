@@ -15,7 +15,7 @@ use actinium_cluster::{Node, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, 
 use common::{MS, bad_network, reliable};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const NODES: u32 = 4;
 
@@ -70,7 +70,7 @@ impl World {
         let fabric = self.network.node(NodeId(node));
         let link = |other: u32| {
             // From even nodes reliably; from odd ones what is lost is reported.
-            let config = LinkConfig { reliable: node % 2 == 0, ..LinkConfig::default() };
+            let config = LinkConfig { reliable: node.is_multiple_of(2), ..LinkConfig::default() };
             (other, Link::new(config, self.epoch, self.network.now_ns()).unwrap())
         };
         Life { fabric, links: (0..NODES).filter(|&other| other != node).map(link).collect() }
@@ -345,6 +345,20 @@ struct Real {
 
 const LIMIT: Duration = Duration::from_secs(240);
 
+/// Ends a test that hangs.
+struct Limit(Instant);
+
+impl Limit {
+    fn new() -> Self {
+        // tidy: clock: a limit against hanging
+        Limit(Instant::now())
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.elapsed() >= LIMIT
+    }
+}
+
 impl Real {
     fn start(&mut self, n: u32) {
         let fabric = self.network.node(NodeId(n));
@@ -378,7 +392,7 @@ impl Real {
     /// It has not met this life of the other one before.
     fn meet(&self, from: u32, to: u32) {
         let host = self.hosts[from as usize].as_ref().unwrap();
-        let until = std::time::Instant::now() + LIMIT;
+        let limit = Limit::new();
         loop {
             let found = host.node.find::<Soaker>(NodeId(to), "soaker", LIMIT).wait();
             // An earlier life may have answered, or be thought to be there yet.
@@ -387,7 +401,7 @@ impl Real {
                 Ok(found) if is_there(&found) => {
                     return host.soaker.tell(Msg::Met(to, Box::new(found)));
                 }
-                other => assert!(std::time::Instant::now() < until, "{from} to {to}: {other:?}"),
+                other => assert!(!limit.is_over(), "{from} to {to}: {other:?}"),
             }
         }
     }
@@ -413,12 +427,13 @@ impl Real {
     }
 
     fn wait(&self, is_so: impl Fn(&Books) -> bool) {
-        let until = std::time::Instant::now() + LIMIT;
+        let limit = Limit::new();
         while !is_so(&self.books.lock().unwrap()) {
-            assert!(std::time::Instant::now() < until, "{:?}", self.books.lock().unwrap());
+            assert!(!limit.is_over(), "{:?}", self.books.lock().unwrap());
             for host in self.hosts.iter().flatten() {
                 host.soaker.tell(Msg::Look);
             }
+            // tidy: clock: between two looks at the books, so that the nodes have the processor
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -476,6 +491,7 @@ fn soak(route: Route) {
             real.die(a);
         } else {
             real.network.cut(NodeId(a), NodeId(b));
+            // tidy: clock: how long the two are cut off; nothing is expected of it
             std::thread::sleep(Duration::from_millis(random.u64(1..50)));
             real.network.heal(NodeId(a), NodeId(b));
         }
