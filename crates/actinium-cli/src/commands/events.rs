@@ -7,14 +7,14 @@ use crate::events::written::Written;
 use crate::events::{
     SCHEMA_VERSION, Settings, cluster, load, page, plan, report, run as running, sweep, validate,
 };
-use crate::nodes::FabricKind;
+use crate::nodes::{DOWN_AFTER, FabricKind};
 use crate::output::{self, OutputArgs};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::Plan;
 use actinium_observe::report::{Page, writable};
 use clap::ArgMatches;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -129,7 +129,8 @@ fn over_nodes(
     kind: FabricKind,
 ) -> Result<(), Failure> {
     let (written, quiet) = (Mutex::new(written), args.output.quiet);
-    let job = cluster::Job { kind, workload, settings, quiet, written };
+    let (down_after, progress) = (DOWN_AFTER, Arc::default());
+    let job = cluster::Job { kind, workload, settings, quiet, written, down_after, progress };
     let Some(mut outcome) = cluster::run(&job)? else { return Ok(()) };
     let written = outcome.over.written.take().map_or(Ok(()), Written::finish);
     let report = cluster::report::Report::new(settings, plan, &outcome);

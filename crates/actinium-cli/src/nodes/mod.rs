@@ -7,7 +7,7 @@ pub mod join;
 pub mod settings;
 mod started;
 
-pub use settings::{FabricKind, Nodes, NodesArgs};
+pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
 pub(crate) use started::failed;
 pub use started::{DOWN_AFTER, MEETING, Started};
 

@@ -7,22 +7,29 @@ use crate::setting::{Setting, Source};
 use clap::{ArgMatches, ValueEnum};
 use serde::Serialize;
 
-/// The flags.
+/// The flags that say which nodes, without how many.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct NodesArgs {
+pub struct FabricArgs {
     /// Run on several nodes, whose frames this moves: in-process (all nodes in this process), mpi (the ranks of an MPI job; needs
     /// the build feature mpi) or zenoh (processes that reach each other over TCP, TLS or QUIC; needs the build feature zenoh). Each node
     /// has workers, and all that there is per worker, of its own
     #[arg(long, value_name = "FABRIC", help_heading = "Nodes")]
     fabric: Option<FabricKind>,
 
+    #[command(flatten)]
+    join: JoinArgs,
+}
+
+/// The flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct NodesArgs {
+    #[command(flatten)]
+    which: FabricArgs,
+
     /// Nodes in this process [default: 2], or in all over Zenoh [env: ACTINIUM_NODES]
     #[arg(long, value_name = "N", requires = "fabric", help_heading = "Nodes",
         value_parser = from_to::<1, NODES_MAX>)]
     nodes: Option<u64>,
-
-    #[command(flatten)]
-    join: JoinArgs,
 }
 
 /// Most nodes in one process: each has threads of its own.
@@ -69,6 +76,18 @@ pub struct Nodes {
     pub join: Option<Join>,
 }
 
+impl Default for Nodes {
+    /// One, without any fabric.
+    fn default() -> Self {
+        let (fabric, count) = (None, None);
+        Nodes {
+            fabric: Setting { value: fabric, source: Source::Default },
+            count: Setting { value: count, source: Source::Default },
+            join: None,
+        }
+    }
+}
+
 impl Nodes {
     /// Flag > environment > default.
     ///
@@ -76,6 +95,22 @@ impl Nodes {
     /// If a flag is for another fabric, or a variable's value is not allowed.
     pub fn settle(args: &NodesArgs, matches: &ArgMatches) -> Result<Self, Failure> {
         let count = Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes");
+        Self::so_many(&args.which, count, matches)
+    }
+
+    /// As [`Nodes::settle`], for a command that has no flag that says how many there are.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn settle_which(args: &FabricArgs, matches: &ArgMatches) -> Result<Self, Failure> {
+        Self::so_many(args, Setting { value: None, source: Source::Default }, matches)
+    }
+
+    fn so_many(
+        args: &FabricArgs,
+        count: Setting<Option<u32>>,
+        matches: &ArgMatches,
+    ) -> Result<Self, Failure> {
         let join = match args.fabric {
             Some(FabricKind::Zenoh) => Some(Join::settle(&args.join, count, matches)?),
             _ => None,

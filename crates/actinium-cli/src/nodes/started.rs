@@ -33,11 +33,23 @@ impl Started {
         system: System,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Self, Failure> {
-        let down_after_ns = DOWN_AFTER.as_nanos() as u64;
+        Self::with(system, DOWN_AFTER, fabric)
+    }
+
+    /// As [`Started::new`], for nodes that are down when they are not heard for so long.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with<F: Fabric + 'static>(
+        system: System,
+        down_after: Duration,
+        fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let down_after_ns = down_after.as_nanos() as u64;
         let config = NodeConfig {
             link: LinkConfig { reliable: true, down_after_ns, ..LinkConfig::default() },
             encodings: Options::from_env().map_err(Failure::Asked)?.encodings,
-            linger: DOWN_AFTER,
+            linger: down_after,
             ..NodeConfig::default()
         };
         let node = Arc::new(Node::start(system.handle(), config, fabric).map_err(failed)?);

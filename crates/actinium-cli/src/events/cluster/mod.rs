@@ -19,7 +19,9 @@ use crate::nodes::{self, FabricKind, Program};
 use actinium_cluster::fabric::Fabric;
 use actinium_events::workload::Workload;
 use report::ClusterOutcome;
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What is run.
 #[derive(Debug)]
@@ -34,6 +36,10 @@ pub struct Job<'a> {
     pub quiet: bool,
     /// Where a line goes for each event: the first node takes it.
     pub written: Mutex<Option<Written>>,
+    /// A node that is not heard for so long is down.
+    pub down_after: Duration,
+    /// Events that are over, as far as the first node knows; it writes it.
+    pub progress: Arc<AtomicU64>,
 }
 
 /// Runs this process's part. None: another process tells what came of it.

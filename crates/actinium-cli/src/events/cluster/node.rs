@@ -21,7 +21,7 @@ use actinium_events::{Processor, RunSummary, Settings, Stopper};
 use actinium_observe::cpu::process_time;
 use actinium_observe::{Latency, Progress};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn run<F: Fabric + 'static>(
 ) -> Result<Option<ClusterOutcome>, Failure> {
     // Messages need no more than one; modules have workers of their own.
     let system = System::builder().workers(1).build()?;
-    let started = Started::new(system, fabric)?;
+    let started = Started::with(system, job.down_after, fabric)?;
     let mut part = Part::new(job, &started)?;
     if started.node.id() == FIRST {
         let (told, writer) = part.host()?;
@@ -96,8 +96,6 @@ struct Part<'a> {
     latency: Arc<Mutex<Latency>>,
     /// Of the processors here.
     stoppers: Vec<Stopper>,
-    /// Events that are over, where the queue is.
-    progress: Arc<AtomicU64>,
 }
 
 impl<'a> Part<'a> {
@@ -131,9 +129,8 @@ impl<'a> Part<'a> {
             // The guest is there as long as the node is.
             let _ = tell.send(guest::Msg::Up(up));
         });
-        let (processor, host, progress) = (Some(processor), None, Arc::default());
-        let stoppers = vec![stopper];
-        Ok(Part { job, started, node, processor, guest, host, fate, latency, stoppers, progress })
+        let (processor, host, stoppers) = (Some(processor), None, vec![stopper]);
+        Ok(Part { job, started, node, processor, guest, host, fate, latency, stoppers })
     }
 
     /// Keeps the queue.
@@ -162,7 +159,7 @@ impl<'a> Part<'a> {
             nodes: job.settings.nodes.count.value.map_or(nodes, |count| count.max(nodes)),
             // All of the others start together.
             patience: if job.kind == FabricKind::Zenoh { PATIENCE } else { MEETING },
-            progress: self.progress.clone(),
+            progress: job.progress.clone(),
         };
         let (tell, told) = mpsc::channel();
         let written = job.written.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -251,7 +248,7 @@ impl<'a> Part<'a> {
         let events = self.job.settings.events.value;
         let is_shown = self.node == FIRST.0 && !self.job.quiet;
         let bar = if is_shown { Progress::new(events, "events") } else { Progress::hidden(events) };
-        let over = self.progress.clone();
+        let over = self.job.progress.clone();
         // Relaxed: a figure.
         let sampler = Sampler::start(move || bar.set(over.load(Ordering::Relaxed)))
             .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
