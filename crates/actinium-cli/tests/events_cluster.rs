@@ -363,7 +363,7 @@ mod mpi {
         // More than anybody waits for. One of the ranks ends itself when it has begun to take events.
         let script = "if [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 1 ]; then \
                       \"$0\" \"$@\" & child=$!; \
-                      until grep -qs '^actinium-0' /proc/$child/task/*/comm; do sleep 0.05; done; \
+                      until grep -qs '^interrupts' /proc/$child/task/*/comm; do sleep 0.05; done; \
                       kill -KILL $child; wait $child; exit 137; \
                       else exec \"$0\" \"$@\"; fi";
         let events = fast(&file, &["--fabric", "mpi", "--events", "100000000", "--json"]);

@@ -81,6 +81,8 @@ pub enum Told {
     Figures(u32, Vec<u8>),
     /// A node is gone.
     Gone(Gone),
+    /// A node that had told its figures, or was refused, is gone.
+    Left(u32),
 }
 
 /// How events get their outputs run.
@@ -254,6 +256,9 @@ impl Host {
     /// It is there now. All who were to be there from the start begin together.
     fn met(&mut self, node: u32) {
         self.seen.insert(node);
+        if self.begun.is_some() && self.queue.has(node) {
+            note(&format!("node {node} has come, and gets events"));
+        }
         if self.begun.is_none() && (0..self.task.nodes).all(|node| self.seen.contains(&node)) {
             self.begun = Some(Instant::now());
         }
@@ -278,10 +283,12 @@ impl Host {
     }
 
     fn node_down(&mut self, node: u32, why: String) {
-        let was_known = self.known.remove(&node).is_some();
-        // A node that has told its figures has said farewell.
-        if !was_known || !self.queue.has(node) {
+        if self.known.remove(&node).is_none() {
             return;
+        }
+        if !self.queue.has(node) {
+            // It has told its figures, or was refused.
+            return drop(self.tell.send(Told::Left(node)));
         }
         let given_again = self.queue.leave(node);
         let line = match self.queue.is_stopped() {
@@ -355,7 +362,8 @@ impl Host {
         let (done, failed) = self.queue.counts();
         // Relaxed: a figure.
         self.task.progress.store(done + failed, Ordering::Relaxed);
-        if self.queue.is_over() && !self.is_over {
+        // Who is still to come wants to be told that it is over, too, if it is so soon.
+        if self.begun.is_some() && self.queue.is_over() && !self.is_over {
             self.end();
         }
         let nodes: Vec<u32> = self.known.keys().copied().collect();

@@ -307,25 +307,30 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Waits for the figures of all who took part to the end.
+/// Waits for the figures of all who took part to the end, and until they have left: they had better hear that theirs have come before this node leaves.
 fn gather(told: &Receiver<Told>, own: NodeFigures) -> Result<ClusterOutcome, Failure> {
-    let mut got: BTreeMap<u32, NodeFigures> = BTreeMap::from([(own.node, own)]);
-    let (mut over, mut gone): (Option<Over>, Vec<Gone>) = (None, Vec::new());
+    let first = own.node;
+    let mut got: BTreeMap<u32, NodeFigures> = BTreeMap::from([(first, own)]);
+    let (mut over, mut gone, mut left) = (None::<Over>, Vec::<Gone>::new(), BTreeSet::new());
     loop {
-        let is_there =
-            |node: &u32| got.contains_key(node) || gone.iter().any(|gone| gone.node == *node);
-        if let Some(over) = over.take_if(|over| over.members.iter().all(is_there)) {
+        let is_gone = |node: &u32| gone.iter().any(|gone| gone.node == *node);
+        let is_done =
+            |node: &u32| got.contains_key(node) && (*node == first || left.contains(node));
+        let is_over =
+            |over: &mut Over| over.members.iter().all(|node| is_done(node) || is_gone(node));
+        if let Some(over) = over.take_if(is_over) {
             return Ok(ClusterOutcome { over, gone, nodes: got.into_values().collect() });
         }
         match told.recv_timeout(2 * DOWN_AFTER) {
             Ok(Told::Over(told)) => over = Some(told),
             Ok(Told::Gone(told)) => gone.push(told),
+            Ok(Told::Left(node)) => _ = left.insert(node),
             Ok(Told::Figures(node, bytes)) => {
                 let figures = serde_json::from_slice(&bytes);
                 let wrong = |error| failed(format!("node {node}: its figures: {error}"));
                 got.insert(node, figures.map_err(wrong)?);
             }
-            Err(_) => return Err(failed("a node did not tell its figures in time")),
+            Err(_) => return Err(failed("a node did not tell its figures, and leave, in time")),
         }
     }
 }
