@@ -394,3 +394,21 @@ fn failure_line(failure: &EventFailure) -> String {
         None => format!("module '{}': {}", failure.module, failure.cause),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_load_has_the_same_cpu_time() {
+        let load = Load {
+            end_s: vec![1.0, 4.0, 5.0],
+            threads: vec![2, 7, 3],
+            cpus: [(3, vec![0.5, 1.0, 0.25])].into(),
+        };
+        let thin = load.clone().thinned(2);
+        assert_eq!((&thin.end_s[..], &thin.threads[..]), (&[4.0, 5.0][..], &[7, 3][..]));
+        assert_eq!(thin.cpus[&3], [3.5 / 4.0, 0.25]);
+        assert_eq!(load.thinned(3).end_s.len(), 3);
+    }
+}

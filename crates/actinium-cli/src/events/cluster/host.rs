@@ -121,7 +121,7 @@ pub enum Msg {
     /// This node's own actor.
     Own(Address<Guest>),
     /// Who has joined was found, or not.
-    Met(u32, u64, Option<String>, Result<RemoteAddress<Guest>, RemoteAskError>),
+    Met(Joining, Result<RemoteAddress<Guest>, RemoteAskError>),
     /// A node is down: why.
     NodeDown(u32, String),
     /// An event's outputs have run: what they saw. Or one of them failed: which, and what it said.
@@ -134,6 +134,17 @@ pub enum Msg {
     EndNow,
     /// A node's figures.
     Piece(Piece, Reply<()>),
+}
+
+/// A node that wants to take part.
+#[derive(Debug)]
+pub struct Joining {
+    node: u32,
+    /// Which of all that ever wanted to.
+    serial: u64,
+    slots: u64,
+    /// Why it may not.
+    refusal: Option<String>,
 }
 
 #[derive(Debug)]
@@ -159,6 +170,9 @@ pub struct Host {
     writer: Writer,
     /// Those that take part, and those that are refused until they are gone.
     known: BTreeMap<u32, Known>,
+    /// Nodes that are looked for, each with its serial: if one goes down meanwhile, what is found is of no use.
+    joining: BTreeMap<u32, u64>,
+    joins: u64,
     /// Nodes that were there, at least for a while.
     seen: BTreeSet<u32>,
     begun: Option<Instant>,
@@ -185,6 +199,8 @@ impl Host {
             queue,
             writer,
             known: BTreeMap::new(),
+            joining: BTreeMap::new(),
+            joins: 0,
             seen: BTreeSet::new(),
             begun: None,
             over: Over { written, ..Over::default() },
@@ -211,8 +227,12 @@ impl Host {
                     self.queue.join(node, slots);
                     self.met(node);
                 } else {
+                    self.joins += 1;
+                    let serial = self.joins;
+                    self.joining.insert(node, serial);
+                    let joining = Joining { node, serial, slots, refusal };
                     let found = self.node.find::<Guest>(NodeId(node), GUEST, MEETING);
-                    ctx.pipe(found, move |found| Msg::Met(node, slots, refusal, found));
+                    ctx.pipe(found, move |found| Msg::Met(joining, found));
                 }
             }
             Up::Ran { node, number, sights } => {
@@ -276,6 +296,25 @@ impl Host {
         }
     }
 
+    /// A node that wants to take part was found, or not.
+    fn found(&mut self, it: Joining, found: Result<RemoteAddress<Guest>, RemoteAskError>) {
+        let node = it.node;
+        if self.joining.get(&node) != Some(&it.serial) {
+            return;
+        }
+        self.joining.remove(&node);
+        match found {
+            Err(error) => return note(&format!("node {node}: {error}")),
+            Ok(address) => self.know(node, Target::There(address)),
+        }
+        match (it.refusal, self.known.get_mut(&node)) {
+            (Some(why), Some(known)) => known.backlog.push_back(Down::Refused(why)),
+            (None, Some(known)) if self.is_over => known.backlog.push_back(Down::End),
+            _ => self.queue.join(node, it.slots),
+        }
+        self.met(node);
+    }
+
     fn know(&mut self, node: u32, target: Target) {
         let known =
             Known { target, backlog: VecDeque::new(), waits_for_room: false, figures: Vec::new() };
@@ -283,6 +322,7 @@ impl Host {
     }
 
     fn node_down(&mut self, node: u32, why: String) {
+        self.joining.remove(&node);
         if self.known.remove(&node).is_none() {
             return;
         }
@@ -425,16 +465,7 @@ impl Actor for Host {
         match msg {
             Msg::Up(up) => self.up(up, ctx),
             Msg::Own(address) => self.know(self.node.id().0, Target::Here(address)),
-            Msg::Met(node, slots, refusal, Ok(address)) => {
-                self.know(node, Target::There(address));
-                match (refusal, self.known.get_mut(&node)) {
-                    (Some(why), Some(known)) => known.backlog.push_back(Down::Refused(why)),
-                    (None, Some(known)) if self.is_over => known.backlog.push_back(Down::End),
-                    _ => self.queue.join(node, slots),
-                }
-                self.met(node);
-            }
-            Msg::Met(node, .., Err(error)) => note(&format!("node {node}: {error}")),
+            Msg::Met(joining, found) => self.found(joining, found),
             Msg::NodeDown(node, why) => self.node_down(node, why),
             Msg::Written(number, Ok(sights)) => self.written(number, &sights),
             Msg::Written(number, Err((module, cause))) => {

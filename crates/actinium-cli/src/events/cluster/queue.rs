@@ -69,8 +69,9 @@ impl Queue {
         }
     }
 
-    /// A node with so many slots takes part.
+    /// A node with so many slots takes part. If it did before, that was another life of it, and others get what it had.
     pub fn join(&mut self, node: u32, slots: u64) {
+        self.leave(node);
         self.members.insert(node, Member { slots, out: BTreeSet::new() });
     }
 
@@ -293,7 +294,8 @@ mod tests {
         queue.join(0, 2);
         queue.join(1, 2);
         let given = queue.hand_out();
-        queue.leave(1);
+        // In another life it has nothing.
+        queue.join(1, 2);
         queue.stop();
         assert!(queue.hand_out().is_empty());
         for (index, &number) in given[&0].iter().enumerate() {
