@@ -259,7 +259,9 @@ fn check_nodes(report: &Value, nodes: u64, stores: &[&str]) {
         assert!(
             all(store, "nodes", "node").iter().map(|node| node.as_u64()).eq((0..nodes).map(Some))
         );
-        assert!(all(store, "nodes", "is_valid").iter().all(|is_valid| **is_valid == true));
+        assert!(
+            all(store, "nodes", "is_valid").iter().all(|is_valid| is_valid.as_bool() == Some(true))
+        );
         for kernel in 0..4 {
             let of = |node: &Value| number(node, &format!("gb_per_s.{kernel}"));
             let each: Vec<f64> = store["nodes"].as_array().expect("nodes").iter().map(of).collect();
@@ -274,7 +276,7 @@ fn check_nodes(report: &Value, nodes: u64, stores: &[&str]) {
 /// `stream` of two small stores on several nodes.
 fn nodes<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let small = ["memory", "stream", "--size", "1m", "--times", "3", "--threads", "1"];
-    [&small, &["--placement", "heap,interleave"], more].concat()
+    [&small[..], &["--placement", "heap,interleave"], more].concat()
 }
 
 #[test]

@@ -311,19 +311,23 @@ impl<'a> Part<'a> {
 fn gather(told: &Receiver<Told>, own: NodeFigures) -> Result<ClusterOutcome, Failure> {
     let first = own.node;
     let mut got: BTreeMap<u32, NodeFigures> = BTreeMap::from([(first, own)]);
-    let (mut over, mut gone, mut left) = (None::<Over>, Vec::<Gone>::new(), BTreeSet::new());
+    let (mut over, mut gone) = (None::<Over>, Vec::<Gone>::new());
+    // Since the end: what a node was before may have been another life of it.
+    let mut left = BTreeSet::from([first]);
     loop {
-        let is_gone = |node: &u32| gone.iter().any(|gone| gone.node == *node);
-        let is_done =
-            |node: &u32| got.contains_key(node) && (*node == first || left.contains(node));
-        let is_over =
-            |over: &mut Over| over.members.iter().all(|node| is_done(node) || is_gone(node));
-        if let Some(over) = over.take_if(is_over) {
+        let is_done = |node: &u32| left.contains(node);
+        if let Some(over) = over.take_if(|over| over.members.iter().all(is_done)) {
             return Ok(ClusterOutcome { over, gone, nodes: got.into_values().collect() });
         }
         match told.recv_timeout(2 * DOWN_AFTER) {
-            Ok(Told::Over(told)) => over = Some(told),
-            Ok(Told::Gone(told)) => gone.push(told),
+            Ok(Told::Over(told)) => {
+                over = Some(told);
+                left = BTreeSet::from([first]);
+            }
+            Ok(Told::Gone(told)) => {
+                left.insert(told.node);
+                gone.push(told);
+            }
             Ok(Told::Left(node)) => _ = left.insert(node),
             Ok(Told::Figures(node, bytes)) => {
                 let figures = serde_json::from_slice(&bytes);
