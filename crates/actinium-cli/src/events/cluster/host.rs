@@ -76,7 +76,7 @@ pub struct Over {
 #[derive(Debug)]
 pub enum Told {
     /// All events are over.
-    Over(Over),
+    Over(Box<Over>),
     /// A node's figures.
     Figures(u32, Vec<u8>),
     /// A node is gone.
@@ -423,7 +423,7 @@ impl Host {
             feeder.wake();
         }
         self.say_to_all(&Down::End);
-        let _ = self.tell.send(Told::Over(over));
+        let _ = self.tell.send(Told::Over(Box::new(over)));
     }
 
     fn send(&mut self, node: u32, ctx: &Context<'_, Self>) {

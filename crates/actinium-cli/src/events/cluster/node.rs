@@ -321,7 +321,7 @@ fn gather(told: &Receiver<Told>, own: NodeFigures) -> Result<ClusterOutcome, Fai
         }
         match told.recv_timeout(2 * DOWN_AFTER) {
             Ok(Told::Over(told)) => {
-                over = Some(told);
+                over = Some(*told);
                 left = BTreeSet::from([first]);
             }
             Ok(Told::Gone(told)) => {
