@@ -15,7 +15,7 @@ use crate::spawn::{Home, Mailbox, SpawnError, SpawnOptions};
 use crate::stats::{Audit, Stats};
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{Mutex, lock, thread};
-use actinium_scheduler::{Policy, Runnable, Shared, Worker, current};
+use actinium_scheduler::{Policy, Porter, Runnable, Shared, Worker, current};
 use slab::Slab;
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -603,10 +603,20 @@ impl SystemHandle {
         self.inner.dead_letters.latest()
     }
 
-    /// Calls `listener` each time a worker has run out of work, on that worker: for what gathers messages on their way elsewhere, and
-    /// should not hold them when nothing more is to be expected. There is one such listener; false if there was one before.
-    pub fn on_worker_idle(&self, listener: impl Fn() + Send + Sync + 'static) -> bool {
-        self.inner.shared.on_idle(listener)
+    /// From now on workers help to carry messages between this system and elsewhere, as other nodes of a cluster: see [`Porter`]. There is one
+    /// porter; false if there was one before.
+    pub fn set_porter(&self, porter: Arc<dyn Porter>) -> bool {
+        self.inner.shared.set_porter(porter)
+    }
+
+    /// The porter has something to carry, and says so when asked: a worker is woken for it, if it sleeps. True if it did.
+    pub fn call_porter(&self) -> bool {
+        self.inner.shared.call()
+    }
+
+    /// Whether the calling thread is a worker of this system.
+    pub fn is_on_worker(&self) -> bool {
+        current(|worker| worker.is_some_and(|it| Arc::ptr_eq(it.shared(), &self.inner.shared)))
     }
 
     /// What the scheduler has learnt of actors of this type.

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use actinium::{Policy, Workers};
+use actinium_cluster::route::Route;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -57,4 +58,13 @@ pub fn count_workers(workers: Workers) -> Result<usize, Failure> {
             Ok(topology.usable_workers().workers)
         }
     }
+}
+
+/// How messages go through the nodes of a cluster.
+///
+/// # Errors
+/// If there is no such route.
+pub fn route(text: &str) -> Result<Route, String> {
+    let named = Route::ALL.into_iter().find(|route| route.name() == text);
+    named.ok_or_else(|| format!("'{text}' is not allowed: direct, 2d, 3d"))
 }

@@ -324,3 +324,22 @@ mod zenoh {
         assert!(stderr.contains("ACTINIUM_NODES: 'two'"), "{stderr}");
     }
 }
+
+/// The nodes run to their end all the same.
+#[test]
+fn what_nodes_print_that_finds_no_room_is_a_failure() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let done = format!("{}/launch-full-{}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    let script = format!("echo out; echo err >&2; echo done >> '{done}'");
+    let mut of_stdout = command(&shell("2", &script));
+    let Ran { code, stderr, .. } = of_stdout.stdout(full()).output().expect("it starts").into();
+    assert_eq!(code, Some(1));
+    let expected = "actinium: launch: can not write what the nodes print: No space left on device";
+    assert!(stderr.contains(expected) && stderr.contains("[1] err"), "{stderr}");
+    let mut of_stderr = command(&shell("2", &script));
+    let Ran { code, stdout, .. } = of_stderr.stderr(full()).output().expect("it starts").into();
+    assert_eq!((code, lines(&stdout)), (Some(1), vec!["[0] out", "[1] out"]));
+    let ran = std::fs::read_to_string(&done).expect("they have run");
+    std::fs::remove_file(&done).expect("it is there");
+    assert_eq!(ran.lines().count(), 4);
+}

@@ -25,7 +25,7 @@ fn check(json: &Value, nodes: u64) {
         assert_eq!(node["node"], index);
         assert_eq!(node["ledger_balanced"], true);
         assert_eq!(node["corrupted_count"], 0);
-        let left = ["left_full", "left_free", "left_idle", "left_due"];
+        let left = ["left_full", "left_free", "left_idle", "left_due", "left_urgent"];
         let sum: u64 = left.iter().map(|why| node[why].as_u64().expect("a count")).sum();
         assert_eq!(node["frame_count"], sum);
         assert_eq!(sum > 0, nodes > 1, "who is alone sends nothing: {node}");
@@ -65,9 +65,36 @@ fn each_flag_does_what_it_says() {
 }
 
 #[test]
+fn by_each_route_all_arrives_and_a_grid_has_fewer_destinations_and_more_hops() {
+    let of = |route| {
+        let json = cluster(&["--fabric", "in-process", "--nodes", "9", "--route", route]);
+        check(&json, 9);
+        assert_eq!(json["settings"]["route"]["value"], route);
+        let handed_on = json["nodes"].as_array().expect("nodes is a list").iter();
+        let handed_on = handed_on.map(|node| node["handed_on_count"].as_u64().expect("a count"));
+        let get = |path: &str| number(&json, path);
+        (get("hops_per_message"), get("destination_count_max"), handed_on.sum::<u64>())
+    };
+    assert_eq!(of("direct"), (1.0, 8.0, 0));
+    let (hops, destinations, handed_on) = of("2d");
+    // Half of the other nodes are two hops away.
+    assert!(hops > 1.3 && hops < 1.7, "{hops}");
+    assert!(destinations == 4.0 && handed_on > 9 * 4 * 50 / 2, "{destinations}, {handed_on}");
+    let (hops, destinations, _) = of("3d");
+    assert!(hops > 1.3 && hops < 3.0 && destinations <= 6.0, "{hops}, {destinations}");
+}
+
+#[test]
 fn people_see_all_nodes_and_each() {
     let stdout = run(&small(&["--fabric", "in-process", "--nodes", "2"])).ok();
-    for part in ["computation", "to others", "per frame", "the end     was known to all"] {
+    for part in [
+        "computation",
+        "to others",
+        "per frame",
+        "handed on",
+        "route       direct: 1.00 hops",
+        "the end     was known to all",
+    ] {
         assert!(stdout.contains(part), "{part} in {stdout}");
     }
     let quiet = run(&small(&["--fabric", "in-process", "--nodes", "2", "--quiet"])).ok();
@@ -87,6 +114,8 @@ fn refused(more: &[&str], parts: &[&str]) {
 fn what_is_not_allowed_is_refused() {
     refused(&["--fabric", "pigeons"], &["pigeons", "in-process", "mpi"]);
     refused(&["--nodes", "2"], &["--fabric"]);
+    refused(&["--route", "2d"], &["--fabric"]);
+    refused(&["--fabric", "in-process", "--route", "4d"], &["--route", "'4d'", "direct, 2d, 3d"]);
     refused(&["--fabric", "in-process", "--nodes", "0"], &["--nodes", "1 to 64"]);
     refused(&["--fabric", "in-process", "--placement", "spread"], &["--placement", "policy"]);
     refused(&["--fabric", "in-process", "--repeat", "2"], &["--repeat", "'2'"]);

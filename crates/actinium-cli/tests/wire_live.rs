@@ -78,6 +78,13 @@ enum Talk {
 
 /// Runs a tap between a client that sends Ping(0), Ping(1), .. and a server that answers each with Pong; gives what it prints.
 fn tapped(pings: u32, encoding: Encoding, flags: &[&str]) -> (Vec<String>, String) {
+    let (code, lines, notes) = ended(pings, encoding, flags);
+    assert_eq!(code, Some(0), "{notes}");
+    (lines, notes)
+}
+
+/// As `tapped`, with the tap's exit code.
+fn ended(pings: u32, encoding: Encoding, flags: &[&str]) -> (Option<i32>, Vec<String>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let server = listener.local_addr().expect("it listens").to_string();
     let serving = thread::spawn(move || {
@@ -108,7 +115,6 @@ fn tapped(pings: u32, encoding: Encoding, flags: &[&str]) -> (Vec<String>, Strin
     }
     drop(link);
     let output = tap.wait_with_output().expect("it ends");
-    assert!(output.status.success());
     serving.join().expect("it does not panic");
     let mut rest = String::new();
     notes.read_to_string(&mut rest).expect("it is UTF-8");
@@ -116,7 +122,14 @@ fn tapped(pings: u32, encoding: Encoding, flags: &[&str]) -> (Vec<String>, Strin
     // The two directions may overtake each other on their way to the printer.
     let mut lines: Vec<String> = stdout.lines().map(ToOwned::to_owned).collect();
     lines.sort();
-    (lines, first + &rest)
+    (output.status.code(), lines, first + &rest)
+}
+
+#[test]
+fn a_record_that_finds_no_room_ends_the_tap_and_says_so() {
+    let (code, lines, notes) = ended(3, Encoding::Binary, &["--record", "/dev/full"]);
+    assert_eq!((code, lines.len()), (Some(1), 0), "{notes}");
+    assert!(notes.contains("--record: No space left on device"), "{notes}");
 }
 
 #[test]

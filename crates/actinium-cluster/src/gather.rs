@@ -24,7 +24,7 @@ pub struct GatherConfig {
     pub frame_bytes: usize,
     /// Full frames that may wait for one destination; then senders are refused.
     pub frames_waiting: usize,
-    /// How long a frame that is not full is held at most while messages come fast.
+    /// How long a frame that is not full is held at most while messages come fast. How long it is depends on how fast.
     pub hold_ns: u64,
 }
 
@@ -50,6 +50,8 @@ pub struct GatherCounters {
     pub idle: u64,
     /// Because their oldest message was due.
     pub due: u64,
+    /// Because an urgent message was in them.
+    pub urgent: u64,
     /// How long the oldest message of each frame waited, in sum.
     pub waited_ns: u64,
     /// Messages that were refused, because too much waits.
@@ -104,6 +106,8 @@ struct State {
     is_closed: bool,
     /// A worker has run out of work since the open frame was begun.
     idle: bool,
+    /// The open frame has a message that waits for no others.
+    urgent: bool,
     pace: Pace,
     /// Who waits for room.
     waiters: Vec<oneshot::Sender<()>>,
@@ -213,7 +217,7 @@ impl Gather {
         // Much: not copied, but taken as it is.
         let is_first = state.open.is_none();
         state.full.extend(state.open.take());
-        state.idle = false;
+        (state.idle, state.urgent) = (false, false);
         let frame = std::mem::replace(staged, new_frame(self.config.frame_bytes));
         state.open = Some(Gathered { frame, messages, first_ns: now_ns() });
         self.close_full(state);
@@ -235,7 +239,7 @@ impl Gather {
         }
         let is_first = state.open.is_none();
         let open = state.open.get_or_insert_with(|| {
-            state.idle = false;
+            (state.idle, state.urgent) = (false, false);
             let frame = new_frame(self.config.frame_bytes);
             Gathered { frame, messages: 0, first_ns: now_ns() }
         });
@@ -250,9 +254,9 @@ impl Gather {
         self.note_full(state);
     }
 
-    /// The oldest frame, if it is to leave now.
-    pub(crate) fn take(&self, now_ns: u64) -> Option<Gathered> {
-        let (gathered, waiters) = self.take_and_call(now_ns)?;
+    /// The oldest frame, if it is to leave now. `is_idle`: whoever takes it is a worker that has nothing else to do.
+    pub(crate) fn take(&self, now_ns: u64, is_idle: bool) -> Option<Gathered> {
+        let (gathered, waiters) = self.take_and_call(now_ns, is_idle)?;
         // After the lock: whoever is called may send at once.
         for waiter in waiters {
             // It may have stopped waiting.
@@ -261,19 +265,28 @@ impl Gather {
         Some(gathered)
     }
 
-    fn take_and_call(&self, now_ns: u64) -> Option<(Gathered, Vec<oneshot::Sender<()>>)> {
+    fn take_and_call(
+        &self,
+        now_ns: u64,
+        is_idle: bool,
+    ) -> Option<(Gathered, Vec<oneshot::Sender<()>>)> {
         let state = &mut *self.lock();
         let gathered = if let Some(full) = state.full.pop_front() {
             state.counters.full += 1;
             full
         } else {
             let first_ns = state.open.as_ref()?.first_ns;
-            let counter =
-                match state.pace.leaves(now_ns, first_ns, state.idle, self.config.hold_ns)? {
+            let is_idle = state.idle || is_idle;
+            let GatherConfig { hold_ns, frame_bytes, .. } = self.config;
+            let counter = if state.urgent {
+                &mut state.counters.urgent
+            } else {
+                match state.pace.leaves(now_ns, first_ns, is_idle, hold_ns, frame_bytes)? {
                     Why::Free => &mut state.counters.free,
                     Why::Due => &mut state.counters.due,
                     Why::Idle => &mut state.counters.idle,
-                };
+                }
+            };
             *counter += 1;
             state.open.take()?
         };
@@ -281,7 +294,7 @@ impl Gather {
         state.counters.frames += 1;
         state.counters.messages += u64::from(gathered.messages);
         state.counters.waited_ns += now_ns.saturating_sub(gathered.first_ns);
-        state.pace.left(now_ns, gathered.messages);
+        state.pace.left(now_ns, gathered.messages, gathered.frame.len(), self.config.hold_ns);
         let has_room = state.full.len() < self.config.frames_waiting;
         let waiters = if has_room { std::mem::take(&mut state.waiters) } else { Vec::new() };
         Some((gathered, waiters))
@@ -302,6 +315,11 @@ impl Gather {
     pub(crate) fn is_empty(&self) -> bool {
         let state = self.lock();
         state.full.is_empty() && state.open.is_none()
+    }
+
+    /// What has gathered leaves as soon as the sender is free and the other node has credit, whatever else might come.
+    pub(crate) fn hurry(&self) {
+        self.lock().urgent = true;
     }
 
     /// A worker has run out of work. True if a frame waits for that.
@@ -360,8 +378,8 @@ mod tests {
         let gather = gather(100);
         for now_ns in 0..10 {
             assert_eq!(add(&gather, now_ns, 8), Ok(true));
-            assert_eq!(gather.take(now_ns).unwrap().messages, 1);
-            assert!(gather.take(now_ns).is_none());
+            assert_eq!(gather.take(now_ns, false).unwrap().messages, 1);
+            assert!(gather.take(now_ns, false).is_none());
         }
         assert_eq!((gather.counters().free, gather.counters().waited_ns), (10, 0));
     }
@@ -371,17 +389,17 @@ mod tests {
         let gather = gather(HEADER_BYTES + 80);
         let fill = |now_ns| (0..6).for_each(|_| drop(add(&gather, now_ns, 8)));
         fill(0);
-        assert_eq!(gather.take(0).unwrap().messages, 6);
+        assert_eq!(gather.take(0, false).unwrap().messages, 6);
         fill(1);
-        assert!(gather.take(1).is_none());
+        assert!(gather.take(1, false).is_none());
         assert!(gather.worker_is_idle());
-        assert_eq!(gather.take(1).unwrap().messages, 6);
+        assert_eq!(gather.take(1, false).unwrap().messages, 6);
         fill(2);
-        assert!(gather.take(2).is_none(), "it was idle before, not since");
+        assert!(gather.take(2, false).is_none(), "it was idle before, not since");
         fill(3);
-        assert_eq!(gather.take(3).unwrap().messages, 10, "full");
-        assert!(gather.take(12).is_none());
-        assert_eq!(gather.take(13).unwrap().messages, 2, "due");
+        assert_eq!(gather.take(3, false).unwrap().messages, 10, "full");
+        assert!(gather.take(12, false).is_none());
+        assert_eq!(gather.take(13, false).unwrap().messages, 2, "due");
         let counters = gather.counters();
         assert_eq!(
             (counters.free, counters.idle, counters.full, counters.due),
@@ -392,6 +410,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_urgent_takes_all_before_it_along_at_once() {
+        let gather = gather(HEADER_BYTES + 80);
+        let fill = |now_ns| (0..6).for_each(|_| drop(add(&gather, now_ns, 8)));
+        fill(0);
+        assert_eq!(gather.take(0, false).unwrap().messages, 6);
+        fill(1);
+        assert!(gather.take(1, false).is_none());
+        gather.hurry();
+        assert_eq!(gather.take(1, false).unwrap().messages, 6);
+        fill(2);
+        assert!(gather.take(2, false).is_none(), "what came later is not urgent");
+        // What is full leaves as such, and what is behind it waits again.
+        gather.hurry();
+        fill(2);
+        assert_eq!(gather.take(2, false).unwrap().messages, 10);
+        assert!(gather.take(2, false).is_none());
+        assert_eq!(gather.take(2, true).unwrap().messages, 2, "taken by an idle worker");
+        let counters = gather.counters();
+        assert_eq!((counters.urgent, counters.full, counters.idle), (1, 1, 1), "{counters:?}");
+    }
+
+    #[test]
     fn too_much_is_refused_unless_it_must_not_fail() {
         let gather = gather(HEADER_BYTES + 8);
         assert_eq!(add(&gather, 0, 8), Ok(true));
@@ -399,7 +439,7 @@ mod tests {
         assert_eq!(add(&gather, 0, 8), Err(NotGathered::Full));
         let mut room = gather.room();
         assert_eq!(room.try_recv(), Ok(None));
-        gather.take(0).unwrap();
+        gather.take(0, false).unwrap();
         assert_eq!(room.try_recv(), Ok(Some(())));
         assert!(gather.room().try_recv().is_err(), "there is room");
         assert_eq!(add(&gather, 0, 8), Ok(true));
@@ -416,7 +456,8 @@ mod tests {
         assert_eq!(add(&gather, 0, 60), Ok(true));
         assert_eq!(add(&gather, 0, 101), Err(NotGathered::TooLong { bytes: 101, allowed: 100 }));
         assert_eq!(add(&gather, 0, 100), Ok(true));
-        let lens: Vec<_> = std::iter::from_fn(|| gather.take(0)).map(|it| it.frame.len()).collect();
+        let lens: Vec<_> =
+            std::iter::from_fn(|| gather.take(0, false)).map(|it| it.frame.len()).collect();
         assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
     }
 

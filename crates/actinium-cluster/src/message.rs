@@ -25,6 +25,35 @@ pub(crate) enum Item<'a> {
     Answer(u64, Result<&'a [u8], Unanswered>),
     /// Between the nodes themselves.
     Control(Control),
+    /// In a grid: messages between two nodes of which one at least is not at this link.
+    Envelope(Envelope<'a>),
+}
+
+/// Messages from a node to another one that is no neighbour of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) to: u32,
+    pub(crate) from: u32,
+    /// So many times it was handed on.
+    pub(crate) hops: u8,
+    /// The receiver's epoch of the two nodes' session.
+    pub(crate) to_epoch: u64,
+    /// Messages of the session before these.
+    pub(crate) number: u64,
+    /// How many these are. 0: it is a [`FarSay`].
+    pub(crate) messages: u32,
+    pub(crate) payload: &'a [u8],
+}
+
+/// What two nodes that are no neighbours say to each other about their session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum FarSay {
+    /// "This is my epoch, and that is yours as far as I know (else 0); and whether I am up."
+    Hello { from_epoch: u64, to_epoch: u64, is_up: bool },
+    /// "So many messages I have sent, so many of yours have come or are lost, and so many of these are lost"; and whether that asks for the same.
+    Count { sent: u64, received: u64, lost: u64, asks: bool },
+    /// "I leave."
+    Bye { from_epoch: u64 },
 }
 
 /// Why a question was not answered.
@@ -55,6 +84,10 @@ pub(crate) enum Control {
     Stop { key: ActorKey, now: bool },
     /// "It is to end when you no longer hear of me."
     Adopt { key: ActorKey },
+    /// In a grid: "these nodes I reach", one bit each.
+    Reach { nodes: Vec<u8> },
+    /// In a grid: "all nodes up to so many hops from me, less one, are about to leave and have nothing under way."
+    Leaving { level: u32 },
 }
 
 /// The answer to [`Control::Lookup`] and [`Control::Spawn`].
@@ -85,6 +118,10 @@ const TELL: u8 = 0;
 const ASK: u8 = 1;
 const ANSWER: u8 = 2;
 const CONTROL: u8 = 3;
+const ENVELOPE: u8 = 4;
+
+/// What an envelope adds to what lies in it, its head included.
+pub(crate) const ENVELOPE_BYTES: usize = HEAD_BYTES + 29;
 
 /// The encoding stands above the kind.
 const ENCODING_FROM_BIT: u32 = 4;
@@ -163,6 +200,39 @@ pub(crate) fn control(control: &Control, into: &mut Vec<u8>) -> Result<(), Codec
     with_head(CONTROL, NODES, into, |into| encode(NODES, control, into))
 }
 
+/// Appends messages for a node that is no neighbour.
+pub(crate) fn envelope(envelope: &Envelope<'_>, into: &mut Vec<u8>) {
+    let written = with_head(ENVELOPE, NODES, into, |into| {
+        into.extend_from_slice(&envelope.to.to_le_bytes());
+        into.extend_from_slice(&envelope.from.to_le_bytes());
+        into.push(envelope.hops);
+        into.extend_from_slice(&envelope.to_epoch.to_le_bytes());
+        into.extend_from_slice(&envelope.number.to_le_bytes());
+        into.extend_from_slice(&envelope.messages.to_le_bytes());
+        into.extend_from_slice(envelope.payload);
+        Ok(())
+    });
+    debug_assert_eq!(written, Ok(()));
+}
+
+fn read_envelope(body: &[u8]) -> Option<Envelope<'_>> {
+    let (to, body) = body.split_first_chunk::<4>()?;
+    let (from, body) = body.split_first_chunk::<4>()?;
+    let (&hops, body) = body.split_first()?;
+    let (to_epoch, body) = body.split_first_chunk::<8>()?;
+    let (number, body) = body.split_first_chunk::<8>()?;
+    let (messages, payload) = body.split_first_chunk::<4>()?;
+    Some(Envelope {
+        to: u32::from_le_bytes(*to),
+        from: u32::from_le_bytes(*from),
+        hops,
+        to_epoch: u64::from_le_bytes(*to_epoch),
+        number: u64::from_le_bytes(*number),
+        messages: u32::from_le_bytes(*messages),
+        payload,
+    })
+}
+
 /// Calls `each` for what lies in a frame's payload, in order. False if it is no sequence of messages; those before the fault were read.
 pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) -> bool {
     while !payload.is_empty() {
@@ -200,6 +270,7 @@ fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
             Item::Answer(u64::from_le_bytes(*question), answer)
         }
         CONTROL => Item::Control(decode(NODES, body).ok()?),
+        ENVELOPE => Item::Envelope(read_envelope(body)?),
         _ => return None,
     };
     Some((item, rest))
@@ -224,6 +295,16 @@ mod tests {
 
     const KEY: ActorKey = ActorKey { index: 3, life: 9 };
 
+    const ENVELOPE: Envelope<'_> = Envelope {
+        to: 1,
+        from: 70_000,
+        hops: 2,
+        to_epoch: u64::MAX,
+        number: 5,
+        messages: 3,
+        payload: &[1, 2],
+    };
+
     fn frame() -> Vec<u8> {
         let mut bytes = Vec::new();
         tell(KEY, Encoding::Text, &5_u32, &mut bytes).unwrap();
@@ -231,6 +312,7 @@ mod tests {
         answer(77, Ok(&[1, 2]), &mut bytes);
         answer(78, Err(Unanswered::NoReply), &mut bytes);
         control(&Control::Watch { watch: 4, key: KEY }, &mut bytes).unwrap();
+        envelope(&ENVELOPE, &mut bytes);
         bytes
     }
 
@@ -245,6 +327,7 @@ mod tests {
             Item::Answer(77, Ok(&[1, 2])),
             Item::Answer(78, Err(Unanswered::NoReply)),
             Item::Control(Control::Watch { watch: 4, key: KEY }),
+            Item::Envelope(ENVELOPE),
         ];
         assert_eq!(items, expected);
     }
@@ -261,7 +344,7 @@ mod tests {
             let mut items = 0;
             let whole = read(&bytes[..len], |_| items += 1);
             // Unless it was cut between two messages.
-            prop_assert!(!whole || items < 5);
+            prop_assert!(!whole || items < 6);
         }
     }
 }

@@ -1,14 +1,32 @@
 //! A message that MPI is receiving while this thread does something else.
 //!
 //! The safe interface ties a buffer to a scope on the stack, and gives it back for reading only: neither lets a receive outlive the call that
-//! began it. So this file, and no other of the crate, holds `unsafe`.
+//! began it. And its handles are raw pointers, which do not go from one thread to another by themselves. So this file, and no other of the crate, holds
+//! `unsafe`.
 
 #![allow(unsafe_code)]
 
 use mpi::point_to_point::{Message, Status};
 use mpi::request::{Request, StaticScope};
+use mpi::topology::SimpleCommunicator;
 use mpi::traits::Equivalence;
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
+
+/// The communicator of all ranks, for whichever thread has the fabric.
+pub(crate) struct World(pub(crate) SimpleCommunicator);
+
+// SAFETY: a handle of MPI's means the same to all threads of a process, and MPI was started for calls of several threads in turn (`Serialized`, which
+// `Mpi::start` insists on). That they do take turns follows from who owns the handle: it is not `Sync`.
+unsafe impl Send for World {}
+
+impl Deref for World {
+    type Target = SimpleCommunicator;
+
+    fn deref(&self) -> &SimpleCommunicator {
+        &self.0
+    }
+}
 
 /// See the module.
 pub(crate) struct Receive {
@@ -17,6 +35,9 @@ pub(crate) struct Receive {
     /// MPI writes here as long as there is a request; nobody else touches it until then.
     bytes: ManuallyDrop<Vec<u8>>,
 }
+
+// SAFETY: as for `World`; the bytes are the receive's own, and the request writes them only within calls to MPI of whoever has it.
+unsafe impl Send for Receive {}
 
 impl Receive {
     /// Begins to receive a message that a probe has found.

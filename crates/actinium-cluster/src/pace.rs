@@ -1,6 +1,9 @@
 //! When a frame that is not full leaves: the decision alone, for the gathering places of the runtime and of the simulation (`sim`).
+//!
+//! A frame is held only if that is worth it at the rate at which messages came of late: if some more are to be expected while it is held. And no longer than a
+//! frame takes to fill at that rate, twice over: if it is not full by then, they no longer come so fast.
 
-/// A frame of so few messages says that they do not come fast.
+/// A frame of so few messages says that they do not come fast; and for so few it is not held.
 const FEW: u32 = 4;
 
 /// Why a frame leaves.
@@ -14,23 +17,33 @@ pub(crate) enum Why {
     Idle,
 }
 
-/// How fast messages come for one destination: when the last frame left, and how many messages it had.
+/// How fast messages come for one destination.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace(Option<(u64, u32)>);
+pub(crate) struct Pace {
+    /// When the last frame left, and how many messages it had.
+    last: Option<(u64, u32)>,
+    /// From one message to the next of late; 0: not known.
+    message_ns: u64,
+    /// Bytes of a message in the last frame, its head included.
+    message_bytes: u64,
+}
 
 impl Pace {
     /// Whether the open frame leaves now, for a sender that is free. `first_ns`: when its oldest message came. `is_idle`: a worker has run out of work since then.
+    /// It is held for `hold_ns` at most, and is full with `frame_bytes`.
     pub(crate) fn leaves(
         &self,
         now_ns: u64,
         first_ns: u64,
         is_idle: bool,
         hold_ns: u64,
+        frame_bytes: usize,
     ) -> Option<Why> {
-        let is_fast = self.0.is_some_and(|(last_ns, messages)| {
+        let is_fast = self.last.is_some_and(|(last_ns, messages)| {
             messages > FEW && first_ns.saturating_sub(last_ns) < hold_ns
         });
-        if !is_fast {
+        let hold_ns = self.hold_ns(hold_ns, frame_bytes);
+        if !is_fast || hold_ns == 0 {
             Some(Why::Free)
         } else if now_ns.saturating_sub(first_ns) >= hold_ns {
             Some(Why::Due)
@@ -39,8 +52,83 @@ impl Pace {
         }
     }
 
-    /// A frame of so many messages has left.
-    pub(crate) fn left(&mut self, now_ns: u64, messages: u32) {
-        self.0 = Some((now_ns, messages));
+    /// How long a frame is held at the rate of late: not at all if few messages would come meanwhile.
+    fn hold_ns(&self, most_ns: u64, frame_bytes: usize) -> u64 {
+        if self.message_ns == 0 {
+            return most_ns;
+        }
+        if self.message_ns.saturating_mul(FEW.into()) > most_ns {
+            return 0;
+        }
+        let fits = frame_bytes as u64 / self.message_bytes.max(1);
+        most_ns.min(self.message_ns.saturating_mul(2 * fits.max(1)))
+    }
+
+    /// A frame of so many messages, and bytes, has left. A pause before it counts as `hold_ns` at most: it says nothing of what comes next.
+    pub(crate) fn left(&mut self, now_ns: u64, messages: u32, bytes: usize, hold_ns: u64) {
+        let count = u64::from(messages.max(1));
+        if let Some((last_ns, _)) = self.last {
+            let each_ns = now_ns.saturating_sub(last_ns).min(hold_ns) / count;
+            self.message_ns =
+                if self.message_ns == 0 { each_ns } else { (3 * self.message_ns + each_ns) / 4 };
+        }
+        self.message_bytes = bytes as u64 / count;
+        self.last = Some((now_ns, messages));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLD_NS: u64 = 10_000;
+    const FRAME_BYTES: usize = 16_000;
+
+    /// After frames of so many messages of 80 bytes, one every so many nanoseconds.
+    fn after(frames: u64, messages: u32, every_ns: u64) -> (Pace, u64) {
+        let mut pace = Pace::default();
+        for frame in 0..frames {
+            pace.left(frame * every_ns, messages, messages as usize * 80, HOLD_NS);
+        }
+        (pace, (frames - 1) * every_ns)
+    }
+
+    fn leaves(pace: &Pace, now_ns: u64, first_ns: u64) -> Option<Why> {
+        pace.leaves(now_ns, first_ns, false, HOLD_NS, FRAME_BYTES)
+    }
+
+    #[test]
+    fn a_frame_is_held_no_longer_than_one_takes_to_fill() {
+        // 20 ns each, and 200 fit.
+        let (pace, now_ns) = after(5, 100, 2_000);
+        assert_eq!(leaves(&pace, now_ns + 7_999, now_ns), None);
+        assert_eq!(leaves(&pace, now_ns + 8_000, now_ns), Some(Why::Due));
+        // 200 ns each: that would take longer than a frame may be held at all.
+        let (pace, now_ns) = after(5, 10, 2_000);
+        assert_eq!(leaves(&pace, now_ns + 9_999, now_ns), None);
+        assert_eq!(leaves(&pace, now_ns + 10_000, now_ns), Some(Why::Due));
+    }
+
+    #[test]
+    fn for_few_messages_no_frame_is_held() {
+        // Five in 7.5 µs; then frames of one each 3 µs, of which three would come while one is held.
+        let (mut pace, mut now_ns) = after(5, 5, 7_500);
+        assert_eq!(leaves(&pace, now_ns, now_ns), None);
+        for _ in 0..20 {
+            now_ns += 3_000;
+            pace.left(now_ns, 1, 80, HOLD_NS);
+        }
+        // By chance, some came together.
+        pace.left(now_ns + 9_000, 5, 400, HOLD_NS);
+        assert_eq!(leaves(&pace, now_ns + 9_000, now_ns + 9_000), Some(Why::Free));
+    }
+
+    #[test]
+    fn a_pause_says_nothing_of_what_comes_next() {
+        let (mut pace, now_ns) = after(20, 100, 2_000);
+        let later_ns = now_ns + 1_000_000_000;
+        assert_eq!(leaves(&pace, later_ns, later_ns), Some(Why::Free));
+        pace.left(later_ns, 100, 8_000, HOLD_NS);
+        assert_eq!(leaves(&pace, later_ns + 1, later_ns + 1), None);
     }
 }

@@ -329,15 +329,26 @@ impl<A: RemoteActor> RemoteAddress<A> {
         }
     }
 
+    /// As [`RemoteAddress::send`], of a message that does not wait for others to travel with, nor for the end of the turn that sends it. It stays in order:
+    /// what was sent to its node before leaves with it.
+    ///
+    /// # Errors
+    /// As for [`RemoteAddress::send`].
+    pub fn send_urgent(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
+        self.send(message)?;
+        self.inner.hurry(&self.peer);
+        Ok(())
+    }
+
     /// Whether a message would be refused now.
     pub(crate) fn is_full(&self) -> bool {
-        self.peer.gather.is_full()
+        self.peer.outlet().is_full()
     }
 
     /// Is done when a send that was refused as [`RemoteSendError::Full`] is worth trying again. For an actor, which must not block and keeps
     /// meanwhile what it has: `ctx.pipe(address.room(), |()| Msg::Room)`.
     pub fn room(&self) -> impl Future<Output = ()> + Send + use<A> {
-        let room = self.peer.gather.room();
+        let room = self.peer.outlet().room();
         async move {
             // That it was dropped says the same.
             let _ = room.await;

@@ -29,7 +29,8 @@ impl Route {
         }
     }
 
-    fn dimensions(self) -> u32 {
+    /// How many hops a message takes at most.
+    pub fn dimensions(self) -> u32 {
         match self {
             Route::Direct => 1,
             Route::Square => 2,
@@ -57,6 +58,64 @@ impl Route {
 impl fmt::Display for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// The route of a cluster, and of how many nodes its grid is: what all nodes have to agree on, and refuse each other over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    route: Route,
+    /// 0 without a grid.
+    nodes: u32,
+}
+
+impl Grid {
+    /// All go straight.
+    pub const DIRECT: Grid = Grid { route: Route::Direct, nodes: 0 };
+
+    /// The nodes from 0 on, so many. Others go straight, as all do by [`Route::Direct`].
+    pub fn new(route: Route, nodes: u32) -> Self {
+        if route == Route::Direct { Self::DIRECT } else { Grid { route, nodes } }
+    }
+
+    /// How messages go.
+    pub fn route(&self) -> Route {
+        self.route
+    }
+
+    /// How many nodes are in it; 0 if all go straight.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// Where a message for `to` goes from `at`.
+    pub fn next(&self, at: u32, to: u32) -> u32 {
+        if at.max(to) >= self.nodes { to } else { self.route.router(self.nodes).next(at, to) }
+    }
+
+    /// Whether frames go straight between the two, either way.
+    pub fn are_neighbours(&self, a: u32, b: u32) -> bool {
+        a != b && (self.next(a, b) == b || self.next(b, a) == a)
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 5] {
+        let [a, b, c, d] = self.nodes.to_le_bytes();
+        let route = Route::ALL.iter().position(|&route| route == self.route).unwrap_or_default();
+        [route as u8, a, b, c, d]
+    }
+
+    pub(crate) fn of_bytes([route, a, b, c, d]: [u8; 5]) -> Option<Self> {
+        let route = *Route::ALL.get(usize::from(route))?;
+        Some(Grid { route, nodes: u32::from_le_bytes([a, b, c, d]) })
+    }
+}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.route {
+            Route::Direct => write!(f, "{}", self.route),
+            _ => write!(f, "{} among {} nodes", self.route, self.nodes),
+        }
     }
 }
 
@@ -90,7 +149,7 @@ impl Router {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn a_square_and_a_cube_bound_the_destinations() {
@@ -102,6 +161,66 @@ mod tests {
                 let next: BTreeSet<u32> =
                     (0..nodes).filter(|&to| to != at).map(|to| router.next(at, to)).collect();
                 assert_eq!(next.len(), most, "{route}, {at}");
+            }
+        }
+    }
+
+    /// Hops that a message waits for at each hop, for all pairs: whoever waits for room at the next node keeps room from those behind, so a cycle could
+    /// stop for ever. (The last hop waits for nobody: what arrives is put into mailboxes.)
+    fn has_cycle(grid: Grid) -> bool {
+        let mut waits: BTreeMap<(u32, u32), BTreeSet<(u32, u32)>> = BTreeMap::new();
+        for (from, to) in (0..grid.nodes).flat_map(|a| (0..grid.nodes).map(move |b| (a, b))) {
+            let (mut at, mut before) = (from, None);
+            while at != to {
+                let hop = (at, grid.next(at, to));
+                waits.entry(hop).or_default();
+                if let Some(before) = before.replace(hop) {
+                    waits.entry(before).or_default().insert(hop);
+                }
+                at = hop.1;
+            }
+        }
+        // Taken away one after the other: those that wait for nobody (any more). What stays is on a cycle, or waits for one.
+        loop {
+            let free: BTreeSet<(u32, u32)> =
+                waits.iter().filter(|(_, on)| on.is_empty()).map(|(&hop, _)| hop).collect();
+            if free.is_empty() {
+                return !waits.is_empty();
+            }
+            waits.retain(|hop, _| !free.contains(hop));
+            waits.values_mut().for_each(|on| on.retain(|hop| !free.contains(hop)));
+        }
+    }
+
+    /// Also where the last row or file is short, and a message takes its coordinates in another order.
+    #[test]
+    fn no_hops_wait_for_each_other_in_a_circle() {
+        for route in [Route::Square, Route::Cube] {
+            for nodes in (1..=40).chain([48, 63, 64, 65, 80]) {
+                assert!(!has_cycle(Grid::new(route, nodes)), "{route}, {nodes}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_crosses_the_wire() {
+        for grid in [Grid::DIRECT, Grid::new(Route::Square, 70_000), Grid::new(Route::Cube, 27)] {
+            assert_eq!(Grid::of_bytes(grid.to_bytes()), Some(grid));
+        }
+        assert_eq!(Grid::of_bytes([3, 0, 0, 0, 0]), None);
+        assert_eq!(Grid::new(Route::Cube, 27).to_string(), "3d among 27 nodes");
+        assert_eq!(Grid::new(Route::Direct, 27).to_string(), "direct");
+    }
+
+    #[test]
+    fn each_hop_is_between_neighbours_and_outside_all_are() {
+        for route in Route::ALL {
+            for nodes in [2, 7, 9, 10, 27, 31] {
+                let grid = Grid::new(route, nodes);
+                for (at, to) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
+                    assert!(at == to || grid.are_neighbours(at, grid.next(at, to)));
+                }
+                assert!(grid.are_neighbours(0, nodes) && grid.are_neighbours(nodes + 4, 1));
             }
         }
     }

@@ -5,6 +5,7 @@
 //! may run it again. Threads that are no workers, and workers between turns, have no turn that could end, and stage nothing.
 
 use crate::gather::{NotGathered, new_frame};
+use crate::link::HEADER_BYTES;
 use crate::node::{Inner, Peer};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -55,9 +56,15 @@ pub(crate) fn add(
     }
     let frame_bytes = peer.gather.frame_bytes();
     // Nothing below calls user code, but for `deliver`, which is called when the stage is free again.
-    let full = STAGE.with_borrow_mut(|stage| {
+    let (longest, full) = STAGE.with_borrow_mut(|stage| {
         // Turns send to few nodes, and mostly to the same as just before.
-        let found = stage.staged.iter().rposition(|staged| Arc::ptr_eq(&staged.peer, peer));
+        let mut found = stage.staged.iter().rposition(|staged| Arc::ptr_eq(&staged.peer, peer));
+        // Together they may be longer than any frame: what is staged leaves first.
+        let fits = |index: &usize| {
+            let bytes = stage.staged[*index].frame.len() - HEADER_BYTES;
+            peer.gather.check_len(bytes + message.len()).is_ok()
+        };
+        let longest = found.take_if(|index| !fits(index)).map(|index| stage.staged.remove(index));
         let index = found.unwrap_or_else(|| {
             let frame = stage.spare.pop().unwrap_or_else(|| new_frame(frame_bytes));
             // Relaxed: whoever asks the node to leave because of what this turn does hears of it by other means, which order this, too.
@@ -71,17 +78,26 @@ pub(crate) fn add(
         staged.messages += 1;
         staged.work += u32::from(is_work);
         let is_full = staged.frame.len() >= frame_bytes;
-        is_full.then(|| stage.staged.remove(index))
+        (longest, is_full.then(|| stage.staged.remove(index)))
     });
-    if let Some(full) = full {
-        full.deliver();
-    }
+    longest.into_iter().chain(full).for_each(Staged::deliver);
     Ok(true)
 }
 
 /// The turn has ended, or tells somebody who must find it gathered: all that it has staged leaves.
 pub(crate) fn leave() {
     while let Some(staged) = STAGE.with_borrow_mut(|stage| stage.staged.pop()) {
+        staged.deliver();
+    }
+}
+
+/// What the running turn has staged for this node leaves, if this is a turn: something of it does not wait for the turn's end.
+pub(crate) fn leave_for(peer: &Arc<Peer>) {
+    let staged = STAGE.with_borrow_mut(|stage| {
+        let index = stage.staged.iter().rposition(|staged| Arc::ptr_eq(&staged.peer, peer))?;
+        Some(stage.staged.remove(index))
+    });
+    if let Some(staged) = staged {
         staged.deliver();
     }
 }

@@ -388,6 +388,40 @@ fn the_smaller_window_of_the_two_holds() {
     assert_eq!(pair.b.link.counters().beyond_window, 0);
 }
 
+/// Data waits for an answer, and the answer must not wait behind data.
+#[test]
+fn a_fabric_without_room_for_data_still_moves_what_is_short() {
+    let link = |epoch| Link::new(reliable(), epoch, 0).unwrap();
+    let mut ends = [link(1), link(2)];
+    let mut downs = 0;
+    for step in 0..3_000 {
+        let now_ns = step * MS;
+        for here in 0..2 {
+            let mut said = Vec::new();
+            let end = &mut ends[here];
+            end.tick(now_ns);
+            if step == 300 {
+                end.send(1, vec![0; 1_000]).unwrap();
+            }
+            // The data never finds room.
+            let all = end.transmit(now_ns, |frame| {
+                let is_taken = frame.len() < 200;
+                said.extend(is_taken.then(|| frame.to_vec()));
+                is_taken
+            });
+            assert!(all || step >= 300);
+            said.into_iter().for_each(|frame| ends[1 - here].receive(frame, now_ns));
+        }
+        for end in &mut ends {
+            while let Some(event) = end.poll_event() {
+                downs += u32::from(matches!(event, LinkEvent::Down(_)));
+            }
+        }
+    }
+    assert!(ends[0].is_up() && ends[1].is_up() && downs == 0);
+    assert!(ends.iter().all(|end| end.counters().sent == 0 && end.counters().control > 20));
+}
+
 #[test]
 fn garbage_changes_nothing() {
     let mut pair = Pair::new(12, Faults::default(), reliable());

@@ -6,7 +6,7 @@ use actinium_actor::testing::{ProbeActor, TestSystem};
 use actinium_actor::{Actor, Address, Context, Reply};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::{Faults, Network};
-use actinium_cluster::link::DownReason;
+use actinium_cluster::link::{DownReason, Refusal};
 use actinium_cluster::{
     GatherConfig, ManualNode, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError,
     RemoteDown, RemoteDownReason, RemoteSendError,
@@ -271,6 +271,42 @@ fn an_address_of_an_earlier_life_reaches_nobody_in_the_next() {
     let restarted =
         |event: &NodeEvent| matches!(event, NodeEvent::Down { reason: DownReason::Restarted, .. });
     assert!(downs.iter().any(restarted), "{downs:?}");
+}
+
+/// Epochs come from the machine's clock when a node starts: here a test's. One that was set back between two lives, or was ahead in the one before.
+#[test]
+fn a_clock_that_was_set_back_is_told_on_both_sides_and_a_later_one_is_welcome() {
+    const DAY: u64 = 86_400_000_000_000;
+    let mut cluster = Cluster::new(11, 2, Faults::default(), reliable());
+    // Tomorrow, by a clock that is ahead.
+    cluster.hosts[1] = cluster.host(1, 2 * DAY);
+    let (_local, _) = cluster.sink(1);
+    cluster.steps(300);
+    cluster.lookup(0, 1).unwrap();
+    cluster.network.kill(NodeId(1));
+    cluster.steps(1_500);
+    cluster.events(0);
+    // Its next life, by the clock as it should be.
+    cluster.hosts[1] = cluster.host(1, DAY);
+    let (_local, _) = cluster.sink(1);
+    cluster.steps(500);
+    let answer = cluster.hosts[1].node.lookup::<Sink>(NodeId(0), "sink", Duration::from_secs(1));
+    assert_eq!(cluster.wait(answer).unwrap_err(), RemoteAskError::Timeout(Duration::from_secs(1)));
+    let told = |events: Vec<NodeEvent>| match events[..] {
+        [NodeEvent::Refused(_, refusal)] => refusal,
+        _ => panic!("{events:?}"),
+    };
+    let theirs = Refusal::TheirOldEpoch { theirs: DAY, seen: 2 * DAY };
+    assert_eq!(told(cluster.events(0)), theirs);
+    let ours = Refusal::OldEpoch { ours: DAY, seen: 2 * DAY };
+    assert_eq!(told(cluster.events(1)), ours);
+    // Time has gone by.
+    cluster.hosts[1] = cluster.host(1, 3 * DAY);
+    let (_local, seen) = cluster.sink(1);
+    cluster.steps(300);
+    cluster.lookup(0, 1).unwrap().send(4).unwrap();
+    cluster.steps(10);
+    assert_eq!(*seen.lock().unwrap(), [4]);
 }
 
 /// Its worker has no turn in between: what is told of a session stays before what is told of the next.

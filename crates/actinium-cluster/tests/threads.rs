@@ -4,6 +4,7 @@ use actinium_actor::{Actor, Address, Context, Reply, Shutdown, System};
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
+use actinium_cluster::route::Route;
 use actinium_cluster::{
     Node, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
     StartError,
@@ -83,10 +84,14 @@ fn patient() -> NodeConfig {
 }
 
 fn cluster(nodes: u32, config: &NodeConfig) -> (Network, Vec<(System, Node)>) {
+    cluster_of(nodes, 1, config)
+}
+
+fn cluster_of(nodes: u32, workers: usize, config: &NodeConfig) -> (Network, Vec<(System, Node)>) {
     let network = Network::new();
     let fabrics: Vec<_> = (0..nodes).map(|n| network.node(NodeId(n))).collect();
     let start = |fabric| {
-        let system = System::builder().workers(1).build().unwrap();
+        let system = System::builder().workers(workers).build().unwrap();
         let node = Node::start(system.handle(), config.clone(), move || Ok(fabric)).unwrap();
         (system, node)
     };
@@ -128,6 +133,49 @@ fn a_message_goes_round_three_nodes() {
         node.leave();
         assert!(system.audit().is_balanced());
     }
+}
+
+/// What moves frames is no promise, but who: the only worker of a system does while it is awake, and else the node's thread.
+#[test]
+fn a_worker_moves_frames_where_it_is_the_only_one() {
+    for (workers, by_worker) in [(1, true), (2, false)] {
+        let (_network, hosts) = cluster_of(2, workers, &patient());
+        let (relays, done) = relays(&hosts);
+        relays[0].send(Msg::Number(2_000)).unwrap();
+        assert_eq!(done.recv().unwrap(), 1_000);
+        for (_, node) in &hosts {
+            assert_eq!(node.stats().steered > 0, by_worker);
+        }
+    }
+}
+
+/// The worker is in one long turn: nobody but the node's thread answers for the node, and takes what it has gathered.
+#[test]
+fn the_thread_takes_over_while_a_turn_takes_long() {
+    struct Sleeper(mpsc::Receiver<()>, mpsc::Sender<()>);
+    impl Actor for Sleeper {
+        type Msg = ();
+        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+            self.1.send(()).unwrap();
+            self.0.recv().unwrap();
+        }
+    }
+    let link = LinkConfig { heartbeat_ns: 20_000_000, ..patient().link };
+    let (_network, hosts) = cluster(2, &NodeConfig { link, ..NodeConfig::default() });
+    let (_relays, done) = relays(&hosts);
+    let (wake, woken) = mpsc::channel();
+    let (asleep, sleeps) = mpsc::channel();
+    let sleeper = hosts[0].0.spawn(Sleeper(woken, asleep));
+    sleeper.send(()).unwrap();
+    sleeps.recv().unwrap();
+    // Sent by this thread, gathered at a node whose worker will not look.
+    let heard = hosts[1].1.stats().peers[0].link.delivered;
+    drop(hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT));
+    while hosts[1].1.stats().peers[0].link.delivered == heard {
+        std::thread::yield_now();
+    }
+    wake.send(()).unwrap();
+    drop(done);
 }
 
 /// A stream from outside, of which each message that is refused is tried again.
@@ -211,6 +259,98 @@ fn what_does_not_start_says_why() {
     ));
 }
 
+/// Says how long what it is told is.
+struct Lengths(mpsc::Sender<usize>);
+
+impl Actor for Lengths {
+    type Msg = Vec<u8>;
+    fn handle(&mut self, bytes: Vec<u8>, _ctx: &mut Context<'_, Self>) {
+        self.0.send(bytes.len()).unwrap();
+    }
+}
+
+impl RemoteActor for Lengths {
+    const KIND: &'static str = "test.lengths";
+    type Message = Vec<u8>;
+    type Question = ();
+    type Answer = ();
+    fn message(bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
+    fn question((): (), _: Reply<()>) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// In one turn: together they are longer than any frame that the fabric moves.
+#[test]
+fn the_longest_message_behind_short_ones_of_the_same_turn_arrives() {
+    struct Sender(RemoteAddress<Lengths>, Vec<usize>);
+    impl Actor for Sender {
+        type Msg = ();
+        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+            self.1.iter().for_each(|&bytes| self.0.send(vec![0; bytes]).unwrap());
+        }
+    }
+    for (route, to) in [(Route::Direct, 1), (Route::Square, 3)] {
+        let (_network, hosts) = cluster(4, &NodeConfig { route, ..patient() });
+        let (sender, lengths) = mpsc::channel();
+        let sink = hosts[to].0.spawn(Lengths(sender));
+        hosts[to].1.export("lengths", &sink).unwrap();
+        let there = hosts[0].1.find::<Lengths>(NodeId(to as u32), "lengths", LIMIT).wait().unwrap();
+        let all = vec![100, 8, (1 << 20) - 200, 8, 20_000, (1 << 20) - 200, 5];
+        hosts[0].0.spawn(Sender(there, all.clone())).send(()).unwrap();
+        let heard = |_: &usize| lengths.recv_timeout(LIMIT).expect("it is under way for ever");
+        assert_eq!(all.iter().map(heard).collect::<Vec<_>>(), all, "{route}");
+    }
+}
+
+/// In a grid: each hands on for others until nobody needs it.
+#[test]
+fn nodes_of_a_grid_that_leave_together_lose_nothing() {
+    const EACH: u64 = 500;
+    for (route, nodes) in [(Route::Square, 9), (Route::Cube, 8)] {
+        let linger = Duration::from_secs(240);
+        let (_network, hosts) = cluster(nodes, &NodeConfig { route, linger, ..patient() });
+        let (done, heard) = mpsc::channel();
+        let start = |(system, node): &(System, Node)| {
+            let backlog = VecDeque::new();
+            let relay = Relay { next: None, done: done.clone(), handled: 0, backlog };
+            let relay = system.spawn(relay);
+            node.export("relay", &relay).unwrap();
+            relay
+        };
+        let relays: Vec<_> = hosts.iter().map(start).collect();
+        let find = |node: &Node| -> Vec<_> {
+            let others = (0..nodes).filter(|&other| NodeId(other) != node.id());
+            let find = |other| node.find::<Relay>(NodeId(other), "relay", LIMIT).wait().unwrap();
+            others.map(find).collect()
+        };
+        let others: Vec<_> = hosts.iter().map(|(_, node)| find(node)).collect();
+        std::thread::scope(|scope| {
+            for ((_, node), others) in hosts.iter().zip(others) {
+                scope.spawn(move || {
+                    for _ in 0..EACH {
+                        for other in &others {
+                            // 0: is said to the test, and goes no further.
+                            while other.send(0).is_err() {
+                                std::thread::yield_now();
+                            }
+                        }
+                    }
+                    node.leave();
+                });
+            }
+        });
+        drop(relays);
+        let told = heard.try_iter().count() as u64;
+        hosts.iter().for_each(|(system, _)| system.wait_idle());
+        let told = told + heard.try_iter().count() as u64;
+        let nodes = u64::from(nodes);
+        assert_eq!(told, EACH * nodes * (nodes - 1), "{route}");
+    }
+}
+
 #[test]
 fn a_worker_does_not_wait_for_an_answer() {
     struct Asker(RemoteAddress<Relay>, mpsc::Sender<RemoteAskError>);
@@ -226,4 +366,59 @@ fn a_worker_does_not_wait_for_an_answer() {
     let (sender, receiver) = mpsc::channel();
     hosts[0].0.spawn(Asker(there, sender)).send(()).unwrap();
     assert_eq!(receiver.recv().unwrap(), RemoteAskError::WouldBlock);
+}
+
+/// Here nothing would leave for want of time: a frame is held for an hour while messages come fast, and the only worker is busy.
+#[test]
+fn urgent_messages_stay_in_order_and_are_counted() {
+    struct Listener(mpsc::Sender<u64>);
+    impl Actor for Listener {
+        type Msg = u64;
+        fn handle(&mut self, n: u64, _ctx: &mut Context<'_, Self>) {
+            self.0.send(n).unwrap();
+        }
+    }
+    impl RemoteActor for Listener {
+        const KIND: &'static str = "test.listener";
+        type Message = u64;
+        type Question = ();
+        type Answer = ();
+        fn message(n: u64) -> u64 {
+            n
+        }
+        fn question((): (), _reply: Reply<()>) -> u64 {
+            0
+        }
+    }
+    struct Busy {
+        there: RemoteAddress<Listener>,
+        heard: mpsc::Receiver<u64>,
+    }
+    impl Actor for Busy {
+        type Msg = mpsc::Sender<bool>;
+        fn handle(&mut self, done: mpsc::Sender<bool>, _ctx: &mut Context<'_, Self>) {
+            for n in 0..10 {
+                self.there.send(n).unwrap();
+            }
+            self.there.send_urgent(10).unwrap();
+            // In the same turn: they have left though it goes on, and in order.
+            let arrived: Vec<u64> =
+                (0..=10).filter_map(|_| self.heard.recv_timeout(LIMIT).ok()).collect();
+            done.send(arrived.into_iter().eq(0..=10)).unwrap();
+        }
+    }
+    let mut config = patient();
+    config.gather.hold_ns = 3_600_000_000_000;
+    let (_network, hosts) = cluster(2, &config);
+    let (sender, heard) = mpsc::channel();
+    hosts[1].1.export("listener", &hosts[1].0.spawn(Listener(sender))).unwrap();
+    let there = hosts[0].1.lookup::<Listener>(NodeId(1), "listener", LIMIT).wait().unwrap();
+    let busy = hosts[0].0.spawn(Busy { there, heard });
+    let (done, outcome) = mpsc::channel();
+    for _ in 0..3 {
+        busy.send(done.clone()).unwrap();
+        assert!(outcome.recv().unwrap());
+    }
+    let gather = hosts[0].1.stats().peers[0].gather;
+    assert!(gather.urgent > 0, "{gather:?}");
 }

@@ -7,6 +7,7 @@ use crate::deadlines::{DeadlineKey, Deadlines};
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::policy::{Elastic, Policy, ScaleEvent, WakeTo};
+use crate::porter::{Lodge, Porter};
 use crate::public::PublicQueue;
 use crate::runnable::{DEAD, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::scaling::Scaling;
@@ -16,7 +17,7 @@ use crate::sync::{Mutex, lock};
 use crate::worker::Worker;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::task::Waker;
 use std::time::Duration;
@@ -47,26 +48,12 @@ const DIGITS: u8 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 /// Latencies from 1 ns to 60 s.
 pub(crate) type Latencies = Histogram<u64>;
 
-/// Who wants to know when a worker has run out of work.
-#[derive(Default)]
-struct IdleListener(OnceLock<Box<dyn Fn() + Send + Sync>>);
-
-impl std::fmt::Debug for IdleListener {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.get().is_some() {
-            "IdleListener(somebody)"
-        } else {
-            "IdleListener(nobody)"
-        })
-    }
-}
-
 /// The shared part of a scheduler.
 #[derive(Debug)]
 pub struct Shared {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
-    idle_listener: IdleListener,
+    lodge: Lodge,
     /// Worker `i` has the id `first_id + i`; ids are unique in the process.
     first_id: u32,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -97,17 +84,20 @@ pub struct Shared {
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 impl Shared {
-    /// Calls `listener` each time a worker has run out of work, before it looks for more: on that worker, and briefly, please. There is one
-    /// such listener; false if there was one before.
-    pub fn on_idle(&self, listener: impl Fn() + Send + Sync + 'static) -> bool {
-        self.idle_listener.0.set(Box::new(listener)).is_ok()
+    /// From now on workers help this porter. There is one; false if there was one before.
+    pub fn set_porter(&self, porter: Arc<dyn Porter>) -> bool {
+        self.lodge.set(porter)
     }
 
-    /// A worker has run out of work.
-    pub(crate) fn tell_idle(&self) {
-        if let Some(listener) = self.idle_listener.0.get() {
-            listener();
-        }
+    #[inline]
+    pub(crate) fn porter(&self) -> Option<&dyn Porter> {
+        self.lodge.get()
+    }
+
+    /// The porter has something to carry, and says so when asked ([`Porter::is_called`]): the first worker is woken if it sleeps. True if
+    /// it did.
+    pub fn call(&self) -> bool {
+        self.sleep.wake(0)
     }
 
     /// The shared part of a scheduler on this machine.
@@ -148,7 +138,7 @@ impl Shared {
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),
             placed: AtomicUsize::new(0),
             deadlines: Deadlines::default(),
-            idle_listener: IdleListener::default(),
+            lodge: Lodge::default(),
             settings,
         }
     }

@@ -12,6 +12,7 @@ use std::net::TcpListener;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -93,13 +94,15 @@ pub fn run(job: &Job) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("launch: no signals: {error}")))?;
     let mut running = Running { groups: Vec::new(), events, is_ending: false };
     let mut failure = None;
+    let unwritten = Mutex::new(None);
     thread::scope(|scope| {
         for node in 0..job.ports.len() {
             match job.start(node) {
                 Ok(child) => {
                     running.groups.push(Pid::from_raw(child.id() as i32));
                     let sender = sender.clone();
-                    scope.spawn(move || watch(node, child, &sender));
+                    let unwritten = &unwritten;
+                    scope.spawn(move || watch(node, child, &sender, unwritten));
                 }
                 Err(error) => {
                     let program = job.program.to_string_lossy();
@@ -111,7 +114,16 @@ pub fn run(job: &Job) -> Result<(), Failure> {
         }
         running.wait(&mut failure);
     });
-    failure.map_or(Ok(()), Err)
+    let unwritten = unwritten.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.or(unwritten.map(not_written)).map_or(Ok(()), Err)
+}
+
+/// A full disk, say, and nobody who reads is no failure.
+fn not_written(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => Failure::Failed(format!("launch: can not write what the nodes print: {error}")),
+    }
 }
 
 fn not_started(program: &str, error: &io::Error) -> Failure {
@@ -123,11 +135,22 @@ fn not_started(program: &str, error: &io::Error) -> Failure {
 }
 
 /// Passes on what a node prints, until it and all that it has started have ended.
-fn watch(node: usize, mut child: Child, sender: &Sender<Event>) {
+fn watch(
+    node: usize,
+    mut child: Child,
+    sender: &Sender<Event>,
+    unwritten: &Mutex<Option<io::Error>>,
+) {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let keep = |written: io::Result<()>| {
+        if let Err(error) = written {
+            unwritten.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    };
     thread::scope(|scope| {
-        scope.spawn(|| stderr.map(|stderr| Lines::new(node, io::stderr()).pass_on(stderr)));
-        scope.spawn(|| stdout.map(|stdout| Lines::new(node, io::stdout()).pass_on(stdout)));
+        let keep = &keep;
+        scope.spawn(|| stderr.map(|from| keep(Lines::new(node, io::stderr()).pass_on(from))));
+        scope.spawn(|| stdout.map(|from| keep(Lines::new(node, io::stdout()).pass_on(from))));
         // Said at once: what it has started may hold its output open until it is ended, too.
         drop(sender.send(Event::Ended(node, child.wait())));
     });

@@ -1,6 +1,6 @@
 //! What a node prints, line by line, behind its number.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// A longer line is passed on in pieces, so that no node fills memory.
 const LINE_BYTES_MAX: u64 = 64 << 10;
@@ -15,21 +15,26 @@ impl<W: Write> Lines<W> {
         Lines { prefix: format!("[{node}] "), to }
     }
 
-    /// Passes on all, each line whole. When nobody reads any more, the node's output is read on all the same, so that it does not wait.
-    pub(super) fn pass_on(mut self, from: impl Read) {
+    /// Passes on all, each line whole. When nobody reads any more, or there is no room for it, the node's output is read on all the same, so that it does
+    /// not wait.
+    ///
+    /// # Errors
+    /// The first line that could not be written says why.
+    pub(super) fn pass_on(mut self, from: impl Read) -> io::Result<()> {
         let mut from = BufReader::new(from);
-        let mut is_read = true;
+        let mut written = Ok(());
         loop {
             let mut line = self.prefix.clone().into_bytes();
             let read = from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
             if read.unwrap_or(0) == 0 {
-                return;
+                return written;
             }
             if line.last() != Some(&b'\n') {
                 line.push(b'\n');
             }
             // One call per line: those of other nodes come between lines only.
-            is_read = is_read && self.to.write_all(&line).and_then(|()| self.to.flush()).is_ok();
+            written =
+                written.and_then(|()| self.to.write_all(&line)).and_then(|()| self.to.flush());
         }
     }
 }
@@ -40,7 +45,7 @@ mod tests {
 
     fn passed_on(text: &[u8]) -> Vec<u8> {
         let mut to = Vec::new();
-        Lines::new(7, &mut to).pass_on(text);
+        Lines::new(7, &mut to).pass_on(text).expect("memory has room");
         to
     }
 

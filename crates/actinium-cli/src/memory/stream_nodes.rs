@@ -3,7 +3,7 @@
 use super::stream::{self, Achieved, KERNELS, Settings};
 use super::stream_report::pages_by_node;
 use crate::Failure;
-use crate::nodes::{Program, Started, failed};
+use crate::nodes::{self, DOWN_AFTER, Program, Started, failed};
 use actinium::System;
 use actinium::topology::Topology;
 use actinium_cluster::Team;
@@ -72,7 +72,7 @@ impl Program for Job<'_> {
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Option<Vec<OfAll>>, Failure> {
         let system = System::builder().workers(1).build()?;
-        let started = Started::new(system, fabric)?;
+        let started = Started::new(system, nodes::config(DOWN_AFTER)?, fabric)?;
         let team = started.team("stream")?;
         let Settings { numbers, stores, pages, times, .. } = self.settings;
         let names: Vec<String> = stores.iter().map(ToString::to_string).collect();

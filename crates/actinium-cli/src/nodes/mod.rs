@@ -9,7 +9,7 @@ mod started;
 
 pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
 pub(crate) use started::failed;
-pub use started::{DOWN_AFTER, MEETING, Started};
+pub use started::{DOWN_AFTER, MEETING, Started, config};
 
 use crate::Failure;
 use actinium_cluster::fabric::in_process::{InProcess, Network};

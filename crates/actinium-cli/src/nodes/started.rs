@@ -4,7 +4,7 @@ use crate::Failure;
 use actinium::System;
 use actinium_cluster::fabric::Fabric;
 use actinium_cluster::link::LinkConfig;
-use actinium_cluster::{Node, NodeConfig, Team};
+use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
 use actinium_wire::Options;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -14,6 +14,20 @@ use std::time::Duration;
 pub const MEETING: Duration = Duration::from_secs(60);
 /// A node that is not heard for so long is down: far longer than a busy machine keeps a thread from running.
 pub const DOWN_AFTER: Duration = Duration::from_secs(30);
+
+/// How a node behaves: its links lose nothing, and who is not heard for so long is down.
+///
+/// # Errors
+/// If an environment variable's value is not allowed.
+pub fn config(down_after: Duration) -> Result<NodeConfig, Failure> {
+    let down_after_ns = down_after.as_nanos() as u64;
+    Ok(NodeConfig {
+        link: LinkConfig { reliable: true, down_after_ns, ..LinkConfig::default() },
+        encodings: Options::from_env().map_err(Failure::Asked)?.encodings,
+        linger: down_after,
+        ..NodeConfig::default()
+    })
+}
 
 /// A system of actors that has joined others. It leaves when it is dropped; the others go on only when it has.
 #[derive(Debug)]
@@ -25,34 +39,21 @@ pub struct Started {
 }
 
 impl Started {
-    /// Joins a system to the fabric.
+    /// Joins a system to the fabric. Who does not talk with this node is told on stderr.
     ///
     /// # Errors
-    /// If an environment variable's value is not allowed, or it can not join.
+    /// If it can not join.
     pub fn new<F: Fabric + 'static>(
         system: System,
+        config: NodeConfig,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Self, Failure> {
-        Self::with(system, DOWN_AFTER, fabric)
-    }
-
-    /// As [`Started::new`], for nodes that are down when they are not heard for so long.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn with<F: Fabric + 'static>(
-        system: System,
-        down_after: Duration,
-        fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
-    ) -> Result<Self, Failure> {
-        let down_after_ns = down_after.as_nanos() as u64;
-        let config = NodeConfig {
-            link: LinkConfig { reliable: true, down_after_ns, ..LinkConfig::default() },
-            encodings: Options::from_env().map_err(Failure::Asked)?.encodings,
-            linger: down_after,
-            ..NodeConfig::default()
-        };
         let node = Arc::new(Node::start(system.handle(), config, fabric).map_err(failed)?);
+        node.on_event(|event| {
+            if let NodeEvent::Refused(node, refusal) = event {
+                crate::output::note(&format!("{node} and this one do not talk: {refusal}"));
+            }
+        });
         Ok(Started { system, node })
     }
 

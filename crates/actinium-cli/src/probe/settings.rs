@@ -3,9 +3,10 @@
 use crate::Failure;
 use crate::memory::arguments::{SegmentSize, segment};
 use crate::nodes::{Nodes, NodesArgs};
-use crate::parse::{count_workers, from_to, policy, workers};
+use crate::parse::{count_workers, from_to, policy, route, workers};
 use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
+use actinium_cluster::route::Route;
 use actinium_observe::number::{bytes, count};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
@@ -80,6 +81,11 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SIZE", value_parser = segment, conflicts_with = "fabric")]
     segment: Option<SegmentSize>,
 
+    /// How messages go from node to node: direct, or through others in a grid of two or three dimensions (2d, 3d), so that each node gathers
+    /// for about 2 √N or 3 ∛N of N nodes only. The same on all nodes
+    #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = route)]
+    route: Route,
+
     #[command(flatten)]
     nodes: NodesArgs,
 
@@ -137,6 +143,8 @@ pub struct Settings {
     pub segment: Setting<Option<SegmentSize>>,
     /// On which nodes it runs.
     pub nodes: Nodes,
+    /// How messages go from node to node.
+    pub route: Setting<Route>,
 }
 
 impl Settings {
@@ -168,6 +176,7 @@ impl Settings {
             counters,
             segment: Setting::parsed(args.segment, matches, "segment"),
             nodes: Nodes::settle(&args.nodes, matches)?,
+            route: Setting::parsed(args.route, matches, "route"),
         };
         settings.check_totals()?;
         Ok(settings)
@@ -221,7 +230,7 @@ impl Settings {
     }
 
     /// Name, value and source of each that all nodes must agree on.
-    pub fn rows(&self) -> [(&'static str, String, Source); 15] {
+    pub fn rows(&self) -> [(&'static str, String, Source); 16] {
         fn row<T: Display>(
             name: &'static str,
             setting: &Setting<T>,
@@ -245,6 +254,7 @@ impl Settings {
             ("segment", segment_name(self.segment.value), self.segment.source),
             fabric,
             nodes,
+            row("route", &self.route),
         ]
     }
 }
@@ -273,6 +283,7 @@ impl Serialize for Settings {
         map.serialize_entry("segment", &segment)?;
         map.serialize_entry("fabric", &self.nodes.fabric)?;
         map.serialize_entry("nodes", &self.nodes.count)?;
+        map.serialize_entry("route", &name(self.route))?;
         for (name, value, source) in self.nodes.join_rows() {
             map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
         }

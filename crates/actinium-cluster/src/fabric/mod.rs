@@ -56,11 +56,11 @@ impl fmt::Display for SendRefused {
 
 impl std::error::Error for SendRefused {}
 
-/// Wakes the thread that drives a fabric.
+/// Wakes whoever drives a fabric.
 pub type Bell = Arc<dyn Fn() + Send + Sync>;
 
-/// An engine that moves frames between nodes. One thread uses it; no call blocks.
-pub trait Fabric {
+/// An engine that moves frames between nodes. It is used by one thread at a time, and mostly by the same for long; no call blocks.
+pub trait Fabric: Send {
     /// What it is called: "mpi", say.
     fn name(&self) -> &'static str;
 

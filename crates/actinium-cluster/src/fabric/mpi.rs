@@ -1,6 +1,6 @@
 //! The ranks of an MPI job as nodes.
 //!
-//! One thread calls MPI: two collapse its rate. Frames are sent by `MPI_Bsend`, which copies them into a buffer of ours and never waits for
+//! One thread at a time calls MPI, and mostly the same for long: two at once collapse its rate. Frames are sent by `MPI_Bsend`, which copies them into a buffer of ours and never waits for
 //! the receiver, and taken by `MPI_Improbe` and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped must
 //! not stop its receivers. What comes behind such a frame from the same sender waits for it; what others send does not.
 //!
@@ -11,9 +11,8 @@
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
 use super::{Fabric, NodeId, SendRefused};
-use crate::mpi_receive::Receive;
+use crate::mpi_receive::{Receive, World};
 use mpi::environment::Universe;
-use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::collections::VecDeque;
 
@@ -53,25 +52,25 @@ pub struct Mpi {
     /// Ranks of which something is being received, in the order in which they are asked.
     receiving: VecDeque<usize>,
     bytes_buffered: usize,
-    world: SimpleCommunicator,
+    world: World,
     node: NodeId,
     // Dropped last: that ends MPI.
     _universe: Universe,
 }
 
 impl Mpi {
-    /// Joins the job. Once in a process, on the thread that will use it.
+    /// Joins the job. Once in a process, on the thread that will drop it: that ends MPI.
     ///
     /// # Errors
-    /// If MPI was started before, or cannot be used beside other threads.
+    /// If MPI was started before, or cannot be used by several threads in turn.
     pub fn start() -> Result<Self, String> {
-        let started = mpi::initialize_with_threading(mpi::Threading::Funneled);
+        let started = mpi::initialize_with_threading(mpi::Threading::Serialized);
         let (mut universe, threading) = started
             .ok_or("MPI was started before in this process, and can be started only once")?;
-        if threading < mpi::Threading::Funneled {
-            return Err(format!("this MPI allows no threads beside its own ({threading:?})"));
+        if threading < mpi::Threading::Serialized {
+            return Err(format!("this MPI allows calls of one thread only ({threading:?})"));
         }
-        let world = universe.world();
+        let world = World(universe.world());
         let size = world.size() as usize;
         // Buffers are not packed tightly: twice the room.
         let bytes_buffered = BYTES_BUFFERED.min(BUFFER_BYTES_MAX / 2 / size);

@@ -1,5 +1,7 @@
 //! What a link tells its owner.
 
+use crate::fabric::NodeId;
+use crate::route::Grid;
 use std::fmt;
 
 /// What happened on a link, in order.
@@ -99,6 +101,13 @@ pub enum DownReason {
     Left,
     /// This node leaves.
     Leaving,
+    /// In a grid: the node that hands on what is for it is down, or does not reach it.
+    NoWay {
+        /// That node.
+        through: NodeId,
+    },
+    /// In a grid: the two meet directly, because the way through others had ended.
+    Straight,
 }
 
 impl fmt::Display for DownReason {
@@ -110,6 +119,10 @@ impl fmt::Display for DownReason {
             DownReason::Restarted => f.write_str("it was started again, or had given us up"),
             DownReason::Left => f.write_str("it left"),
             DownReason::Leaving => f.write_str("this node leaves"),
+            DownReason::NoWay { through } => {
+                write!(f, "{through}, which messages for it go through, does not reach it")
+            }
+            DownReason::Straight => f.write_str("messages for it now go straight"),
         }
     }
 }
@@ -133,6 +146,13 @@ pub enum Refusal {
         /// The one that the other node has seen.
         seen: u64,
     },
+    /// Their messages go by different routes: all nodes must be started with the same.
+    Route {
+        /// The other node's.
+        theirs: Grid,
+        /// This node's.
+        ours: Grid,
+    },
     /// The other node came with such an epoch.
     TheirOldEpoch {
         /// The other node's epoch.
@@ -148,6 +168,10 @@ impl fmt::Display for Refusal {
             Refusal::Version { theirs, ours } => {
                 write!(f, "it speaks version {theirs} of the protocol, this node version {ours}")
             }
+            Refusal::Route { theirs, ours } => write!(
+                f,
+                "its messages go by the route {theirs}, this node's by {ours}: start all nodes with the same"
+            ),
             Refusal::OldEpoch { ours, seen } => {
                 write!(f, "this node's epoch {ours} is older than {seen}, which it has seen")
             }

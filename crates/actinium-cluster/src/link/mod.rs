@@ -31,6 +31,7 @@ pub use config::{BadConfig, LinkConfig};
 pub use event::{Delivery, Down, DownReason, LinkEvent, Lost, Refusal, Undelivered};
 pub use frame::{HEADER_BYTES, VERSION};
 
+use crate::route::Grid;
 use config::WINDOW_FRAMES_MAX;
 use frame::{BadFrame, Header, Kind};
 use incoming::{Arrival, Incoming};
@@ -79,6 +80,7 @@ struct Say {
 /// One end of a pair of nodes; see the module's documentation.
 pub struct Link {
     config: LinkConfig,
+    grid: Grid,
     epoch: u64,
     session: u64,
     peer: Option<Peer>,
@@ -107,9 +109,23 @@ impl Link {
     /// # Errors
     /// If the configuration makes no sense.
     pub fn new(config: LinkConfig, epoch: u64, now_ns: u64) -> Result<Self, BadConfig> {
+        Self::in_grid(config, Grid::DIRECT, epoch, now_ns)
+    }
+
+    /// As [`Link::new`], for nodes whose messages go by such a route: an end of another one is refused.
+    ///
+    /// # Errors
+    /// If the configuration makes no sense.
+    pub fn in_grid(
+        config: LinkConfig,
+        grid: Grid,
+        epoch: u64,
+        now_ns: u64,
+    ) -> Result<Self, BadConfig> {
         config.check()?;
         Ok(Link {
             config,
+            grid,
             epoch: epoch.max(1),
             session: 1,
             peer: None,
@@ -222,11 +238,19 @@ impl Link {
     }
 
     fn hello(&mut self, header: &Header, payload: &[u8], now_ns: u64) {
-        let &[reliable, a, b, c, d] = payload else {
+        let hello = |payload: &[u8]| {
+            let &[reliable, a, b, c, d, ref grid @ ..] = payload else { return None };
+            Some((reliable, [a, b, c, d], Grid::of_bytes(grid.try_into().ok()?)?))
+        };
+        let Some((reliable, window_frames, grid)) = hello(payload) else {
             self.counters.garbage += 1;
             return;
         };
-        let window_frames = u32::from_le_bytes([a, b, c, d]).clamp(1, WINDOW_FRAMES_MAX);
+        if grid != self.grid {
+            // This end says hello now and then, too: so the other one knows.
+            return self.refuse(Refusal::Route { theirs: grid, ours: self.grid });
+        }
+        let window_frames = u32::from_le_bytes(window_frames).clamp(1, WINDOW_FRAMES_MAX);
         let epoch = header.from_epoch;
         if epoch < self.seen_epoch {
             self.say.refuse = Some((epoch, self.seen_epoch));
@@ -409,8 +433,9 @@ impl Link {
         }
         if !self.is_up {
             if self.say.hello {
-                let mut payload = [u8::from(self.config.reliable), 0, 0, 0, 0];
-                payload[1..].copy_from_slice(&self.config.window_frames.to_le_bytes());
+                let mut payload = [u8::from(self.config.reliable), 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                payload[1..5].copy_from_slice(&self.config.window_frames.to_le_bytes());
+                payload[5..].copy_from_slice(&self.grid.to_bytes());
                 let header = self.header(Kind::Hello);
                 self.say.hello = !self.say_one(header, &payload, &mut send, now_ns);
             }

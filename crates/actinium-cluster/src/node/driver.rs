@@ -1,17 +1,19 @@
 //! What moves a node's frames: whoever owns it has the fabric, and gives it turns.
 
+use super::around::Around;
 use super::unpack::{UnpackMsg, Unpacker};
 use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, RegisterError, SpawnArgs, lock};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
-use crate::link::{BadConfig, Down, Link, LinkEvent};
+use crate::link::{BadConfig, Down, DownReason, Link, LinkEvent};
 use crate::message;
 use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAskError};
+use crate::route::{Grid, Route};
 use crate::shards::Shards;
 use crate::stage;
 use actinium_actor::{Address, SpawnOptions, SystemHandle};
@@ -24,22 +26,28 @@ use std::time::Duration;
 /// Frames taken from the fabric in one turn: few enough that none of the other work waits long.
 const FRAMES_PER_TURN: usize = 16;
 /// How often it asks the fabric who is there, and publishes what the links have counted.
-const REVIEW_NS: u64 = 10_000_000;
+pub(super) const REVIEW_NS: u64 = 10_000_000;
 
 /// See the module.
 pub(super) struct Driver {
     pub(super) inner: Arc<Inner>,
     fabric: Box<dyn Fabric>,
-    epoch: u64,
     ends: BTreeMap<NodeId, End>,
+    /// In a grid: the nodes that are no neighbours.
+    around: Option<Around>,
     review_at_ns: u64,
+    /// Room for what the workers have handled.
+    handled: Vec<(NodeId, u64)>,
     pub(super) can_ring: bool,
 }
 
-struct End {
-    link: Link,
-    peer: Arc<Peer>,
-    unpacker: Address<Unpacker>,
+/// This end of the link with a neighbour, or in a grid with a node that is to be met directly.
+pub(super) struct End {
+    pub(super) link: Link,
+    pub(super) peer: Arc<Peer>,
+    pub(super) unpacker: Address<Unpacker>,
+    /// It is not needed at the moment: it is quiet until it hears something.
+    pub(super) rests: bool,
 }
 
 impl Driver {
@@ -50,46 +58,63 @@ impl Driver {
         epoch: u64,
         clock: Clock,
     ) -> Result<Self, BadConfig> {
-        let inner =
-            Inner::new(fabric.node(), system, config, fabric.frame_bytes_max(), epoch, clock)?;
+        let nodes = fabric.nodes().iter().map(|node| node.0.saturating_add(1)).max();
+        let grid = match (config.route, config.grid_nodes) {
+            (Route::Direct, _) => Grid::DIRECT,
+            (route, 0) => Grid::new(route, nodes.unwrap_or(1)),
+            (route, nodes) => Grid::new(route, nodes),
+        };
+        let (node, frame_bytes_max) = (fabric.node(), fabric.frame_bytes_max());
+        let inner = Inner::new(node, system, config, frame_bytes_max, grid, epoch, clock)?;
         let inner = Arc::new(inner);
         let alarm = inner.alarm.clone();
         let bell: Bell = Arc::new(move || alarm.ring());
         let can_ring = fabric.set_bell(bell);
-        // Held weakly: the listener stays with the system.
-        let listener = Arc::downgrade(&inner);
-        // Of several nodes of one system only the first hears of it; the others' frames leave when they are due.
-        inner.system.on_worker_idle(move || {
-            if let Some(inner) = listener.upgrade() {
-                inner.worker_is_idle();
-            }
-        });
-        let mut driver =
-            Driver { inner, fabric, epoch, ends: BTreeMap::new(), review_at_ns: 0, can_ring };
+        let around = Around::new(grid);
+        let mut driver = Driver {
+            inner,
+            fabric,
+            ends: BTreeMap::new(),
+            around,
+            review_at_ns: 0,
+            handled: Vec::new(),
+            can_ring,
+        };
         driver.review(driver.inner.clock.now_ns());
         Ok(driver)
     }
 
-    /// Does what there is to do; false if that was nothing.
-    pub(super) fn turn(&mut self) -> bool {
-        let now_ns = self.inner.clock.now_ns();
+    /// Does what there is to do; false if that was nothing. `is_idle`: by a worker that has nothing else to do.
+    pub(super) fn turn(&mut self, is_idle: bool) -> bool {
+        let mut now_ns = self.inner.clock.now_ns();
         let mut did = self.receive(now_ns);
-        // A fabric may take its time over a long frame.
-        let now_ns = self.inner.clock.now_ns();
+        if did {
+            // A fabric may take its time over a long frame.
+            now_ns = self.inner.clock.now_ns();
+        }
         did |= self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);
         }
         did |= self.fail_late_questions(now_ns);
+        if let Some(around) = &mut self.around {
+            did |= around.turn(&self.inner, &mut self.ends, now_ns);
+        }
         let (fabric, inner) = (&mut self.fabric, &self.inner);
         for (&node, end) in &mut self.ends {
+            if end.rests {
+                continue;
+            }
             end.link.tick(now_ns);
             while let Some(event) = end.link.poll_event() {
                 did = true;
+                if let Some(around) = &mut self.around {
+                    around.heard(node, &event);
+                }
                 end.event(inner, event);
             }
             while end.link.has_credit()
-                && let Some(gathered) = end.peer.gather.take(now_ns)
+                && let Some(gathered) = end.peer.gather.take(now_ns, is_idle)
             {
                 did = true;
                 let sent = end.link.send(gathered.messages, gathered.frame);
@@ -105,8 +130,12 @@ impl Driver {
             let Some((from, frame)) = self.fabric.poll() else { return frames > 0 };
             if !self.ends.contains_key(&from) {
                 self.review(now_ns);
+                if self.around.is_some() {
+                    self.meet(from, now_ns);
+                }
             }
             if let Some(end) = self.ends.get_mut(&from) {
+                end.rests = false;
                 end.link.receive(frame, now_ns);
             }
         }
@@ -115,13 +144,14 @@ impl Driver {
 
     /// What the workers have handled meanwhile.
     fn acknowledge(&mut self, now_ns: u64) -> bool {
-        let handled = std::mem::take(&mut *lock(&self.inner.handled));
-        for &(node, session) in &handled {
+        std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
+        let any = !self.handled.is_empty();
+        for (node, session) in self.handled.drain(..) {
             if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
             }
         }
-        !handled.is_empty()
+        any
     }
 
     fn fail_late_questions(&mut self, now_ns: u64) -> bool {
@@ -140,19 +170,26 @@ impl Driver {
         for end in self.ends.values() {
             *lock(&end.peer.link) = end.link.counters();
         }
-        let inner = &self.inner;
         for node in self.fabric.nodes() {
-            if node == inner.node || self.ends.contains_key(&node) {
+            if node == self.inner.node || self.ends.contains_key(&node) {
                 continue;
             }
-            let link = Link::new(inner.config.link.clone(), self.epoch, now_ns);
-            // Checked when the node was made.
-            let Ok(link) = link else { continue };
-            let peer = inner.peer(node);
-            let unpacker = Unpacker::new(inner.clone(), peer.clone());
-            let unpacker = inner.system.spawn(unpacker);
-            self.ends.insert(node, End { link, peer, unpacker });
+            match &mut self.around {
+                Some(around) if !around.is_neighbour(&self.inner, node) => {
+                    around.add(self.inner.peer(node));
+                }
+                _ => self.meet(node, now_ns),
+            }
         }
+    }
+
+    /// Begins a link with a node: a neighbour, or one that wants to be met directly.
+    fn meet(&mut self, node: NodeId, now_ns: u64) {
+        if node == self.inner.node || self.ends.contains_key(&node) {
+            return;
+        }
+        let peer = self.inner.peer(node);
+        self.ends.extend(End::new(&self.inner, &peer, now_ns).map(|end| (node, end)));
     }
 
     /// Whether something waits that will leave without anything else happening first.
@@ -160,7 +197,7 @@ impl Driver {
         self.ends.values().any(|end| end.link.has_credit() && !end.peer.gather.is_empty())
     }
 
-    /// Whether all that this node has sent was handled, as far as it can be.
+    /// Whether all that this node has sent to its neighbours was handled, as far as it can be.
     pub(super) fn is_settled(&self) -> bool {
         let is_settled = |end: &End| {
             // Acquire: pairs with the release when a turn's messages were gathered. First: what is staged is gathered next.
@@ -171,9 +208,16 @@ impl Driver {
         self.ends.values().all(is_settled)
     }
 
+    /// Whether all that it has sent to anybody was handled, as far as it can be, and none needs it to hand on more. To be asked when this node wants to leave.
+    pub(super) fn may_leave(&mut self) -> bool {
+        let is_settled = self.is_settled();
+        let Some(around) = &mut self.around else { return is_settled };
+        is_settled && around.is_settled() && around.may_leave(&self.inner, &self.ends)
+    }
+
     /// When there is something to do, if nothing happens before.
     pub(super) fn due_ns(&self) -> u64 {
-        let links = self.ends.values().map(|end| end.link.due_ns());
+        let links = self.ends.values().filter(|end| !end.rests).map(|end| end.link.due_ns());
         let questions = lock(&self.inner.questions).next_deadline_ns();
         links.chain(questions).chain([self.review_at_ns]).min().unwrap_or(u64::MAX)
     }
@@ -185,7 +229,20 @@ impl Driver {
         for complete in questions {
             complete(Err(RemoteAskError::Left));
         }
+        if let Some(around) = &mut self.around {
+            around.leave(inner);
+        }
         for (&node, end) in &mut self.ends {
+            // What was said to those further away just now leaves, held or not.
+            let due_ns = inner.clock.now_ns().saturating_add(inner.config.gather.hold_ns);
+            while self.around.is_some()
+                && end.link.has_credit()
+                && let Some(gathered) = end.peer.gather.take(due_ns, false)
+            {
+                let sent = end.link.send(gathered.messages, gathered.frame);
+                debug_assert!(sent.is_ok(), "it had credit");
+            }
+            end.link.transmit(inner.clock.now_ns(), |frame| fabric.send(node, frame).is_ok());
             end.link.leave(|frame| fabric.send(node, frame).is_ok());
             while let Some(event) = end.link.poll_event() {
                 end.event(inner, event);
@@ -197,9 +254,29 @@ impl Driver {
 }
 
 impl End {
+    pub(super) fn new(inner: &Arc<Inner>, peer: &Arc<Peer>, now_ns: u64) -> Option<Self> {
+        let link = Link::in_grid(inner.config.link.clone(), inner.grid, inner.epoch, now_ns);
+        // Checked when the node was made.
+        let link = link.ok()?;
+        let unpacker = inner.system.spawn(Unpacker::new(inner.clone(), peer.clone()));
+        Some(End { link, peer: peer.clone(), unpacker, rests: false })
+    }
+
+    /// As `event`, for one that is no neighbour: what is told of it lies in one place, because there are two ways for it to come.
+    fn event_far(&mut self, inner: &Inner, event: NodeEvent) {
+        inner.will_tell(&self.peer, event);
+        if self.unpacker.send(UnpackMsg::Far(self.peer.clone())).is_err() {
+            inner.tell_far(&self.peer);
+        }
+    }
+
     fn event(&mut self, inner: &Inner, event: LinkEvent) {
         let node = self.peer.node;
         match event {
+            LinkEvent::Up if inner.is_far(&self.peer) => {
+                inner.end_far(&self.peer, DownReason::Straight, true);
+                self.event_far(inner, NodeEvent::Up(node));
+            }
             // Behind what is still to be told of the session before: that it is down, say. A system that drains takes nothing from outside.
             LinkEvent::Up => {
                 if self.unpacker.send(UnpackMsg::Up).is_err() {
@@ -224,9 +301,9 @@ impl End {
         let node = self.peer.node;
         let mut undelivered = 0;
         for back in &down.undelivered {
-            message::read(back.payload(), |_| undelivered += 1);
+            message::read(back.payload(), |item| undelivered += inner.came_back(&item));
         }
-        undelivered += self.peer.close();
+        undelivered += self.peer.close(inner);
         let event = NodeEvent::Down {
             node,
             reason: down.reason,
@@ -234,6 +311,11 @@ impl End {
             unacknowledged: down.unacknowledged,
             undelivered,
         };
+        if inner.is_far(&self.peer) {
+            inner.end_far(&self.peer, DownReason::Straight, false);
+            self.rests = true;
+            return self.event_far(inner, event);
+        }
         // Behind all that it has said: an answer, say, that came just before it left. A system that drains takes nothing from outside.
         if let Err(refused) = self.unpacker.send(UnpackMsg::Down(event))
             && let UnpackMsg::Down(event) = refused.into_inner()
@@ -265,7 +347,7 @@ impl ManualNode {
     pub fn turn(&mut self, now_ns: u64) -> bool {
         let clock = &self.0.inner.clock;
         clock.advance(now_ns.saturating_sub(clock.now_ns()));
-        self.0.turn()
+        self.0.turn(false)
     }
 
     /// See [`super::Node::export`].

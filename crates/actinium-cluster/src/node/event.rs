@@ -17,7 +17,7 @@ pub enum NodeEvent {
         node: NodeId,
         /// Why.
         reason: DownReason,
-        /// So many of our frames it has handled for certain.
+        /// So many of our frames it has handled for certain. Of a node that is no neighbour in a grid: messages, here and in `unacknowledged`.
         last_acknowledged: u64,
         /// What was sent after those: nobody knows which of it arrived.
         unacknowledged: Lost,
@@ -31,9 +31,10 @@ pub enum NodeEvent {
         /// How many.
         messages: u64,
     },
-    /// Messages of that node to this one are lost.
+    /// Messages of that node to this one are lost. In a grid this counts, of a neighbour, all that its link has lost, what it has handed on included; and of
+    /// a node further away just what it has sent, whoever has lost it, without frames.
     Lost(NodeId, Lost),
-    /// Messages of this node to that one are lost.
+    /// Messages of this node to that one are lost: likewise.
     LostThere(NodeId, Lost),
     /// The two do not talk.
     Refused(NodeId, Refusal),
@@ -61,10 +62,16 @@ pub enum NodeEvent {
 pub struct NodeStats {
     /// Of each other node.
     pub peers: Vec<PeerStats>,
+    /// In a grid: messages of other nodes that this one has handed on.
+    pub handed_on: u64,
+    /// And those that it could not, because there was no way. Their two ends are told: `Lost` and `LostThere`, or what `Down` counts.
+    pub strayed: u64,
     /// Messages for actors that this node has not (any more).
     pub misaddressed: u64,
     /// Messages and frames that this node could not read.
     pub not_understood: u64,
+    /// How often a worker has looked after the frames itself: see [`Node::start`](crate::Node::start).
+    pub steered: u64,
 }
 
 /// What a node has counted of one other.
@@ -75,6 +82,8 @@ pub struct PeerStats {
     pub node: NodeId,
     /// Whether the two know each other now.
     pub is_up: bool,
+    /// The next node on the way there, if that is another one. What is for this one gathers with what is for that one.
+    pub through: Option<NodeId>,
     /// What gathered for it.
     pub gather: GatherCounters,
     /// What moved, up to some milliseconds ago.

@@ -19,10 +19,17 @@ pub(super) trait Exported: Send + Sync {
     fn hello(&self, encodings: &[Encoding]) -> Hello;
     /// False if the bytes are no message of its.
     fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
-    fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>);
-    fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>);
+    fn ask(
+        &self,
+        peer: &Arc<Peer>,
+        question: u64,
+        encoding: Encoding,
+        message: &[u8],
+        ctx: &Context<'_, Unpacker>,
+    );
+    fn watch(&self, peer: &Arc<Peer>, watch: u64, ctx: &Context<'_, Unpacker>);
     /// Has its place in the table of exports given back when it ends.
-    fn watch_place(&self, key: ActorKey, ctx: &Context<'_, Unpacker>);
+    fn watch_place(&self, peer: &Arc<Peer>, key: ActorKey, ctx: &Context<'_, Unpacker>);
     /// Ends it: when its mailbox is empty, or now.
     fn stop(&self, now: bool);
     /// Its address.
@@ -45,13 +52,23 @@ where
         true
     }
 
-    fn ask(&self, question: u64, encoding: Encoding, message: &[u8], ctx: &Context<'_, Unpacker>) {
+    fn ask(
+        &self,
+        peer: &Arc<Peer>,
+        question: u64,
+        encoding: Encoding,
+        message: &[u8],
+        ctx: &Context<'_, Unpacker>,
+    ) {
+        let peer = peer.clone();
         let Ok(message) = decode(encoding, message) else {
-            ctx.address().tell(UnpackMsg::Answered(question, Err(Unanswered::NotUnderstood)));
+            let answer = Err(Unanswered::NotUnderstood);
+            ctx.address().tell(UnpackMsg::Answered(peer, question, answer));
             return;
         };
         if self.is_closed() {
-            ctx.address().tell(UnpackMsg::Answered(question, Err(Unanswered::Closed)));
+            let answer = Err(Unanswered::Closed);
+            ctx.address().tell(UnpackMsg::Answered(peer, question, answer));
             return;
         }
         let answer = Address::ask(self, |reply| A::question(message, reply));
@@ -64,7 +81,7 @@ where
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),
                 Err(_) => Err(Unanswered::NoReply),
             };
-            UnpackMsg::Answered(question, result.map(|()| bytes))
+            UnpackMsg::Answered(peer, question, result.map(|()| bytes))
         });
     }
 
@@ -72,12 +89,14 @@ where
         A::INTERNAL
     }
 
-    fn watch(&self, watch: u64, ctx: &Context<'_, Unpacker>) {
-        ctx.watch(self, move |down| UnpackMsg::Ended(watch, down.reason));
+    fn watch(&self, peer: &Arc<Peer>, watch: u64, ctx: &Context<'_, Unpacker>) {
+        let peer = peer.clone();
+        ctx.watch(self, move |down| UnpackMsg::Ended(peer, watch, down.reason));
     }
 
-    fn watch_place(&self, key: ActorKey, ctx: &Context<'_, Unpacker>) {
-        ctx.watch(self, move |_| UnpackMsg::Free(key));
+    fn watch_place(&self, peer: &Arc<Peer>, key: ActorKey, ctx: &Context<'_, Unpacker>) {
+        let peer = peer.clone();
+        ctx.watch(self, move |_| UnpackMsg::Free(peer, key));
     }
 
     fn stop(&self, now: bool) {

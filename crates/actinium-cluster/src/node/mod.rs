@@ -1,14 +1,19 @@
 //! A node: a system of actors, joined to a fabric.
 //!
 //! `driver` moves frames (one thread, which alone uses the fabric), `unpack` takes them apart on the workers, `exports` says who may be
-//! reached, `questions` waits for answers.
+//! reached, `questions` waits for answers. In a grid, `far` is what goes through other nodes, `session` what its two ends know of it, and `around` who is reached
+//! through whom.
 
+mod around;
 mod bell;
 mod driver;
 mod event;
 mod exports;
+mod far;
+mod helm;
 mod lookup;
 mod questions;
+mod session;
 mod spawn;
 mod start;
 mod unpack;
@@ -24,19 +29,23 @@ use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
 use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
-use crate::message::{self, ActorKey, Control, Unanswered};
+use crate::message::{self, ActorKey, Control, Item, Unanswered};
 use crate::remote::{RemoteAskError, RemoteDown, RemoteDownReason};
+use crate::route::{Grid, Route};
 use crate::stage;
 use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
+use around::Heard;
 use bell::Alarm;
 use exports::Exports;
+use far::Far;
 use futures_channel::oneshot;
 use questions::Questions;
+use session::Session;
 use spawn::Types;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -48,6 +57,11 @@ pub struct NodeConfig {
     pub link: LinkConfig,
     /// How its messages gather.
     pub gather: GatherConfig,
+    /// How messages go: the same on all nodes, which refuse each other otherwise. In a grid a node has links and gathering places for some others only, and
+    /// hands on what is for the rest.
+    pub route: Route,
+    /// How many nodes the grid of such a route has: those from 0 on; the same on all. 0: as many as the fabric knows when the node starts.
+    pub grid_nodes: u32,
     /// How messages may travel, the dearest first; both nodes settle on one per type of actor (see [`actinium_wire::hello::settle`]).
     /// `ACTINIUM_ENCODING` is asked by whoever makes this: [`actinium_wire::Options::from_env`].
     pub encodings: Vec<Encoding>,
@@ -62,6 +76,8 @@ impl Default for NodeConfig {
         NodeConfig {
             link: LinkConfig::default(),
             gather: GatherConfig::default(),
+            route: Route::Direct,
+            grid_nodes: 0,
             encodings: Encoding::ALL.to_vec(),
             linger: Duration::from_secs(1),
             spawned_max: 1 << 20,
@@ -98,18 +114,22 @@ pub(crate) struct Peer {
     pub(crate) gather: Gather,
     /// Turns that have staged messages for it and have not ended: a node that leaves waits for them.
     pub(crate) staged: AtomicU32,
+    /// It is no neighbour: what is said to it goes through others.
+    far: Option<Far>,
     is_up: AtomicBool,
     link: Mutex<LinkCounters>,
+    /// Actors of this node that end with it.
+    adopted: Mutex<BTreeSet<ActorKey>>,
 }
 
 impl Peer {
     /// It is down: nothing more is gathered for it. How many messages were.
-    fn close(&self) -> u64 {
+    fn close(&self, inner: &Inner) -> u64 {
         // Relaxed: a figure.
         self.is_up.store(false, Ordering::Relaxed);
         let mut messages = 0;
         for gathered in self.gather.close() {
-            message::read_unsent(&gathered.frame, |_| messages += 1);
+            message::read_unsent(&gathered.frame, |item| messages += inner.came_back(&item));
         }
         messages
     }
@@ -135,11 +155,20 @@ pub(crate) struct Inner {
     /// Frames that were handled since the driver looked last: node and session.
     handled: Mutex<Vec<(NodeId, u64)>>,
     listeners: Mutex<Vec<Listener>>,
+    grid: Grid,
+    heard: Mutex<Heard>,
+    /// Nodes that are no neighbours, with which there is something to be said about what was sent.
+    busy: Mutex<BTreeSet<NodeId>>,
+    /// Messages of others that this node has handed on, and that it could not.
+    handed_on: AtomicU64,
+    strayed: AtomicU64,
     misaddressed: AtomicU64,
     not_understood: AtomicU64,
     /// See [`Inner::sent_and_received`].
     sent: AtomicU64,
     received: AtomicU64,
+    /// How often the worker has moved frames.
+    steered: AtomicU64,
     leaving: AtomicBool,
 }
 
@@ -160,6 +189,7 @@ impl Inner {
         system: SystemHandle,
         config: NodeConfig,
         frame_bytes_max: usize,
+        grid: Grid,
         epoch: u64,
         clock: Clock,
     ) -> Result<Self, BadConfig> {
@@ -182,10 +212,16 @@ impl Inner {
             last_watch: AtomicU64::new(0),
             handled: Mutex::default(),
             listeners: Mutex::default(),
+            grid,
+            heard: Mutex::default(),
+            busy: Mutex::default(),
+            handed_on: AtomicU64::new(0),
+            strayed: AtomicU64::new(0),
             misaddressed: AtomicU64::new(0),
             not_understood: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            steered: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
         })
     }
@@ -194,15 +230,56 @@ impl Inner {
         self.exports.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// What is known of a node, if anything is.
+    fn known(&self, node: NodeId) -> Option<Arc<Peer>> {
+        let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        peers.get(&node).cloned()
+    }
+
     /// What is known of a node. It may not be there yet: then what is said to it waits.
     fn peer(&self, node: NodeId) -> Arc<Peer> {
+        let is_far = node != self.node && !self.grid.are_neighbours(self.node.0, node.0);
+        // The next node on the way is a neighbour.
+        let via = is_far.then(|| self.peer(NodeId(self.grid.next(self.node.0, node.0))));
         let mut peers = self.peers.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let new = || {
-            let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max);
-            let (staged, is_up) = (AtomicU32::new(0), AtomicBool::new(false));
-            Arc::new(Peer { node, gather, staged, is_up, link: Mutex::default() })
+            let far = via.map(|via| {
+                let mut back = node;
+                while self.grid.next(back.0, self.node.0) != self.node.0 {
+                    back = NodeId(self.grid.next(back.0, self.node.0));
+                }
+                Far::new(via, back, Session::new(node, self.epoch))
+            });
+            // What goes through others has an envelope.
+            let head = if far.is_some() { message::ENVELOPE_BYTES } else { 0 };
+            let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max - head);
+            Arc::new(Peer {
+                node,
+                gather,
+                staged: AtomicU32::new(0),
+                far,
+                is_up: AtomicBool::new(false),
+                link: Mutex::default(),
+                adopted: Mutex::default(),
+            })
         };
         peers.entry(node).or_insert_with(new).clone()
+    }
+
+    /// A message did not leave. How many of this node to the one that it was to go to next it was; of others, it is missed at their ends.
+    fn came_back(&self, item: &Item<'_>) -> u64 {
+        match item {
+            Item::Envelope(envelope) if envelope.from != self.node.0 => {
+                // Relaxed, both: as in `hand_on`.
+                self.strayed.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+                self.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+                0
+            }
+            // Its session ends, and tells.
+            Item::Envelope(_) => 0,
+            Item::Control(Control::Reach { .. } | Control::Leaving { .. }) => 0,
+            _ => 1,
+        }
     }
 
     /// Adds the message that `write` appends to the next frame for a node.
@@ -223,7 +300,7 @@ impl Inner {
         is_work: bool,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
     ) -> Result<(), NotGathered> {
-        if !always && peer.gather.refuses() {
+        if !always && peer.outlet().refuses() {
             return Err(NotGathered::Full);
         }
         // Taken out, not borrowed: the user's code may send while it encodes.
@@ -233,7 +310,7 @@ impl Inner {
             if stage::add(self, peer, is_work, &bytes)? {
                 return Ok(false);
             }
-            let is_first = peer.gather.add(|| self.clock.now_ns(), always, &bytes)?;
+            let is_first = self.gather(peer, always, &bytes)?;
             // Relaxed: see `sent_and_received`.
             self.sent.fetch_add(is_work.into(), Ordering::Relaxed);
             Ok(is_first)
@@ -247,11 +324,18 @@ impl Inner {
         Ok(())
     }
 
+    /// What was sent to a node so far does not wait for more.
+    pub(crate) fn hurry(&self, peer: &Arc<Peer>) {
+        stage::leave_for(peer);
+        peer.gather.hurry();
+        self.alarm.ring();
+    }
+
     /// Adds what a turn has staged.
     pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
         // Relaxed: see `sent_and_received`.
         self.sent.fetch_add(work.into(), Ordering::Relaxed);
-        match peer.gather.add_staged(|| self.clock.now_ns(), messages, frame) {
+        match self.gather_staged(peer, messages, frame) {
             Ok(true) => self.alarm.ring(),
             Ok(false) => {}
             // The node went down while the turn ran.
@@ -333,7 +417,12 @@ impl Inner {
     /// Tells all who want to hear of it that another node is down.
     fn went_down(&self, peer: &Peer, mut event: NodeEvent) {
         // The driver has closed it at once; that the node was up may have been told after that, here.
-        let more = peer.close();
+        let more = peer.close(self);
+        // What it said last is known by now.
+        lock(&self.heard).forget(peer.node);
+        for key in std::mem::take(&mut *lock(&peer.adopted)) {
+            self.stop_exported(key);
+        }
         if let NodeEvent::Down { node, reason, undelivered, .. } = &mut event {
             *undelivered += more;
             self.tell_down(*node, *reason);
@@ -416,7 +505,7 @@ impl Inner {
 
     /// Is done when it is worth trying again to send to a node what was refused because too much waited for it.
     pub(crate) fn room(&self, node: NodeId) -> impl Future<Output = ()> + Send + use<> {
-        let room = self.peer(node).gather.room();
+        let room = self.peer(node).outlet().room();
         async move {
             // That it was dropped says the same.
             let _ = room.await;
@@ -448,14 +537,18 @@ impl Inner {
             node: peer.node,
             // Relaxed: a figure.
             is_up: peer.is_up.load(Ordering::Relaxed),
+            through: peer.far.as_ref().filter(|far| !far.is_straight()).map(|far| far.via.node),
             gather: peer.gather.counters(),
             link: *lock(&peer.link),
         };
         NodeStats {
             peers: peers.values().map(stats).collect(),
             // Relaxed: counts.
+            handed_on: self.handed_on.load(Ordering::Relaxed),
+            strayed: self.strayed.load(Ordering::Relaxed),
             misaddressed: self.misaddressed.load(Ordering::Relaxed),
             not_understood: self.not_understood.load(Ordering::Relaxed),
+            steered: self.steered.load(Ordering::Relaxed),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::exports::{Exported, found, unsettled};
 use super::unpack::Unpacker;
-use super::{Inner, lock};
+use super::{Inner, Peer, lock};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::codec::{decode_early, encode_early, hello_with_args};
 use crate::fabric::NodeId;
-use crate::message::{self, Control, Found};
+use crate::message::{self, ActorKey, Control, Found};
 use crate::place::{Placement, rendezvous};
 use crate::remote::{RemoteActor, RemoteAskError};
 use actinium_actor::{Address, Context, SpawnOptions, SystemHandle};
@@ -88,6 +88,14 @@ impl Inner {
         Ok(())
     }
 
+    /// Ends an actor that another node has started; one that is gone needs no ending.
+    pub(super) fn stop_exported(&self, key: ActorKey) {
+        let place = self.exports().place(key.index as usize).cloned();
+        if let Some(actor) = place.filter(|place| place.life == key.life).and_then(|it| it.actor) {
+            actor.stop(false);
+        }
+    }
+
     fn registered(&self, kind: &str) -> Option<Arc<dyn Spawnable>> {
         let types = self.types.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         types.get(kind).cloned()
@@ -96,6 +104,7 @@ impl Inner {
     /// Starts an actor for another node.
     pub(super) fn spawn_for(
         &self,
+        peer: &Arc<Peer>,
         asked: &Hello,
         args: &[u8],
         ctx: &Context<'_, Unpacker>,
@@ -113,7 +122,7 @@ impl Inner {
         match kind.spawn(&self.system, args) {
             Ok(actor) => {
                 let key = self.exports_mut().add_spawned(actor.clone());
-                actor.watch_place(key, ctx);
+                actor.watch_place(peer, key, ctx);
                 found(key, 1, settled)
             }
             Err(why) => Found::NotStarted(why),
@@ -184,7 +193,7 @@ impl Inner {
     pub(crate) fn nodes_up(&self) -> Vec<NodeId> {
         let peers = self.peers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Relaxed: whoever is told of it here may be gone by the time that it is sent to.
-        let is_up = |peer: &&Arc<super::Peer>| peer.is_up.load(Ordering::Relaxed);
+        let is_up = |peer: &&Arc<Peer>| peer.is_up.load(Ordering::Relaxed);
         let up = peers.values().filter(is_up).map(|peer| peer.node);
         let mut nodes: Vec<NodeId> = up.chain([self.node]).collect();
         nodes.sort_unstable();

@@ -1,6 +1,7 @@
 //! A node with a thread of its own.
 
 use super::driver::Driver;
+use super::helm::Helm;
 use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, RegisterError, SpawnArgs, lock};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
@@ -94,9 +95,12 @@ const YIELDS: u32 = 256;
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 const SHORT_SLEEPS: u32 = 64;
 const LONG_SLEEP: Duration = Duration::from_millis(1);
+/// While a worker steers, it looks so often whether that one still does.
+const PATROL: Duration = Duration::from_millis(1);
 
 impl Node {
-    /// Joins a system to the fabric that `fabric` makes. All that is done with the fabric, its making included, is done by one thread.
+    /// Joins a system to the fabric that `fabric` makes, on a thread of the node's own, which moves the frames. While the only worker of a system is awake, that
+    /// worker moves them.
     ///
     /// # Errors
     /// If the configuration makes no sense, or the fabric does not start.
@@ -114,8 +118,9 @@ impl Node {
             match driver {
                 Ok(driver) => {
                     // Whoever starts it waits for this.
-                    drop(sender.send(Ok(driver.inner.clone())));
-                    run(driver);
+                    let helm = Helm::new(driver);
+                    drop(sender.send(Ok(helm.inner.clone())));
+                    run(&helm);
                 }
                 Err(error) => drop(sender.send(Err(error))),
             }
@@ -284,7 +289,7 @@ impl Node {
         self.inner.leaving.store(true, Ordering::Release);
         // Behind the lock that the sleeper looks behind.
         drop(lock(&self.inner.handled));
-        self.inner.alarm.ring();
+        self.inner.alarm.ring_thread();
         if let Some(thread) = lock(&self.thread).take() {
             // A panic there has been printed; the other nodes notice by its silence.
             let _ = thread.join();
@@ -310,48 +315,77 @@ fn epoch() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn run(mut driver: Driver) {
-    let mut idle = 0_u32;
+fn run(helm: &Helm) {
+    let alarm = helm.alarm();
+    // Acquire: pairs with the release in `Node::leave`.
+    let leaving = || helm.inner.leaving.load(Ordering::Acquire);
+    let (mut idle, mut seen) = (0_u32, 0);
     let mut leave_at_ns = None;
     loop {
-        if driver.turn() {
+        if !leaving() && helm.is_steered(&mut seen) {
+            idle = 0;
+            alarm.sleep(PATROL, || !alarm.worker_steers() || leaving());
+            continue;
+        }
+        // A worker has panicked with it: the other nodes notice by its silence, as if this thread had.
+        let Some(mut slot) = helm.driver() else { return };
+        let Some(driver) = slot.as_mut() else { return };
+        if driver.turn(false) {
             idle = 0;
         } else {
             idle = idle.saturating_add(1);
         }
-        // Acquire: pairs with the release in `Node::leave`.
-        if driver.inner.leaving.load(Ordering::Acquire) {
+        if leaving() {
             let now_ns = driver.inner.clock.now_ns();
             let linger_ns = u64::try_from(driver.inner.config.linger.as_nanos());
             let until_ns =
                 *leave_at_ns.get_or_insert(now_ns.saturating_add(linger_ns.unwrap_or(u64::MAX)));
-            if driver.is_settled() || now_ns >= until_ns {
-                return driver.leave();
+            if driver.may_leave() || now_ns >= until_ns {
+                driver.leave();
+                // After the lock: a fabric may take its time, and a worker does not wait for it.
+                let left = slot.take();
+                drop(slot);
+                return drop(left);
             }
         }
-        rest(&mut driver, idle);
+        let rest = rest(driver, idle);
+        drop(slot);
+        match rest {
+            Rest::Spin => std::hint::spin_loop(),
+            Rest::Yield => thread::yield_now(),
+            Rest::Sleep(longest) => alarm.sleep(longest, || {
+                leaving()
+                    || helm.driver().is_none_or(|mut slot| {
+                        slot.as_mut()
+                            .is_none_or(|driver| driver.turn(false) || driver.is_gathering())
+                    })
+            }),
+        }
     }
 }
 
-/// What the thread does when it had nothing to do so often.
-fn rest(driver: &mut Driver, idle: u32) {
+/// What the thread does when it had nothing to do.
+enum Rest {
+    Spin,
+    Yield,
+    Sleep(Duration),
+}
+
+/// When it had nothing to do so often.
+fn rest(driver: &Driver, idle: u32) -> Rest {
     if idle < SPINS {
-        std::hint::spin_loop();
-    } else if idle < YIELDS || driver.is_gathering() || !driver.can_ring && !driver.is_settled() {
+        return Rest::Spin;
+    }
+    if idle < YIELDS || driver.is_gathering() || !driver.can_ring && !driver.is_settled() {
         // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and whoever receives it waits in that call: while
         // anything is under way, the sender must not sleep.
-        thread::yield_now();
-    } else {
-        let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
-        let mut longest = Duration::from_nanos(until_due);
-        if !driver.can_ring {
-            let short = idle < YIELDS + SHORT_SLEEPS;
-            longest = longest.min(if short { SHORT_SLEEP } else { LONG_SLEEP });
-        }
-        let alarm = driver.inner.alarm.clone();
-        alarm.sleep(longest, || {
-            // Acquire: as in `run`.
-            driver.turn() || driver.is_gathering() || driver.inner.leaving.load(Ordering::Acquire)
-        });
+        return Rest::Yield;
     }
+    let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
+    let mut longest = Duration::from_nanos(until_due);
+    if !driver.can_ring {
+        let short = idle < YIELDS + SHORT_SLEEPS;
+        longest = longest.min(if short { SHORT_SLEEP } else { LONG_SLEEP });
+    }
+    Rest::Sleep(longest)
 }

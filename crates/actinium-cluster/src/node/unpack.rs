@@ -4,12 +4,12 @@
 //! other node's credit is not renewed, and it stops sending.
 
 use super::exports::{Exported, Place, Waiting};
-use super::{Inner, NodeEvent, Peer};
+use super::{Inner, NodeEvent, Peer, lock};
 use crate::codec::decode_early;
 use crate::link::Delivery;
-use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
+use crate::message::{self, ActorKey, Control, Envelope, Found, Item, Unanswered};
 use actinium_actor::{Actor, Context, StopReason};
-use std::collections::BTreeSet;
+use actinium_wire::Encoding;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,24 +19,29 @@ pub(crate) enum UnpackMsg {
     /// A frame of this session has been handled.
     Handled(u64),
     /// A question was answered by an actor of this node.
-    Answered(u64, Result<Vec<u8>, Unanswered>),
+    Answered(Arc<Peer>, u64, Result<Vec<u8>, Unanswered>),
     /// The two know each other.
     Up,
     /// The other node is down.
     Down(NodeEvent),
+    /// In a grid: there is something to be told of a node that is no neighbour.
+    Far(Arc<Peer>),
     /// A watched actor of this node has ended.
-    Ended(u64, StopReason),
+    Ended(Arc<Peer>, u64, StopReason),
     /// An actor that another node has started has ended.
-    Free(ActorKey),
+    Free(Arc<Peer>, ActorKey),
 }
 
 pub(crate) struct Unpacker {
     pub(super) inner: Arc<Inner>,
+    /// Whose messages these are. In a grid, while those of a node further away are taken apart: that one.
     pub(super) peer: Arc<Peer>,
     /// The table of exports, as far as it was needed: the true one lies behind a lock.
     actors: Vec<Place>,
-    /// Actors of this node that end with the other one.
-    adopted: BTreeSet<ActorKey>,
+    /// An envelope is taken apart.
+    is_inside: bool,
+    /// In a grid: a node that too much of what is handed on waits for.
+    full: Option<Arc<Peer>>,
 }
 
 impl Actor for Unpacker {
@@ -45,33 +50,31 @@ impl Actor for Unpacker {
     fn handle(&mut self, msg: UnpackMsg, ctx: &mut Context<'_, Self>) {
         match msg {
             UnpackMsg::Frame(frame) => {
-                let mut items = 0;
-                let whole = message::read(frame.payload(), |item| {
-                    items += u64::from(!self.is_internal(&item));
-                    self.item(item, ctx);
-                });
-                // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
-                self.inner.received.fetch_add(items, Ordering::Relaxed);
-                if !whole {
-                    self.inner.not_understood();
+                self.items(frame.payload(), ctx);
+                let session = frame.session;
+                match self.full.take() {
+                    None => ctx.address().tell(UnpackMsg::Handled(session)),
+                    // Whoever sent it waits, and keeps room: see `far`.
+                    Some(full) => {
+                        let room = full.gather.room();
+                        ctx.pipe(room, move |_| UnpackMsg::Handled(session));
+                    }
                 }
-                ctx.address().tell(UnpackMsg::Handled(frame.session));
             }
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
-            UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
+            UnpackMsg::Answered(peer, question, answer) => {
+                let answer = answer.as_deref().map_err(|unanswered| *unanswered);
+                self.inner.answer(&peer, question, answer);
+            }
             UnpackMsg::Up => self.inner.went_up(&self.peer),
-            UnpackMsg::Down(event) => {
-                for key in std::mem::take(&mut self.adopted) {
-                    self.stop(key, false);
-                }
-                self.inner.went_down(&self.peer, event);
-            }
-            UnpackMsg::Ended(watch, reason) => {
+            UnpackMsg::Down(event) => self.inner.went_down(&self.peer, event),
+            UnpackMsg::Far(peer) => self.inner.tell_far(&peer),
+            UnpackMsg::Ended(peer, watch, reason) => {
                 let (is_abnormal, reason) = (reason.is_abnormal(), reason.to_string());
-                self.control(&Control::Ended { watch, reason, is_abnormal });
+                self.control(&peer, &Control::Ended { watch, reason, is_abnormal });
             }
-            UnpackMsg::Free(key) => {
-                self.adopted.remove(&key);
+            UnpackMsg::Free(peer, key) => {
+                lock(&peer.adopted).remove(&key);
                 self.inner.exports_mut().remove_spawned(key);
             }
         }
@@ -85,7 +88,42 @@ fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
 
 impl Unpacker {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
-        Unpacker { inner, peer, actors: Vec::new(), adopted: BTreeSet::new() }
+        Unpacker { inner, peer, actors: Vec::new(), is_inside: false, full: None }
+    }
+
+    /// Takes messages apart.
+    fn items(&mut self, payload: &[u8], ctx: &Context<'_, Self>) {
+        let mut items = 0;
+        let whole = message::read(payload, |item| {
+            items += u64::from(!self.is_internal(&item));
+            self.item(item, ctx);
+        });
+        // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
+        self.inner.received.fetch_add(items, Ordering::Relaxed);
+        if !whole {
+            self.inner.not_understood();
+        }
+    }
+
+    /// In a grid: messages that are not between the two ends of this link.
+    fn envelope(&mut self, envelope: &Envelope<'_>, ctx: &Context<'_, Self>) {
+        if envelope.to != self.inner.node.0 {
+            if let Some(full) = self.inner.hand_on(envelope) {
+                self.full = Some(full);
+            }
+            return;
+        }
+        match self.inner.arrived(envelope) {
+            Ok(None) => {}
+            Ok(Some(from)) => {
+                let neighbour = std::mem::replace(&mut self.peer, from);
+                self.is_inside = true;
+                self.items(envelope.payload, ctx);
+                self.is_inside = false;
+                self.peer = neighbour;
+            }
+            Err(_) => self.inner.not_understood(),
+        }
     }
 
     fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
@@ -117,30 +155,43 @@ impl Unpacker {
     fn is_internal(&mut self, item: &Item<'_>) -> bool {
         match item {
             Item::Tell(key, ..) => self.actor(*key).is_some_and(Exported::is_internal),
+            // What lies in it is counted where it arrives.
+            Item::Envelope(_) => true,
+            Item::Control(Control::Reach { .. } | Control::Leaving { .. }) => true,
             _ => false,
         }
     }
 
+    /// What most items are.
+    fn tell(&mut self, key: ActorKey, encoding: Encoding, message: &[u8]) {
+        // How bytes become its message is the user's code.
+        match self.actor(key).map(|actor| guarded(|| actor.tell(encoding, message))) {
+            Some(Some(true)) => {}
+            Some(Some(false) | None) => self.inner.not_understood(),
+            // Relaxed: a count.
+            None => drop(self.inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
     fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
+        if let Item::Tell(key, encoding, message) = item {
+            return self.tell(key, encoding, message);
+        }
         let inner = self.inner.clone();
         match item {
-            Item::Tell(key, encoding, message) => match self.actor(key) {
-                // How bytes become its message is the user's code.
-                Some(actor) => match guarded(|| actor.tell(encoding, message)) {
-                    Some(true) => {}
-                    Some(false) | None => inner.not_understood(),
-                },
-                // Relaxed: a count.
-                None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
-            },
-            Item::Ask(key, question, encoding, message) => match self.actor(key) {
-                Some(actor) => {
-                    if guarded(|| actor.ask(question, encoding, message, ctx)).is_none() {
-                        self.answer(question, Err(&Unanswered::NotUnderstood));
+            Item::Tell(..) => {}
+            Item::Ask(key, question, encoding, message) => {
+                let peer = &self.peer.clone();
+                match self.actor(key) {
+                    Some(actor) => {
+                        let asked = guarded(|| actor.ask(peer, question, encoding, message, ctx));
+                        if asked.is_none() {
+                            inner.answer(peer, question, Err(Unanswered::NotUnderstood));
+                        }
                     }
+                    None => inner.answer(peer, question, Err(Unanswered::Closed)),
                 }
-                None => self.answer(question, Err(&Unanswered::Closed)),
-            },
+            }
             Item::Answer(question, answer) => inner.answered(question, answer),
             Item::Control(Control::Lookup { question, name, hello, wait }) => {
                 match decode_early(&hello) {
@@ -153,19 +204,22 @@ impl Unpacker {
                     }
                 }
             }
-            Item::Control(Control::Watch { watch, key }) => match self.actor(key) {
-                Some(actor) => actor.watch(watch, ctx),
-                None => {
-                    let reason = "this node has no such actor (any more)".to_owned();
-                    self.control(&Control::Ended { watch, reason, is_abnormal: false });
+            Item::Control(Control::Watch { watch, key }) => {
+                let peer = &self.peer.clone();
+                match self.actor(key) {
+                    Some(actor) => actor.watch(peer, watch, ctx),
+                    None => {
+                        let reason = "this node has no such actor (any more)".to_owned();
+                        self.control(peer, &Control::Ended { watch, reason, is_abnormal: false });
+                    }
                 }
-            },
+            }
             Item::Control(Control::Ended { watch, reason, is_abnormal }) => {
                 inner.ended(watch, reason, is_abnormal);
             }
             Item::Control(Control::Spawn { question, hello, args }) => {
                 let found = match decode_early(&hello) {
-                    Ok(hello) => inner.spawn_for(&hello, &args, ctx),
+                    Ok(hello) => inner.spawn_for(&self.peer, &hello, &args, ctx),
                     Err(error) => Found::Unsettled(error.to_string()),
                 };
                 inner.found(&self.peer, question, &found);
@@ -173,18 +227,25 @@ impl Unpacker {
             Item::Control(Control::Stop { key, now }) => self.stop(key, now),
             Item::Control(Control::Adopt { key }) => {
                 if self.actor(key).is_some() {
-                    self.adopted.insert(key);
+                    lock(&self.peer.adopted).insert(key);
                 }
             }
+            Item::Control(Control::Reach { nodes }) => {
+                lock(&inner.heard).reach(self.peer.node, nodes);
+                inner.alarm.ring();
+            }
+            Item::Control(Control::Leaving { level }) => {
+                lock(&inner.heard).leaving(self.peer.node, level);
+                inner.alarm.ring();
+            }
+            // Only whoever begins a way makes an envelope, and none in an envelope.
+            Item::Envelope(_) if self.is_inside => inner.not_understood(),
+            Item::Envelope(envelope) => self.envelope(&envelope, ctx),
         }
     }
 
-    fn answer(&self, question: u64, answer: Result<&[u8], &Unanswered>) {
-        self.inner.answer(&self.peer, question, answer.map_err(|unanswered| *unanswered));
-    }
-
-    fn control(&self, control: &Control) {
+    fn control(&self, peer: &Arc<Peer>, control: &Control) {
         // If the other node is down by now, it was told all there is to know.
-        let _ = self.inner.add(&self.peer, true, |frame| message::control(control, frame));
+        let _ = self.inner.add(peer, true, |frame| message::control(control, frame));
     }
 }

@@ -283,7 +283,7 @@ impl World<'_> {
         for _ in 0..node.listed.len() {
             let Some(next) = node.listed.pop_front() else { break };
             let Some(gathering) = node.gatherings.get_mut(&next) else { continue };
-            let taken = take(gathering, now_ns, self.flood.gather.hold_ns, &mut self.figures);
+            let taken = take(gathering, now_ns, self.flood, &mut self.figures);
             gathering.is_listed = gathering.open.is_some() || !gathering.full.is_empty();
             if gathering.is_listed {
                 node.listed.push_back(next);
@@ -337,15 +337,16 @@ fn frame_bytes(flood: &Flood, messages: usize) -> usize {
 fn take(
     gathering: &mut Gathering,
     now_ns: u64,
-    hold_ns: u64,
+    flood: &Flood,
     figures: &mut Figures,
 ) -> Option<Frame> {
+    let GatherConfig { hold_ns, frame_bytes: full_bytes, .. } = flood.gather;
     let frame = if let Some(full) = gathering.full.pop_front() {
         figures.full += 1;
         full
     } else {
         let first_ns = gathering.open.as_ref()?.first_ns;
-        match gathering.pace.leaves(now_ns, first_ns, gathering.is_idle, hold_ns)? {
+        match gathering.pace.leaves(now_ns, first_ns, gathering.is_idle, hold_ns, full_bytes)? {
             Why::Free => figures.free += 1,
             Why::Due => figures.due += 1,
             Why::Idle => figures.idle += 1,
@@ -354,7 +355,8 @@ fn take(
     };
     figures.frames += 1;
     figures.hops += frame.messages.len() as u64;
-    gathering.pace.left(now_ns, frame.messages.len() as u32);
+    let messages = frame.messages.len();
+    gathering.pace.left(now_ns, messages as u32, frame_bytes(flood, messages), hold_ns);
     Some(frame)
 }
 

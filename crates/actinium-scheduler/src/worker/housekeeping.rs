@@ -35,6 +35,9 @@ impl Worker {
         self.read_inbox();
         self.receive_lanes();
         self.tend_graces();
+        if let Some(porter) = self.shared.porter() {
+            porter.carry(false);
+        }
         self.take_back();
         // Last, for all of the above may post; a worker never sleeps on what it has gathered for others.
         self.flush_all();

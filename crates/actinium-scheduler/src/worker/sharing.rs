@@ -256,7 +256,10 @@ impl Worker {
     /// Nothing to do: looks for work for a while, then sleeps until woken or until the next alarm.
     #[cold]
     pub(super) fn idle(&self) {
-        self.shared.tell_idle();
+        let porter = self.shared.porter();
+        if let Some(porter) = porter {
+            porter.out_of_work();
+        }
         self.unload();
         self.shared.sleep.start_looking();
         if let Some(scaling) = &self.shared.scaling {
@@ -283,11 +286,14 @@ impl Worker {
     /// Looks for a while; true if there may be something. The less it was worth lately, the shorter.
     pub(super) fn spin(&self) -> bool {
         let spins = self.spins.get();
+        let porter = self.shared.porter().filter(|porter| porter.wants_looks());
         for spin in 0..spins {
-            let found = self.may_find_work() || {
-                self.tend_graces();
-                self.queue_len() > 0
-            };
+            let found = self.may_find_work()
+                || {
+                    self.tend_graces();
+                    self.queue_len() > 0
+                }
+                || porter.is_some_and(|porter| porter.carry(true));
             if found {
                 self.spins.set((spins * 2).min(SPINS));
                 return true;
@@ -295,7 +301,7 @@ impl Worker {
             if spin % 32 == 31 {
                 // On a machine with more workers than PUs, whoever has work may need this one.
                 thread::yield_now();
-            } else {
+            } else if porter.is_none() {
                 for _ in 0..PAUSES {
                     spin_loop();
                 }
@@ -312,6 +318,7 @@ impl Worker {
             || !shared.homecomings[self.index].is_empty()
             || !shared.publics[self.index].is_empty()
             || !shared.global.is_empty()
+            || shared.porter().is_some_and(|porter| porter.is_called())
             || shared.control.wants_attention()
                 && (shared.control.exit_requested() || shared.control.is_paused())
             || shared.neighbours[self.index].iter().any(|&(other, distance)| {
@@ -341,6 +348,9 @@ impl Worker {
         let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();
         let timeout = timeout_ns.map(Duration::from_nanos);
         if timeout != Some(Duration::ZERO) {
+            if let Some(porter) = self.shared.porter() {
+                porter.asleep();
+            }
             self.shared.sleep.park(self.index, timeout);
         } else {
             self.shared.sleep.cancel(self.index);

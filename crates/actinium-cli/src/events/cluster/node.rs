@@ -10,7 +10,7 @@ use crate::events::interrupt::Interrupts;
 use crate::events::run::{Notes, of_processor};
 use crate::events::sampler::Sampler;
 use crate::events::settings::{OnError, Order};
-use crate::nodes::{DOWN_AFTER, FabricKind, MEETING, Started, failed};
+use crate::nodes::{self, DOWN_AFTER, FabricKind, MEETING, Started, failed};
 use crate::{Failure, output};
 use actinium::prelude::*;
 use actinium_cluster::NodeEvent;
@@ -45,7 +45,7 @@ pub fn run<F: Fabric + 'static>(
 ) -> Result<Option<ClusterOutcome>, Failure> {
     // Messages need no more than one; modules have workers of their own.
     let system = System::builder().workers(1).build()?;
-    let started = Started::with(system, job.down_after, fabric)?;
+    let started = Started::new(system, nodes::config(job.down_after)?, fabric)?;
     let mut part = Part::new(job, &started)?;
     if started.node.id() == FIRST {
         let (told, writer) = part.host()?;

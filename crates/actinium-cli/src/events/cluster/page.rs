@@ -58,6 +58,7 @@ fn summary(outcome: &ClusterOutcome) -> RunSummary {
         elapsed_ns: u64::try_from(over.elapsed.as_nanos()).unwrap_or(u64::MAX).max(1),
         workers: all.iter().map(|node| node.workers).sum(),
         slots: all.iter().map(|node| node.slots).sum(),
+        in_flight_max: all.iter().map(|node| node.in_flight_max).sum(),
         modules: figures::modules(all),
         paths: figures::paths(all),
         resources: figures::resources(all),

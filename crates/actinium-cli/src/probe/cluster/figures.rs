@@ -20,7 +20,7 @@ pub struct NodeFigures {
     pub corrupted: u64,
     /// Round trips: nanoseconds, and how many.
     pub round_trips: Vec<(u64, u64)>,
-    /// Messages that left for other nodes, start-up and warm-up included, the frames that they left in, and why each of these left.
+    /// Messages that left for other nodes, start-up and warm-up and those that were handed on included, the frames that they left in, and why each of these left.
     pub remote_messages: u64,
     /// See above.
     pub frames: u64,
@@ -32,8 +32,14 @@ pub struct NodeFigures {
     pub idle: u64,
     /// See above.
     pub due: u64,
+    /// See above.
+    pub urgent: u64,
     /// How long the oldest message of each frame waited, in sum.
     pub waited_ns: u64,
+    /// Messages of other nodes that it has handed on.
+    pub handed_on: u64,
+    /// Nodes for which it has gathered messages.
+    pub destinations: u64,
     /// Messages that had to be sent again, because too much waited.
     pub refused: u64,
     /// Whether the node's ledger of messages is balanced.

@@ -3,11 +3,11 @@
 use super::actors::{Arena, Msg, Prober, Target};
 use super::figures::NodeFigures;
 use crate::Failure;
-use crate::nodes::{MEETING, Started, failed};
+use crate::nodes::{self, DOWN_AFTER, MEETING, Started, failed};
 use crate::probe::settings::Settings;
 use actinium::prelude::*;
 use actinium_cluster::fabric::{Fabric, NodeId};
-use actinium_cluster::{Node, NodeEvent, Team};
+use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
 use actinium_observe::Latency;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -22,13 +22,19 @@ pub fn run<F: Fabric + 'static>(
     settings: &Settings,
     fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
 ) -> Result<Vec<NodeFigures>, Failure> {
+    let config = NodeConfig {
+        route: settings.route.value,
+        // 0 in an MPI job: it knows.
+        grid_nodes: settings.nodes.count.value.unwrap_or(0),
+        ..nodes::config(DOWN_AFTER)?
+    };
     let system = System::builder()
         .workers(settings.workers.value)
         .policy(settings.policy.value)
         .batch(settings.batch.value)
         .counters(settings.counters.value)
         .build()?;
-    let started = Started::new(system, fabric)?;
+    let started = Started::new(system, config, fabric)?;
     Part::set_up(settings, &started)?.run(settings)
 }
 
@@ -107,8 +113,8 @@ impl<'a> Part<'a> {
         let messages = self.handled()? - before;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let round_trips = self.round_trips().buckets().collect();
-        let gathered: Vec<_> =
-            self.node.stats().peers.into_iter().map(|peer| peer.gather).collect();
+        let stats = self.node.stats();
+        let gathered: Vec<_> = stats.peers.into_iter().map(|peer| peer.gather).collect();
         let sum = |of: fn(&actinium_cluster::GatherCounters) -> u64| gathered.iter().map(of).sum();
         let own = NodeFigures {
             node: self.node.id().0,
@@ -125,7 +131,10 @@ impl<'a> Part<'a> {
             free: sum(|all| all.free),
             idle: sum(|all| all.idle),
             due: sum(|all| all.due),
+            urgent: sum(|all| all.urgent),
             waited_ns: sum(|all| all.waited_ns),
+            handed_on: stats.handed_on,
+            destinations: sum(|all| u64::from(all.frames > 0)),
             refused: sum(|all| all.refused),
             balanced: self.is_balanced(),
         };

@@ -30,6 +30,10 @@ pub struct ClusterReport {
     throughput: Throughput,
     round_trip_is: &'static str,
     round_trip: Option<Quantiles>,
+    /// How often a message between nodes left a node, on average: 1 where all go straight.
+    hops_per_message: Option<f64>,
+    /// Nodes that one node gathers messages for, at most.
+    destination_count_max: u64,
     /// From the last reply of all until it was known that all nodes were done: the shortest of the nodes' times.
     termination_ns: u64,
     nodes: Vec<NodeReport>,
@@ -46,14 +50,19 @@ struct NodeReport {
     message_count: u64,
     throughput_per_s: f64,
     round_trip: Option<Quantiles>,
-    /// Start-up and warm-up included, as are the frames.
+    /// Start-up and warm-up included, as are the frames; and those that were handed on.
     remote_message_count: u64,
+    /// Of these, the ones of other nodes.
+    handed_on_count: u64,
+    /// Nodes that it has gathered messages for.
+    destination_count: u64,
     frame_count: u64,
     messages_per_frame: Option<f64>,
     left_full: u64,
     left_free: u64,
     left_idle: u64,
     left_due: u64,
+    left_urgent: u64,
     waited_per_frame_ns: Option<f64>,
     refused_count: u64,
     corrupted_count: u64,
@@ -78,12 +87,15 @@ impl NodeReport {
             throughput_per_s: figures.messages as f64 / seconds,
             round_trip: quantiles(&Latency::from_buckets(figures.round_trips.iter().copied())),
             remote_message_count: figures.remote_messages,
+            handed_on_count: figures.handed_on,
+            destination_count: figures.destinations,
             frame_count: figures.frames,
             messages_per_frame: ratio(figures.remote_messages, figures.frames),
             left_full: figures.full,
             left_free: figures.free,
             left_idle: figures.idle,
             left_due: figures.due,
+            left_urgent: figures.urgent,
             waited_per_frame_ns: ratio(figures.waited_ns, figures.frames),
             refused_count: figures.refused,
             corrupted_count: figures.corrupted,
@@ -124,6 +136,12 @@ impl ClusterReport {
             ),
             round_trip_is: ROUND_TRIP,
             round_trip: quantiles(&Latency::from_buckets(trips)),
+            hops_per_message: {
+                let left: u64 = all.iter().map(|one| one.remote_messages).sum();
+                let handed_on: u64 = all.iter().map(|one| one.handed_on).sum();
+                ratio(left, left.saturating_sub(handed_on))
+            },
+            destination_count_max: all.iter().map(|one| one.destinations).max().unwrap_or_default(),
             termination_ns: all.iter().map(|one| one.termination_ns).min().unwrap_or_default(),
             nodes: all.iter().map(NodeReport::new).collect(),
             remark,
@@ -151,12 +169,16 @@ impl ClusterReport {
                  elapsed     the longest of the nodes' times, from the barrier before to the last reply\n\
                  round trip  {ROUND_TRIP}\n\
                  frames      with all that left for other nodes, start-up and warm-up included; why they left: full, free (the sender was), \
-                 idle (a worker), due\n\
+                 idle (a worker), due, urgent (a message)\n\
+                 route       {}: {} hops per message, and at most {} nodes that a node gathers for\n\
                  the end     was known to all {} after the last reply\n",
                 self.fabric,
                 count(self.node_count),
                 count(self.worker_count),
                 count(self.actor_count),
+                self.settings.route.value,
+                decimal(self.hops_per_message.unwrap_or(f64::NAN), 2),
+                count(self.destination_count_max),
                 duration(Duration::from_nanos(self.termination_ns)),
             );
         }
@@ -172,15 +194,17 @@ impl ClusterReport {
             Column::right("round trip 50 % ns"),
             Column::right("99 % ns"),
             Column::right("to others"),
+            Column::right("handed on"),
             Column::right("frames"),
             Column::right("per frame"),
-            Column::right("full/free/idle/due"),
+            Column::right("full/free/idle/due/urgent"),
         ]);
         for node in &self.nodes {
             let trip = |of: fn(&Quantiles) -> u64| {
                 node.round_trip.as_ref().map_or("-".to_owned(), |all| count(of(all)))
             };
-            let why = [node.left_full, node.left_free, node.left_idle, node.left_due];
+            let why =
+                [node.left_full, node.left_free, node.left_idle, node.left_due, node.left_urgent];
             table.row([
                 u64::from(node.node).into(),
                 decimal(node.elapsed_time_ns as f64 / 1e9, 6).into(),
@@ -189,6 +213,7 @@ impl ClusterReport {
                 trip(|all| all.quantiles_ns.p50).into(),
                 trip(|all| all.quantiles_ns.p99).into(),
                 node.remote_message_count.into(),
+                node.handed_on_count.into(),
                 node.frame_count.into(),
                 decimal(node.messages_per_frame.unwrap_or(f64::NAN), 1).into(),
                 why.map(count).join("/").into(),

@@ -51,7 +51,9 @@ pub fn of(report: &Report) -> Page {
         )
         .section(
             Section::new("What it takes")
-                .chart(grid(report, "Messages in a frame", Unit::Count, |it| it.messages_per_frame))
+                .chart(fuller_is_paler(grid(report, "Messages in a frame", Unit::Count, |it| {
+                    it.messages_per_frame
+                })))
                 .chart(grid(report, "Destinations of a node, at most", Unit::Count, |it| {
                     it.destinations_max as f64
                 }))
@@ -59,6 +61,13 @@ pub fn of(report: &Report) -> Page {
                     it.frame_bytes_max as f64
                 })),
         )
+}
+
+/// Colour is for what is dear; frames are when little is in them.
+fn fuller_is_paler(grid: Grid) -> Grid {
+    let values = || grid.rows.iter().flat_map(|row| row.cells.iter().map(|cell| cell.0));
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    grid.full(least).pale(most)
 }
 
 /// One row per number of nodes, one column per route.

@@ -1,7 +1,7 @@
 //! What may be asked of a simulated cluster.
 
 use crate::Failure;
-use crate::parse::{from_to, within};
+use crate::parse::{from_to, route, within};
 use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
 use actinium_cluster::sim::Links;
@@ -68,11 +68,6 @@ pub struct ClusterArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
     seed: u64,
-}
-
-fn route(text: &str) -> Result<Route, String> {
-    let named = Route::ALL.into_iter().find(|route| route.name() == text);
-    named.ok_or_else(|| format!("'{text}' is not allowed: direct, 2d, 3d"))
 }
 
 /// What is simulated. It serialises as in the JSON.

@@ -1,0 +1,100 @@
+//! Messages of 64 bytes from node to node: through actors, and one by one through the engine's own interface, in turns, with the ratios of both.
+//!
+//! ```sh
+//! mpiexec -n 2 cargo run --release -p actinium-cluster --features mpi --example against
+//! cargo run --release -p actinium-cluster --features zenoh --example against -- zenoh
+//! ```
+//!
+//! With MPI it also prints what `actinium sim cluster` wants to know of links (LogGP). Each node has one worker.
+
+// Without an engine there is nothing to compare with.
+#![cfg_attr(not(any(feature = "mpi", feature = "zenoh")), allow(dead_code, unused_imports))]
+
+#[cfg(feature = "mpi")]
+mod loggp;
+#[cfg(feature = "mpi")]
+mod mpi_alone;
+mod player;
+#[cfg(feature = "zenoh")]
+mod zenoh_alone;
+
+use player::{Error, Side, median};
+
+/// Rounds that count, after one that does not.
+const ROUNDS: usize = 7;
+
+/// What an engine does by itself: messages a second, and nanoseconds from one node to the other.
+trait Engine {
+    const NAME: &'static str;
+    /// Messages in a round through actors, and through the engine.
+    const MESSAGES: (u64, u64);
+    /// Round trips in a round.
+    const TRIPS: usize;
+    fn stream(&mut self) -> Result<f64, Error>;
+    fn one_way_ns(&mut self) -> Result<f64, Error>;
+}
+
+/// The side that asks.
+fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
+    let mut columns: [Vec<f64>; 4] = Default::default();
+    println!("{:>20} {:>20} {:>20} {:>20}", "actors, M/s", E::NAME, "actors, one way us", E::NAME);
+    for round in 0..=ROUNDS {
+        let values = [
+            side.stream(E::MESSAGES.0)? / 1e6,
+            engine.stream()? / 1e6,
+            side.one_way_ns(E::TRIPS)? / 1e3,
+            engine.one_way_ns()? / 1e3,
+        ];
+        let said = values.map(|value| format!("{value:>20.3}")).join(" ");
+        println!("{said}{}", if round == 0 { "  (to warm up)" } else { "" });
+        if round > 0 {
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        }
+    }
+    let ratio = |a: usize, b: usize| -> f64 {
+        median(columns[a].iter().zip(&columns[b]).map(|(a, b)| a / b).collect())
+    };
+    let middle = |at: usize| median(columns[at].clone());
+    println!(
+        "a stream: {:.2} million/s through actors, {:.2} through {}: {:.2} times as many",
+        middle(0),
+        middle(1),
+        E::NAME,
+        ratio(0, 1)
+    );
+    println!(
+        "one message: {:.2} us through actors, {:.2} through {}: {:.2} times as long",
+        middle(2),
+        middle(3),
+        E::NAME,
+        ratio(2, 3)
+    );
+    println!("{:?}", side.node.stats().peers[0].gather);
+    Ok(())
+}
+
+/// The side that answers: until the other one has left.
+fn answer(side: &Side) {
+    let (sender, left) = std::sync::mpsc::channel();
+    side.node.on_event(move |event| {
+        if let actinium_cluster::NodeEvent::Down { .. } = event {
+            let _ = sender.send(());
+        }
+    });
+    let _ = left.recv();
+}
+
+fn main() -> Result<(), Error> {
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
+    match asked.first().map_or(default, String::as_str) {
+        #[cfg(feature = "mpi")]
+        "mpi" => mpi_alone::run(),
+        #[cfg(feature = "zenoh")]
+        "zenoh" => zenoh_alone::run(&asked),
+        other => Err(format!(
+            "'{other}': not an engine of this build; it is mpi or zenoh, and a feature"
+        )
+        .into()),
+    }
+}
