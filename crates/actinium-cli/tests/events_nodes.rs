@@ -137,7 +137,7 @@ fn first(outcome: Result<Option<ClusterOutcome>, Failure>) -> ClusterOutcome {
 fn what_a_node_has_not_done_when_it_dies_others_do_and_nothing_twice() {
     let scratch = Scratch::new("dies");
     let network = Network::new();
-    let arguments = ["--events", "600", "--slots", "4", "--order", "input"];
+    let arguments = ["--events", "6000", "--slots", "4", "--order", "input"];
     // All are there before any starts.
     let nodes = [0, 1, 2].map(|_| Asked::new(&scratch, &arguments));
     (0..3).for_each(|id| drop(network.node(NodeId(id))));
@@ -163,15 +163,15 @@ fn what_a_node_has_not_done_when_it_dies_others_do_and_nothing_twice() {
         assert!(alive.expect("it runs").is_none(), "the first tells");
         self::first(first.join().expect("no panic"))
     });
-    assert!(scratch.lines().iter().copied().eq(0..600), "in order, and each once");
-    assert_eq!((outcome.over.done, outcome.over.failed), (600, 0));
-    assert_eq!(outcome.over.checksum, expected(&scratch, 600));
+    assert!(scratch.lines().iter().copied().eq(0..6_000), "in order, and each once");
+    assert_eq!((outcome.over.done, outcome.over.failed), (6_000, 0));
+    assert_eq!(outcome.over.checksum, expected(&scratch, 6_000));
     let [gone] = &outcome.gone[..] else { panic!("{:?}", outcome.gone) };
     // Until it was noticed to be dead it had its slots full, and some waiting.
     assert!(gone.node == 1 && (4..=8).contains(&gone.given_again), "{gone:?}");
     let nodes: Vec<u32> = outcome.nodes.iter().map(|node| node.node).collect();
     assert_eq!(nodes, [0, 2]);
-    assert_eq!(outcome.over.ran.values().sum::<u64>(), 600);
+    assert_eq!(outcome.over.ran.values().sum::<u64>(), 6_000);
     assert!(outcome.over.ran.len() == 3 && outcome.over.ran.values().all(|&ran| ran > 0));
 }
 
