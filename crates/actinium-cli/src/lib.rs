@@ -11,6 +11,7 @@
 //! | [`locality`] | the executor experiment: settings, states, actors, the runs, the report |
 //! | [`launch`] | several processes of one program: their settings, their output, their end |
 //! | [`sim`] | simulated machines: settings, runs, reports, calibration |
+//! | [`nodes`] | commands on several nodes: their settings, how a process joins the others |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
 //! | [`usage`] | what was asked wrongly, in one line |
@@ -26,6 +27,7 @@ pub mod failure;
 pub mod launch;
 pub mod locality;
 pub mod memory;
+pub mod nodes;
 pub mod output;
 pub mod parse;
 pub mod probe;

@@ -5,6 +5,7 @@ use actinium_cli::events::sampler::{Samples, Step};
 use actinium_cli::events::settings::{Mode, OnError, Order, Settings};
 use actinium_cli::events::sweep::{self, Point};
 use actinium_cli::events::{page, report};
+use actinium_cli::nodes::Nodes;
 use actinium_cli::setting::{Setting, Source};
 use actinium_events::workload::plan::Plan;
 use actinium_events::workload::{self, Syntax, Workload};
@@ -27,6 +28,7 @@ fn settings() -> Settings {
         thread_types: setting(Vec::new(), Source::Default),
         order: setting(Order::Input, Source::Flag),
         on_error: setting(OnError::Stop, Source::Default),
+        nodes: Nodes::default(),
     }
 }
 
@@ -170,7 +172,7 @@ fn tables_show_ratios_and_waits() {
     assert!(!report.text(true).contains("settings   "));
     assert!(report.verdict().is_ok());
     let json = serde_json::to_value(&report).expect("JSON");
-    assert_eq!((&json["schema_version"], &json["wall_by_ideal"]), (&1.into(), &1.25.into()));
+    assert_eq!((&json["schema_version"], &json["wall_by_ideal"]), (&2.into(), &1.25.into()));
     assert_eq!(json["modules"][1]["wait_resource_ns"], 4_000_000);
     let load = &json["load"]["cpus"]["0"][0];
     assert!((load.as_f64().expect("a number") - 0.9).abs() < 1e-9, "{load}");

@@ -68,7 +68,7 @@ fn a_valid_file_is_said_to_be() {
     let text = run(&["events", &file, "--validate"]).ok();
     assert_eq!(text, format!("{file}: it can be run: no warnings\n"));
     let json = run(&["events", &file, "--validate", "--json"]).json();
-    assert_eq!((number(&json, "schema_version"), at(&json, "valid")), (1.0, &true.into()));
+    assert_eq!((number(&json, "schema_version"), at(&json, "valid")), (2.0, &true.into()));
     assert_eq!((number(&json, "errors"), number(&json, "warnings")), (0.0, 0.0));
 }
 
@@ -268,7 +268,7 @@ fn setting(
 ) -> (String, String) {
     let arguments = [&["events", file, "--show-settings", "--json"], arguments].concat();
     let json = run_with(&arguments, environment).json();
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     let setting = &json["settings"][name];
     let value = &setting["value"];
     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -323,7 +323,7 @@ fn a_plan_says_what_is_known() {
     let file = Scratch::new("plan.toml", SMALL);
     let json = plan(file.path(), &["--events", "100"]);
     for (path, expected) in [
-        ("schema_version", 1.0),
+        ("schema_version", 2.0),
         ("plan.modules", 2.0),
         ("plan.edges", 1.0),
         ("plan.levels", 2.0),

@@ -53,7 +53,7 @@ fn imaging(more: &[&str]) -> Value {
 fn figures_add_up() {
     let json = imaging(&[]);
     for (path, expected) in [
-        ("schema_version", 1.0),
+        ("schema_version", 2.0),
         ("events", 40.0),
         ("events_due", 40.0),
         ("failed", 0.0),

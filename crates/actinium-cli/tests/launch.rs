@@ -171,6 +171,104 @@ mod zenoh {
         assert!(stderr.contains("the nodes have different settings"), "{stderr}");
     }
 
+    /// Imaging, a hundred times as fast.
+    fn imaging() -> String {
+        let workloads = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+        workloads.join("imaging.toml").to_str().expect("UTF-8").to_owned()
+    }
+
+    #[test]
+    fn nodes_share_events_and_the_first_reports() {
+        let file = imaging();
+        let lines =
+            std::env::temp_dir().join(format!("actinium-launch-{}.csv", std::process::id()));
+        let path = lines.to_str().expect("UTF-8");
+        let events = ["launch", "-n", "3", "--", "events", &file, "--fabric", "zenoh", "--json"];
+        let more = ["--workers", "1", "--events", "90", "--time-scale", "0.01"];
+        let order = ["--order", "input", "--output", path];
+        let Ran { code, stdout, stderr } = run(&[&events[..], &more, &order].concat());
+        assert_eq!(code, Some(0), "{stderr}");
+        let json = report(&stdout);
+        assert_eq!(json["fabric"], "zenoh");
+        assert_eq!((number(&json, "node_count"), number(&json, "events")), (3.0, 90.0));
+        let nodes = json["nodes"].as_array().expect("nodes");
+        assert_eq!(nodes.iter().map(|node| number(node, "events")).sum::<f64>(), 90.0);
+        assert!(nodes.iter().all(|node| node["load"].is_object()), "each is a process");
+        let text = std::fs::read_to_string(&lines).expect("it is there");
+        let numbers = text.lines().skip(1).map(|line| line.split(',').next().expect("a number"));
+        assert!(numbers.eq((0..90).map(|n| n.to_string())), "in order");
+        let _ = std::fs::remove_file(lines);
+    }
+
+    #[test]
+    fn nodes_that_were_asked_for_other_events_are_refused() {
+        let script =
+            "exec \"$0\" events \"$1\" --fabric zenoh --workers 1 --events 10$ACTINIUM_NODE --json";
+        let file = imaging();
+        let launch = ["launch", "-n", "2", "--", "sh", "-c", script];
+        let Ran { code, stderr, .. } =
+            run(&[&launch[..], &[env!("CARGO_BIN_EXE_actinium"), &file]].concat());
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("node 1 was asked for something else than node 0"), "{stderr}");
+        assert!(stderr.contains("events 100") && stderr.contains("events 101"), "{stderr}");
+    }
+
+    /// A node that is killed when it has come late and has events: others get those, and the run does not notice.
+    #[test]
+    fn who_comes_late_gets_events_and_who_is_killed_loses_them_to_others() {
+        use std::io::BufRead;
+        let folder = std::env::temp_dir().join(format!("actinium-late-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("workload.toml");
+        let text = "format = 1\n[[modules]]\nlabel = \"wait\"\nwork = \"wait\"\ntime-ms = 5\n\
+                    [[modules]]\nlabel = \"write\"\nkind = \"output\"\ninputs = [\"wait\"]\n[paths]\np = [\"write\"]\n";
+        std::fs::write(&file, text).expect("a file");
+        let file = file.to_str().expect("UTF-8");
+        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = format!("tcp/{}", port.local_addr().expect("an address"));
+        drop(port);
+        // By itself the first would take more than a minute.
+        let node = |node: &str, slots: &str, how: [&str; 2]| {
+            let events = ["events", file, "--fabric", "zenoh", "--nodes", "2", "--node", node];
+            let more = ["--events", "16000", "--workers", "1", "--slots", slots, "--json"];
+            let mut command = command(&[&events[..], &more, &how].concat());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+        };
+        let mut first = node("0", "1", ["--listen", &address]);
+        let mut told = BufReader::new(first.stderr.take().expect("a pipe")).lines();
+        let mut until = |part: &str| {
+            let mut lines = told.by_ref().map(|line| line.expect("a line"));
+            assert!(lines.any(|line| line.contains(part)), "{part}");
+        };
+        until("begins without node 1");
+        let mut killed = node("1", "4", ["--connect", &address]);
+        until("node 1 has come");
+        killed.kill().expect("it is there");
+        killed.wait().expect("it ends");
+        until("node 1 is down");
+        let late = node("1", "500", ["--connect", &address]);
+        let late: Ran = late.wait_with_output().expect("it ends").into();
+        assert_eq!((late.code, late.stdout.as_str()), (Some(0), ""), "{}", late.stderr);
+        let ran: Ran = first.wait_with_output().expect("it ends").into();
+        assert_eq!(ran.code, Some(0));
+        let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!((number(&json, "events"), number(&json, "failed")), (16_000.0, 0.0));
+        assert_eq!((number(&json, "node_count"), number(&json, "nodes.1.slots")), (2.0, 500.0));
+        assert_eq!(number(&json, "nodes_down.0.node"), 1.0);
+        assert!(number(&json, "given_again") >= 1.0);
+        let _ = std::fs::remove_dir_all(folder);
+    }
+
+    #[test]
+    fn nodes_measure_memory_at_the_same_time() {
+        let stream = ["launch", "-n", "2", "--", "memory", "stream", "--fabric", "zenoh", "--json"];
+        let small = ["--size", "1m", "--times", "3", "--threads", "1", "--placement", "heap"];
+        let Ran { code, stdout, stderr } = run(&[&stream[..], &small].concat());
+        assert_eq!(code, Some(0), "{stderr}");
+        let json = report(&stdout);
+        assert_eq!((number(&json, "node_count"), &json["fabric"]), (2.0, &"zenoh".into()));
+    }
+
     #[test]
     fn one_node_alone_is_a_cluster_and_settings_say_where_they_come_from() {
         let alone = ["--fabric", "zenoh", "--node", "0", "--nodes", "1", "--json"];

@@ -243,3 +243,91 @@ fn help_names_the_flags() {
         assert!(!help.contains("--child"));
     }
 }
+
+/// What holds for STREAM with these stores on so many nodes with a thread each.
+#[track_caller]
+fn check_nodes(report: &Value, nodes: u64, stores: &[&str]) {
+    assert_eq!(number(report, "schema_version"), 1.0);
+    assert_eq!(
+        (number(report, "node_count"), number(report, "thread_count")),
+        (nodes as f64, nodes as f64)
+    );
+    assert_eq!((number(report, "array_bytes"), number(report, "times")), (1048576.0, 3.0));
+    assert_eq!(all(report, "stores", "store"), stores);
+    assert_eq!(report["kernels"], serde_json::json!(["copy", "scale", "add", "triad"]));
+    for store in at(report, "stores").as_array().expect("stores") {
+        assert!(
+            all(store, "nodes", "node").iter().map(|node| node.as_u64()).eq((0..nodes).map(Some))
+        );
+        assert!(
+            all(store, "nodes", "is_valid").iter().all(|is_valid| is_valid.as_bool() == Some(true))
+        );
+        for kernel in 0..4 {
+            let of = |node: &Value| number(node, &format!("gb_per_s.{kernel}"));
+            let each: Vec<f64> = store["nodes"].as_array().expect("nodes").iter().map(of).collect();
+            // Of one round all together are at most as fast as each in its best.
+            let sum = number(store, &format!("gb_per_s.{kernel}"));
+            assert!(sum > 0.0 && sum <= each.iter().sum::<f64>() * (1.0 + 1e-9), "{store}");
+            assert!(nodes > 1 || sum == each[0], "{store}");
+        }
+    }
+}
+
+/// `stream` of two small stores on several nodes.
+fn nodes<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let small = ["memory", "stream", "--size", "1m", "--times", "3", "--threads", "1"];
+    [&small[..], &["--placement", "heap,interleave"], more].concat()
+}
+
+#[test]
+fn nodes_measure_at_the_same_time_and_the_first_reports() {
+    let report = json(nodes(&["--fabric", "in-process"]));
+    assert_eq!(report["fabric"], "in-process");
+    check_nodes(&report, 2, &["heap", "interleave"]);
+    // Rates of many rounds travel in several messages.
+    let many = ["memory", "stream", "--size", "64k", "--times", "250", "--threads", "1"];
+    let many = json([&many[..], &["--placement", "heap", "--fabric", "in-process"]].concat());
+    assert!(number(&many, "stores.0.gb_per_s.0") > 0.0);
+    let page = std::env::temp_dir().join(format!("actinium-stream-{}.html", std::process::id()));
+    let path = page.to_str().expect("UTF-8");
+    let table = quiet(nodes(&["--fabric", "in-process", "--report", path]));
+    assert!(table.contains("all 2") && table.contains("triad GB/s"), "{table}");
+    let html = std::fs::read_to_string(&page).expect("it is written");
+    assert!(html.contains("heap, sum") && html.contains("interleave, node 1"));
+    let _ = std::fs::remove_file(page);
+}
+
+#[test]
+fn what_nodes_can_not_measure_is_refused() {
+    let refused = |arguments: Vec<&str>, parts: &[&str]| {
+        let ran = run(&arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
+    };
+    refused(nodes(&["--fabric", "in-process", "--nodes"]), &["--nodes", "--fabric"]);
+    refused(nodes(&["--fabric", "pigeons"]), &["pigeons", "zenoh"]);
+    refused(nodes(&["--node", "1"]), &["--fabric"]);
+    refused(
+        nodes(&["--fabric", "in-process", "--node", "1"]),
+        &["--node: only with --fabric zenoh"],
+    );
+    refused(startup(&["--fabric", "mpi"]), &["--fabric: not for 'startup'", "memory stream"]);
+    #[cfg(not(feature = "mpi"))]
+    refused(nodes(&["--fabric", "mpi"]), &["'mpi' is not in this build", "feature mpi"]);
+    #[cfg(not(feature = "zenoh"))]
+    refused(nodes(&["--fabric", "zenoh"]), &["'zenoh' is not in this build", "feature zenoh"]);
+}
+
+#[cfg(feature = "mpi")]
+#[test]
+fn ranks_measure_at_the_same_time_and_one_of_them_reports() {
+    let stream = nodes(&["--fabric", "mpi", "--json"]);
+    let ran: common::Ran = common::mpiexec("2", &stream).output().expect("mpiexec starts").into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("one report, and nothing else");
+    assert_eq!((&report["fabric"], &report["remark"]), (&"mpi".into(), &Value::Null));
+    check_nodes(&report, 2, &["heap", "interleave"]);
+    let alone = run(&stream);
+    assert!(alone.stderr.contains("a job of one node"), "{}", alone.stderr);
+    check_nodes(&serde_json::from_str(&alone.stdout).expect("JSON"), 1, &["heap", "interleave"]);
+}

@@ -147,20 +147,10 @@ fn what_is_for_zenoh_only_is_refused_elsewhere() {
 #[cfg(feature = "mpi")]
 mod mpi {
     use super::*;
-    use common::clean;
-    use std::process::Command;
+    use common::mpiexec;
 
     fn job(ranks: &str, more: &[&str]) -> Ran {
-        let mut command = Command::new("mpiexec");
-        command.args(["-n", ranks, env!("CARGO_BIN_EXE_actinium")]).args(small(more));
-        clean(&mut command);
-        // A test machine may have one core, and its user may be root.
-        command
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
-            .env("MPIEXEC_TIMEOUT", "900");
-        command.output().expect("mpiexec starts").into()
+        mpiexec(ranks, &small(more)).output().expect("mpiexec starts").into()
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn each_flag_is_shown_with_its_value() {
         ("repeat", "10"),
     ];
     let names = settings(&[], &[]).into_iter().map(|(name, ..)| name);
-    let others = ["counters", "segment", "fabric", "nodes"];
+    let others = ["counters", "segment", "fabric", "nodes", "route"];
     let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
     for (name, value) in flags {

@@ -16,13 +16,14 @@ use crate::module::{Cause, Erased, Event, Ran};
 use crate::order::InOrder;
 use crate::processor::{OnError, Order, Settings};
 use crate::product::{Inputs, Product, Read};
-use crate::record::{Failure, Figures, Span, WorkerNotes};
+use crate::record::{EventEnd, Failure, Figures, Span, WorkerNotes};
 use crate::resource::{Resource, Waiting};
 use crate::slot::{HELD, Pass, QUEUED, RUNNING, Stage, State};
 use crate::split::Splits;
 use crate::strands::{Anchor, Strands, Wanted};
 use crate::timers::{Timers, Wait, arm};
 use crate::words::{NO_CELL, Words};
+use actinium_scheduler::task::TaskRef;
 use actinium_scheduler::{Shared, Turn, Worker, current};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,6 +45,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // User code never runs under these locks, but for destructors of products.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+pub(crate) type OnEnd = Box<dyn Fn(&EventEnd<'_>) + Send + Sync>;
 
 pub(crate) struct Slot {
     state: Mutex<State>,
@@ -75,6 +78,9 @@ pub(crate) struct Engine {
     pub(crate) failures: Mutex<Vec<Failure>>,
     pub(crate) finished: Mutex<bool>,
     pub(crate) changed: Condvar,
+    pub(crate) feeder: OnceLock<TaskRef>,
+    /// Is told of each event that has ended, before the next one's outputs begin.
+    pub(crate) on_end: Option<OnEnd>,
 }
 
 /// What is counted of a call: its waits from when on, and whether its resource is at home where it runs.
@@ -87,7 +93,12 @@ struct Since {
 }
 
 impl Engine {
-    pub(crate) fn new(graph: Graph, settings: Settings, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        graph: Graph,
+        settings: Settings,
+        shared: Arc<Shared>,
+        on_end: Option<OnEnd>,
+    ) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
         let source = lock(&graph.source_module).take();
         let (mut instances, mut first_instances) = (Vec::new(), Vec::new());
@@ -136,6 +147,8 @@ impl Engine {
             failures: Mutex::default(),
             finished: Mutex::new(false),
             changed: Condvar::new(),
+            feeder: OnceLock::new(),
+            on_end,
             graph,
             settings,
             shared,
@@ -621,9 +634,9 @@ impl Engine {
     // ---- events --------------------------------------------------------------------------------------------------
 
     /// Puts an event into a free slot; its source product is there already.
-    pub(crate) fn begin(&self, slot: u32, number: u64, worker: &Worker) {
+    pub(crate) fn begin(&self, slot: u32, number: u64, turn: u64, worker: &Worker) {
         let mut state = lock(&self.slots[slot as usize].state);
-        state.number = number;
+        (state.number, state.turn) = (number, turn);
         state.attempts = 1;
         state.start_ns = self.now_ns();
         state.begin(&self.graph.template);
@@ -664,7 +677,7 @@ impl Engine {
         if state.failure.is_none() && state.stage == Stage::Paths {
             if self.settings.order != Order::Completed {
                 state.stage = Stage::Parked;
-                if !lock(&self.order).may_go(state.number, slot) {
+                if !lock(&self.order).may_go(state.turn, slot) {
                     return state;
                 }
             }
@@ -683,6 +696,7 @@ impl Engine {
                 self.free(slot, words, cells, module);
             }
         }
+        let mut failed = None;
         if let Some((module, cause)) = state.failure.take().map(|failure| *failure) {
             if let OnError::Retry(times) = self.settings.on_error
                 && state.attempts <= times
@@ -693,6 +707,7 @@ impl Engine {
                 state.begin(&self.graph.template);
                 return state;
             }
+            failed = self.on_end.is_some().then(|| (module, cause.clone()));
             self.note_failure(module, Some(state.number), cause);
             self.feed.count_failed(self.settings.on_error == OnError::Stop);
         } else {
@@ -701,10 +716,18 @@ impl Engine {
         let State { words, cells, .. } = &mut *state;
         self.free(slot, words, cells, self.graph.source);
         state.stage = Stage::Free;
-        let number = state.number;
+        let (number, turn, start_ns) = (state.number, state.turn, state.start_ns);
         drop(state);
+        if let Some(on_end) = &self.on_end {
+            let failure = failed.as_ref().map(|(m, cause)| (self.graph.label(*m), cause.as_str()));
+            let took_ns = self.now_ns().saturating_sub(start_ns);
+            let slot = slot as usize;
+            // What it breaks is not the event's, which has ended; its panic has been told by the panic's own hook.
+            let end = EventEnd { number, slot, took_ns, failure };
+            let _ = catch_unwind(AssertUnwindSafe(|| on_end(&end)));
+        }
         if self.settings.order != Order::Completed {
-            let next = lock(&self.order).ended(number);
+            let next = lock(&self.order).ended(turn);
             if let Some(next) = next {
                 let mut state = lock(&self.slots[next as usize].state);
                 state.stage = Stage::MayWrite;

@@ -3,7 +3,8 @@
 use crate::engine::{Engine, lock, panic_message};
 use crate::module::{ErasedSource, Next, Transition};
 use crate::processor::Order;
-use actinium_scheduler::Worker;
+use actinium_scheduler::task::Task;
+use actinium_scheduler::{Turn, Worker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,6 +28,8 @@ struct State {
     slots: usize,
     number: u64,
     barrier: Option<Transition>,
+    /// Somebody wanted to ask the source while it was away: if it has nothing, it is asked once more, for that may have come meanwhile.
+    again: bool,
     ended: bool,
 }
 
@@ -40,6 +43,7 @@ impl Feed {
                 slots,
                 number: 0,
                 barrier: None,
+                again: false,
                 ended: false,
             }),
             stop: AtomicBool::new(false),
@@ -94,7 +98,10 @@ impl Engine {
             feed.in_flight.store((state.slots - state.free.len()) as u64, Ordering::Relaxed);
             let is_empty = state.free.len() == state.slots;
             // Somebody else is at the source: it will look at what we have left here.
-            let Some(mut source) = state.source.take() else { return };
+            let Some(mut source) = state.source.take() else {
+                state.again = true;
+                return;
+            };
             // Relaxed: a hint.
             if feed.stop.load(Ordering::Relaxed)
                 || self.settings.events_max.is_some_and(|most| state.number >= most)
@@ -135,12 +142,20 @@ impl Engine {
                 .unwrap_or_else(|payload| Err(panic_message(&*payload).into()));
             state = lock(&feed.state);
             match next {
-                Ok(Next::Event(())) => {
+                Ok(next @ (Next::Event(()) | Next::Numbered(..))) => {
                     state.number += 1;
                     // While the source is still away, so that events begin in their order.
                     drop(state);
-                    self.begin(slot, number, worker);
+                    let own = if let Next::Numbered(own, ()) = next { own } else { number };
+                    self.begin(slot, own, number, worker);
                     state = lock(&feed.state);
+                }
+                Ok(Next::Later) => {
+                    state.free.push(slot);
+                    if !std::mem::take(&mut state.again) {
+                        state.source = Some(source);
+                        return;
+                    }
                 }
                 Ok(Next::Transition(transition)) => {
                     state.barrier = Some(transition);
@@ -160,11 +175,28 @@ impl Engine {
         }
     }
 
+    /// Has a worker ask the source again. From any thread.
+    pub(crate) fn wake_feeder(&self) {
+        if let Some(feeder) = self.feeder.get() {
+            feeder.wake();
+        }
+    }
+
     /// Whether this event is beyond the window of outputs in order.
     fn is_too_far(&self, number: u64) -> bool {
         match self.settings.order {
             Order::Completed => false,
             Order::Input { window } => number >= lock(&self.order).next + window.max(1) as u64,
         }
+    }
+}
+
+/// Asks a source again that had nothing.
+pub(crate) struct Feeds(pub(crate) Arc<Engine>);
+
+impl Task for Feeds {
+    fn run(&self, worker: &Worker) -> (Turn, u32) {
+        self.0.feed(None, worker);
+        (Turn::Idle, 1)
     }
 }

@@ -64,10 +64,13 @@ mod api {
         Producer, Source, Transition,
     };
     pub use crate::page::{RunReport, SweepPoint};
-    pub use crate::processor::{Monitor, OnError, Order, Processor, Settings, StartError, Stopper};
+    pub use crate::processor::{
+        Feeder, Monitor, OnError, Order, Processor, Settings, StartError, Stopper,
+    };
     pub use crate::product::{Input, Inputs, Product, Read};
     pub use crate::record::{
-        Failure, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
+        EventEnd, Failure, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary,
+        Sample, Span,
     };
     pub use crate::stamp::Stamp;
 }

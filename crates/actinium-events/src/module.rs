@@ -28,10 +28,14 @@ pub enum Transition {
 /// What a source has next.
 #[derive(Debug)]
 pub enum Next<T> {
-    /// An event.
+    /// An event, whose number is its place in the source's order.
     Event(T),
+    /// An event with a number that the source gives it: none twice. Outputs in order keep to the source's order all the same.
+    Numbered(u64, T),
     /// A barrier.
     Transition(Transition),
+    /// Nothing now: the source is asked again when an event has ended, or somebody calls [`Feeder::wake`](crate::Feeder::wake).
+    Later,
     /// Nothing any more.
     End,
 }
@@ -40,7 +44,7 @@ pub enum Next<T> {
 pub trait Source: Send + 'static {
     /// What it makes of each event.
     type Product: Product;
-    /// The next event, whose number is `number` if it is one.
+    /// The next event, whose number is `number` if it is one (and the source gives it no other).
     ///
     /// # Errors
     /// Ends the run after the events before it.
@@ -133,7 +137,7 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Its number, counted from 0 in the source's order.
+    /// Its number: counted from 0 in the source's order, unless the source gives numbers of its own.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -317,7 +321,7 @@ impl<A: AsyncAnalyzer> Erased for OfAsyncAnalyzer<A> {
 
 /// A source without its type.
 pub(crate) trait ErasedSource: Send {
-    /// `Ok(Event(()))`: it lies in the slot.
+    /// `Ok(Event(()))`, `Ok(Numbered(_, ()))`: it lies in the slot.
     fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause>;
 }
 
@@ -330,7 +334,12 @@ impl<S: Source> ErasedSource for OfSource<S> {
                 engine.put(slot, engine.graph.source, product);
                 Next::Event(())
             }
+            Next::Numbered(own, product) => {
+                engine.put(slot, engine.graph.source, product);
+                Next::Numbered(own, ())
+            }
             Next::Transition(transition) => Next::Transition(transition),
+            Next::Later => Next::Later,
             Next::End => Next::End,
         })
     }

@@ -1,10 +1,11 @@
 //! Running a graph: settings, workers, stopping, and what came of it.
 
-use crate::engine::{Engine, lock};
+use crate::engine::{Engine, OnEnd, lock};
+use crate::feed::Feeds;
 use crate::future::Polls;
 use crate::graph::Graph;
 use crate::record::{
-    Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
+    EventEnd, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
 };
 use crate::split::Helper;
 use crate::strands::Strands;
@@ -182,6 +183,8 @@ impl Stopper {
                 engine.finish();
             } else {
                 engine.changed.notify_all();
+                // If nothing is in flight, the end is for the feeder to find.
+                engine.wake_feeder();
             }
         }
     }
@@ -189,6 +192,19 @@ impl Stopper {
     /// How often it was asked.
     pub fn asked(&self) -> u8 {
         self.0.asked()
+    }
+}
+
+/// Has a source that had nothing ([`Next::Later`](crate::Next::Later)) asked again, from any thread. Before the run and after it, it does nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Feeder(Arc<Stop>);
+
+impl Feeder {
+    /// It has something.
+    pub fn wake(&self) {
+        if let Some(engine) = self.0.engine.get().and_then(Weak::upgrade) {
+            engine.wake_feeder();
+        }
     }
 }
 
@@ -217,11 +233,17 @@ impl Monitor {
 }
 
 /// Runs a graph once.
-#[derive(Debug)]
 pub struct Processor {
     graph: Graph,
     settings: Settings,
     stop: Arc<Stop>,
+    on_end: Option<OnEnd>,
+}
+
+impl std::fmt::Debug for Processor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Processor").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }
 
 const WORKERS_MAX: usize = 4_096;
@@ -230,7 +252,20 @@ const SLOTS_MAX: usize = 16 << 20;
 impl Processor {
     /// A graph with its settings.
     pub fn new(graph: Graph, settings: Settings) -> Self {
-        Processor { graph, settings, stop: Arc::default() }
+        Processor { graph, settings, stop: Arc::default(), on_end: None }
+    }
+
+    /// Calls this at the end of each event, when its slot is not yet free: with [`Order::Input`] in that order. It is called on a worker, for
+    /// several events at once, and must not wait.
+    #[must_use]
+    pub fn on_end(mut self, on_end: impl Fn(&EventEnd<'_>) + Send + Sync + 'static) -> Self {
+        self.on_end = Some(Box::new(on_end));
+        self
+    }
+
+    /// Something to have the source asked again with.
+    pub fn feeder(&self) -> Feeder {
+        Feeder(self.stop.clone())
     }
 
     /// Something to stop the run with.
@@ -248,7 +283,7 @@ impl Processor {
     /// # Errors
     /// If a setting is not allowed or the workers can not be started. What fails later is in the summary.
     pub fn run(self) -> Result<RunSummary, StartError> {
-        let Processor { graph, settings, stop } = self;
+        let Processor { graph, settings, stop, on_end } = self;
         if let Some(workers) = settings.workers.filter(|n| !(1..=WORKERS_MAX).contains(n)) {
             return Err(StartError::Setting("workers", workers, "1 to 4,096"));
         }
@@ -273,7 +308,7 @@ impl Processor {
             Clock::real(),
         );
         let shared = Arc::new(shared);
-        let engine = Arc::new(Engine::new(graph, settings, shared.clone()));
+        let engine = Arc::new(Engine::new(graph, settings, shared.clone(), on_end));
         let _ = stop.engine.set(Arc::downgrade(&engine));
         if stop.asked() > 0 {
             engine.feed.stop();
@@ -305,6 +340,8 @@ fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
     let kind = Arc::new(Kind::staying("poller"));
     let poller = |worker| tasks.start(&kind, worker, Box::new(Polls(engine.clone(), worker)));
     engine.futures.set_pollers((0..workers).map(poller));
+    let kind = Arc::new(Kind::staying("feeder"));
+    let _ = engine.feeder.set(tasks.start(&kind, 0, Box::new(Feeds(engine.clone()))));
 }
 
 fn start_workers(

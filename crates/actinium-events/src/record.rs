@@ -1,6 +1,6 @@
 //! What a run leaves behind: figures per module, path and resource; spans; samples over time.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How much is noted during a run.
@@ -50,7 +50,7 @@ pub struct Sample {
 }
 
 /// Figures of one module.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ModuleFigures {
     /// Its label.
     pub label: String,
@@ -69,7 +69,7 @@ pub struct ModuleFigures {
 }
 
 /// Figures of one path.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PathFigures {
     /// Its name.
     pub name: String,
@@ -84,7 +84,7 @@ pub struct PathFigures {
 }
 
 /// Figures of one resource.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ResourceFigures {
     /// Its name: a serial or limited module's label, or the name that exclusive modules share.
     pub name: String,
@@ -101,6 +101,20 @@ pub struct Failure {
     pub event: Option<u64>,
     /// What the module said.
     pub cause: String,
+}
+
+/// An event that has ended: see [`Processor::on_end`](crate::Processor::on_end).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct EventEnd<'a> {
+    /// Its number.
+    pub number: u64,
+    /// The slot that it was in, which is free as soon as its end is told.
+    pub slot: usize,
+    /// Nanoseconds from its begin, all attempts included.
+    pub took_ns: u64,
+    /// If it failed: the module's label, and what it said.
+    pub failure: Option<(&'a str, &'a str)>,
 }
 
 /// What came of a run.

@@ -1,12 +1,15 @@
 //! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each makes a product that
 //! depends on all its inputs, so that a sum over what the paths see shows whether everything ran in its order.
 
+pub mod part;
+
 use crate::stamp::mix;
 use crate::workload::{Module, Role, Threads as FileThreads, Times, Work, Workload};
 use crate::{
     Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
     Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
 };
+use part::{Given, Seen};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,10 +73,29 @@ impl Pace {
     }
 }
 
+/// The times that events take to be made.
+struct Making {
+    times: Times,
+    pace: Pace,
+}
+
+impl Making {
+    fn make(&self, number: u64) -> Checksum {
+        let ns = self.times.of(number);
+        if ns > 0 {
+            let clock = actinium_scheduler::Clock::real();
+            let end_ns = clock.now_ns() + ns;
+            while clock.now_ns() < end_ns {
+                std::hint::black_box(turn_over(self.pace.0, number));
+            }
+        }
+        Checksum(mix(0, number))
+    }
+}
+
 struct Events {
     left: Option<u64>,
-    times: crate::workload::Times,
-    pace: Pace,
+    making: Making,
 }
 
 impl Source for Events {
@@ -83,14 +105,7 @@ impl Source for Events {
         if self.left.is_some_and(|most| number >= most) {
             return Ok(Next::End);
         }
-        let ns = self.times.of(number);
-        if ns > 0 {
-            let clock = actinium_scheduler::Clock::real();
-            while clock.now_ns() < ns {
-                std::hint::black_box(turn_over(self.pace.0, number));
-            }
-        }
-        Ok(Next::Event(Checksum(mix(0, number))))
+        Ok(Next::Event(self.making.make(number)))
     }
 }
 
@@ -104,25 +119,41 @@ struct Replayed {
     /// Of those that need nothing else.
     source: Option<Input<Checksum>>,
     inputs: Box<[Input<Checksum>]>,
+    /// If it runs apart from its inputs: what it would have made of them.
+    given: Option<Input<Given>>,
     pace: Pace,
-    total: Total,
+    sums: Sums,
+}
+
+/// Where what the ends of paths saw is added up.
+#[derive(Clone)]
+enum Sums {
+    Of(Total),
+    By(Seen),
 }
 
 impl Replayed {
     fn checksum(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
-        // The others have what the source made through their inputs.
-        let first = match self.source {
-            Some(source) => event.get(source).0,
-            None => mix(0, event.number()),
+        let sum = match self.given {
+            Some(given) => event.get(given).sum_of(self.number).unwrap_or_default(),
+            None => self.mixed(event),
         };
-        let own = mix(first, self.number);
-        let sum = self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0));
         if self.fails_every.is_some() && self.module.fails(event.number()) {
             return Err(
                 format!("{} fails at this event, as its file says", self.module.class).into()
             );
         }
         Ok(Checksum(sum))
+    }
+
+    fn mixed(&self, event: &Event<'_>) -> u64 {
+        // The others have what the source made through their inputs.
+        let first = match self.source {
+            Some(source) => event.get(source).0,
+            None => mix(0, event.number()),
+        };
+        let own = mix(first, self.number);
+        self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0))
     }
 
     fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
@@ -147,9 +178,12 @@ impl Replayed {
     }
 
     /// What the end of a path saw counts.
-    fn count(&self, sum: Checksum) {
-        // Relaxed: a sum; it is read when the workers have ended.
-        self.total.0.fetch_add(sum.0, Ordering::Relaxed);
+    fn count(&self, event: &Event<'_>, sum: Checksum) {
+        match &self.sums {
+            // Relaxed: a sum; it is read when the workers have ended.
+            Sums::Of(total) => _ = total.0.fetch_add(sum.0, Ordering::Relaxed),
+            Sums::By(seen) => seen.note(event.slot(), self.number, sum.0),
+        }
     }
 
     fn end_ns(&self, event: &Event<'_>) -> u64 {
@@ -167,21 +201,21 @@ impl Producer for Replayed {
 
 impl Filter for Replayed {
     fn pass(&self, event: &Event<'_>) -> Result<bool, Cause> {
-        self.count(self.busy(event)?);
+        self.count(event, self.busy(event)?);
         Ok(self.module.accepts(event.number()))
     }
 }
 
 impl Analyzer for Replayed {
     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
-        self.count(self.busy(event)?);
+        self.count(event, self.busy(event)?);
         Ok(())
     }
 }
 
 impl Output for Replayed {
     fn write(&self, event: &Event<'_>) -> Result<(), Cause> {
-        self.count(self.busy(event)?);
+        self.count(event, self.busy(event)?);
         Ok(())
     }
 }
@@ -219,7 +253,7 @@ impl AsyncFilter for Splits {
     fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
         let accepts = self.0.module.accepts(event.number());
         Splits::start(self, event, done, |sum| {
-            self.0.count(sum);
+            self.0.count(event, sum);
             accepts
         });
         Ok(())
@@ -228,7 +262,7 @@ impl AsyncFilter for Splits {
 
 impl AsyncAnalyzer for Splits {
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
-        Splits::start(self, event, done, |sum| self.0.count(sum));
+        Splits::start(self, event, done, |sum| self.0.count(event, sum));
         Ok(())
     }
 }
@@ -250,7 +284,7 @@ impl AsyncFilter for Waits {
     fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
         match self.0.checksum(event) {
             Ok(sum) => {
-                self.0.count(sum);
+                self.0.count(event, sum);
                 done.at(self.0.end_ns(event), self.0.module.accepts(event.number()));
             }
             Err(cause) => done.finish(Err(cause)),
@@ -263,7 +297,7 @@ impl AsyncAnalyzer for Waits {
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
         match self.0.checksum(event) {
             Ok(sum) => {
-                self.0.count(sum);
+                self.0.count(event, sum);
                 done.at(self.0.end_ns(event), ());
             }
             Err(cause) => done.finish(Err(cause)),
@@ -293,22 +327,27 @@ impl AsyncAnalyzer for Waits {
 /// If the graph is not one that can be run; a workload that was read without errors is.
 pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total), GraphErrors> {
     let (pace, total) = (Pace::calibrate(), Total::default());
+    let source = events_of(workload, events, pace);
+    Ok((build(workload, source, &Sums::Of(total.clone()), pace)?, total))
+}
+
+/// Of so many events, or of as many as the workload's source has.
+fn events_of(workload: &Workload, events: Option<u64>, pace: Pace) -> Events {
     let left = events.or(workload.source.events.map(Into::into));
-    let source = Events { left, times: workload.source.times.clone(), pace };
+    Events { left, making: Making { times: workload.source.times.clone(), pace } }
+}
+
+fn build(
+    workload: &Workload,
+    source: impl Source<Product = Checksum>,
+    sums: &Sums,
+    pace: Pace,
+) -> Result<Graph, GraphErrors> {
     let mut builder = Builder::new(SOURCE, source);
     let labels: Arc<[String]> =
         workload.modules.iter().map(|module| module.label.clone()).collect();
     for (number, module) in workload.modules.iter().enumerate() {
-        let threads = match module.threads {
-            FileThreads::Concurrent => Threads::Concurrent,
-            FileThreads::Serial => Threads::Serial,
-            FileThreads::Exclusive { resource } => {
-                Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
-            }
-            FileThreads::Stream => Threads::Stream,
-            FileThreads::Limited(n) => Threads::Limited(n.get()),
-        };
-        let (total, labels) = (total.clone(), labels.clone());
+        let (sums, labels) = (sums.clone(), labels.clone());
         let shared = Arc::new(module.clone());
         let make = move |inputs: &mut Inputs| Replayed {
             number: number as u64,
@@ -317,31 +356,12 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
             fails_every: shared.fails_every,
             source: shared.inputs.is_empty().then(|| inputs.get(SOURCE)),
             inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
+            given: None,
             module: shared.clone(),
             pace,
-            total: total.clone(),
+            sums: sums.clone(),
         };
-        let label = &module.label;
-        let steals = module.steals_while_splitting && module.parts.get() > 1;
-        macro_rules! register {
-            ($busy:ident, $waiting:ident) => {
-                match module.work {
-                    Work::Busy if steals => {
-                        builder.$waiting(label, threads, move |inputs| Splits(make(inputs)))
-                    }
-                    Work::Busy => builder.$busy(label, threads, make),
-                    Work::Wait => {
-                        builder.$waiting(label, threads, move |inputs| Waits(make(inputs)))
-                    }
-                }
-            };
-        }
-        match module.role {
-            Role::Producer => register!(producer, async_producer),
-            Role::Filter => register!(filter, async_filter),
-            Role::Analyzer => register!(analyzer, async_analyzer),
-            Role::Output => register!(output, async_output),
-        };
+        register(&mut builder, workload, module, make);
         if module.fetches_one_by_one {
             builder.one_by_one();
         }
@@ -359,7 +379,44 @@ pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total),
             .collect();
         builder.path(&path.name, &steps);
     }
-    Ok((builder.build()?, total))
+    builder.build()
+}
+
+/// Adds a module of the workload, in its role and as it spends its time.
+fn register(
+    builder: &mut Builder,
+    workload: &Workload,
+    module: &Module,
+    make: impl Fn(&mut Inputs) -> Replayed + Send + Sync + 'static,
+) {
+    let threads = match module.threads {
+        FileThreads::Concurrent => Threads::Concurrent,
+        FileThreads::Serial => Threads::Serial,
+        FileThreads::Exclusive { resource } => {
+            Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
+        }
+        FileThreads::Stream => Threads::Stream,
+        FileThreads::Limited(n) => Threads::Limited(n.get()),
+    };
+    let label = &module.label;
+    let steals = module.steals_while_splitting && module.parts.get() > 1;
+    macro_rules! register {
+        ($busy:ident, $waiting:ident) => {
+            match module.work {
+                Work::Busy if steals => {
+                    builder.$waiting(label, threads, move |inputs| Splits(make(inputs)))
+                }
+                Work::Busy => builder.$busy(label, threads, make),
+                Work::Wait => builder.$waiting(label, threads, move |inputs| Waits(make(inputs))),
+            }
+        };
+    }
+    match module.role {
+        Role::Producer => register!(producer, async_producer),
+        Role::Filter => register!(filter, async_filter),
+        Role::Analyzer => register!(analyzer, async_analyzer),
+        Role::Output => register!(output, async_output),
+    };
 }
 
 /// The path whose filters decide what an output writes; `None` if it stands alone on one.

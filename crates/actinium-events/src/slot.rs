@@ -41,6 +41,8 @@ pub(crate) const STOPPED: u16 = u16::MAX;
 pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) number: u64,
+    /// Its place in the source's order.
+    pub(crate) turn: u64,
     pub(crate) start_ns: u64,
     pub(crate) pass: Pass,
     pub(crate) attempts: u32,

@@ -3,15 +3,18 @@
 use crate::Failure;
 use crate::events::run::Notes;
 use crate::events::settings::{self, EventsArgs, Sweep};
+use crate::events::written::Written;
 use crate::events::{
-    SCHEMA_VERSION, Settings, load, page, plan, report, run as running, sweep, validate,
+    SCHEMA_VERSION, Settings, cluster, load, page, plan, report, run as running, sweep, validate,
 };
+use crate::nodes::{DOWN_AFTER, FabricKind};
 use crate::output::{self, OutputArgs};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::Plan;
 use actinium_observe::report::{Page, writable};
 use clap::ArgMatches;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -30,27 +33,32 @@ Examples:
   actinium events workloads/imaging.toml --plan
   actinium events workloads/reconstruction.toml --time-scale 0.01 --report report.html
   actinium events reco.config --mode wait --slots 1024 --events 4096
-  actinium events reco.config --sweep slots=1,2,4,8 --time-scale 0.01 --report scaling.html"
+  actinium events reco.config --sweep slots=1,2,4,8 --time-scale 0.01 --report scaling.html
+  mpiexec -n 4 actinium events reco.config --fabric mpi --order input --output events.csv"
 )]
 pub struct Args {
     #[command(flatten)]
     events: EventsArgs,
 
     /// Check the file, print all that is wrong with it, and end
-    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["plan", "sweep", "report"])]
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["plan", "sweep", "report", "written", "fabric"])]
     validate: bool,
 
     /// Print modules, levels, times, critical path, limits and the ideal rate, and end
-    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["sweep", "report"])]
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["sweep", "report", "written", "fabric"])]
     plan: bool,
 
     /// Run once for each number of slots, and compare with perfect scaling
-    #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with = "slots")]
+    #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with_all = ["slots", "written", "fabric"])]
     sweep: Option<Sweep>,
 
     /// Write a report to this file: one page of HTML that needs nothing else
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
+
+    /// Write a line for each event to this file, in the order in which its outputs ran: its number, and a checksum of what its paths' ends saw
+    #[arg(long = "output", value_name = "FILE", help_heading = "Output")]
+    written: Option<PathBuf>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -67,7 +75,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let (mut workload, warnings) = load::read(&args.events)?;
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
     if args.output.show_settings {
-        return args.output.settings(SCHEMA_VERSION, &settings, settings.rows());
+        return args.output.settings(SCHEMA_VERSION, &settings, settings.all_rows());
     }
     load::bend(&mut workload, &settings)?;
     if !args.output.quiet && !args.output.json && !warnings.list().is_empty() {
@@ -81,10 +89,14 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(report) = &args.report {
         writable(report).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
     }
+    let written = args.written.as_deref().map(Written::create).transpose()?;
     let plan = Plan::new(&workload);
+    if let Some(kind) = settings.nodes.fabric.value {
+        return over_nodes(args, &workload, &settings, &plan, written, kind);
+    }
     let notes = Notes { report: args.report.is_some(), quiet: args.output.quiet };
     match &args.sweep {
-        None => once(args, &workload, &settings, &plan, notes),
+        None => once(args, &workload, &settings, &plan, notes, written),
         Some(sweep) => all(args, &workload, &settings, &plan, notes, sweep),
     }
 }
@@ -95,8 +107,9 @@ fn once(
     settings: &Settings,
     plan: &Plan,
     notes: Notes,
+    written: Option<Written>,
 ) -> Result<(), Failure> {
-    let outcome = running::once(workload, settings, plan, notes)?;
+    let outcome = running::once(workload, settings, plan, notes, written)?;
     let ideal = running::ideal(workload, settings, plan, settings.slots.value, &outcome);
     let report = report::Report::new(settings, plan, &outcome, ideal);
     if let Some(path) = &args.report {
@@ -104,6 +117,31 @@ fn once(
     }
     args.output.report(&report, report::Report::text)?;
     report.verdict()
+}
+
+/// Elsewhere another process tells what came of it.
+fn over_nodes(
+    args: &Args,
+    workload: &Workload,
+    settings: &Settings,
+    plan: &Plan,
+    written: Option<Written>,
+    kind: FabricKind,
+) -> Result<(), Failure> {
+    let (written, quiet) = (Mutex::new(written), args.output.quiet);
+    let (down_after, progress) = (DOWN_AFTER, Arc::default());
+    let job = cluster::Job { kind, workload, settings, quiet, written, down_after, progress };
+    let Some(mut outcome) = cluster::run(&job)? else { return Ok(()) };
+    let written = outcome.over.written.take().map_or(Ok(()), Written::finish);
+    let report = cluster::report::Report::new(settings, plan, &outcome);
+    if let Some(remark) = report.remark() {
+        output::note(remark);
+    }
+    if let Some(path) = &args.report {
+        write(&cluster::page::page(settings, plan, &outcome, &report), path)?;
+    }
+    args.output.report(&report, cluster::report::Report::text)?;
+    written.and_then(|()| report.verdict())
 }
 
 fn all(

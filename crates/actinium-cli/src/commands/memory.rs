@@ -2,12 +2,15 @@
 
 use crate::memory::arguments::{self, ChildTask, Fabric, StartupMode};
 use crate::memory::stream::{self, Store};
-use crate::memory::{child, startup, startup_report, stream_report};
+use crate::memory::{
+    child, startup, startup_report, stream_nodes, stream_nodes_report, stream_report,
+};
+use crate::nodes::{FabricArgs, FabricKind, Nodes};
 use crate::{Failure, output};
 use actinium::topology::Topology;
 use actinium_memory::{PageSize, Placement, Size};
 use actinium_observe::report::{Page, writable};
-use clap::Subcommand;
+use clap::{ArgMatches, Subcommand};
 use std::path::PathBuf;
 
 /// What it does, in `--help`.
@@ -93,6 +96,10 @@ struct StartupArgs {
     #[arg(long, hide = true, value_parser = arguments::child)]
     child: Option<ChildTask>,
 
+    /// Not for this
+    #[arg(long, hide = true)]
+    fabric: Option<String>,
+
     #[command(flatten)]
     common: Common,
 }
@@ -114,8 +121,11 @@ struct StreamArgs {
     times: usize,
 
     /// Measure each node by itself, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fabric")]
     nodes: bool,
+
+    #[command(flatten)]
+    fabric: FabricArgs,
 
     #[command(flatten)]
     common: Common,
@@ -142,15 +152,21 @@ fn stores(text: &str) -> Result<Stores, String> {
 ///
 /// # Errors
 /// If it was asked wrongly, memory can not be had, or stdout can not be written.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     match &args.what {
         What::Startup(args) => run_startup(args),
-        What::Stream(args) => run_stream(args),
+        What::Stream(args) => run_stream(args, matches),
     }
 }
 
 fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     let common = &args.common;
+    if args.fabric.is_some() {
+        let line = "--fabric: not for 'startup', which measures one process on one machine: start it there. \
+                    'memory stream' measures several nodes at the same time";
+        return Err(Failure::Asked(line.to_owned()));
+    }
     if let (Some(task), [size, ..]) = (args.child, args.size.as_slice()) {
         // It is told how many threads, so that it need not look at the machine.
         let threads = common.threads.unwrap_or(1);
@@ -182,7 +198,8 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     }
 }
 
-fn run_stream(args: &StreamArgs) -> Result<(), Failure> {
+fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    let nodes = Nodes::settle_which(&args.fabric, matches)?;
     let (common, machine) = (&args.common, look()?);
     let threads = threads(common, &machine)?;
     common.check()?;
@@ -198,8 +215,32 @@ fn run_stream(args: &StreamArgs) -> Result<(), Failure> {
         times: args.times,
         nodes: args.nodes,
     };
-    let achieved = stream::measure(&settings, &machine, |line| common.note(line))?;
+    if let Some(kind) = nodes.fabric.value {
+        let note = &|line: &str| common.note(line);
+        let job = stream_nodes::Job { settings: &settings, machine: &machine, note };
+        return over_nodes(kind, &nodes, &job, common);
+    }
+    let achieved = stream::measure(&settings, &machine, &|| (), |line| common.note(line))?;
     let report = stream_report::Report::new(&settings, achieved);
+    report.warnings().for_each(|warning| common.note(&warning));
+    common.write(|| report.page())?;
+    match common.json {
+        true => output::print_json(&report)?,
+        false => output::print(report.table().to_string())?,
+    }
+    report.verdict()
+}
+
+/// Elsewhere another process tells what came of it.
+fn over_nodes(
+    kind: FabricKind,
+    nodes: &Nodes,
+    job: &stream_nodes::Job<'_>,
+    common: &Common,
+) -> Result<(), Failure> {
+    let Some(measured) = crate::nodes::run(kind, nodes, job)? else { return Ok(()) };
+    let report = stream_nodes_report::Report::new(kind, job.settings, measured);
+    report.remark().into_iter().for_each(output::note);
     report.warnings().for_each(|warning| common.note(&warning));
     common.write(|| report.page())?;
     match common.json {

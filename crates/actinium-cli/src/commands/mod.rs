@@ -25,7 +25,7 @@ pub fn run(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Topology(args) => topology::run(args),
         Command::Events(args) => events::run(args, matches),
-        Command::Memory(args) => memory::run(args),
+        Command::Memory(args) => memory::run(args, matches),
         Command::Probe(args) => probe::run(args, matches),
         Command::Launch(args) => launch::run(args),
         Command::Locality(args) => locality::run(args, matches),

@@ -39,7 +39,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if args.output.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.all_rows());
     }
-    if let Some(kind) = settings.fabric.value {
+    if let Some(kind) = settings.nodes.fabric.value {
         // Elsewhere another process shows what all have measured.
         let Some(report) = cluster::run(kind, &settings)? else { return Ok(()) };
         if let Some(remark) = report.remark() {

@@ -66,12 +66,12 @@ fn page(
     report.page()
 }
 
-fn title(plan: &Plan) -> String {
+pub(super) fn title(plan: &Plan) -> String {
     if plan.name.is_empty() { "event processing".to_owned() } else { plan.name.clone() }
 }
 
 /// What one would type for the same run.
-fn command(settings: &Settings, sweep: &[SweepPoint]) -> String {
+pub(super) fn command(settings: &Settings, sweep: &[SweepPoint]) -> String {
     let mut command = format!("actinium events {}", settings.config);
     if !sweep.is_empty() {
         let slots: Vec<String> = sweep.iter().map(|point| point.slots.to_string()).collect();
@@ -106,7 +106,7 @@ fn cpus(samples: &Samples) -> CpuLoad {
 }
 
 /// The mean of each column over steps of uneven length.
-fn resample(end_s: &[f64], shares: &[f64], columns: usize, step_s: f64) -> Vec<f64> {
+pub(super) fn resample(end_s: &[f64], shares: &[f64], columns: usize, step_s: f64) -> Vec<f64> {
     let mut sums = vec![0.0; columns];
     let mut begin = 0.0;
     for (&end, &share) in end_s.iter().zip(shares) {

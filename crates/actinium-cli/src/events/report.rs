@@ -8,7 +8,7 @@ use actinium_events::workload::plan::Plan;
 use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
 use actinium_observe::{Cell, Column, Table};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Most modules, paths and failures that tables show; the JSON has them all.
@@ -52,7 +52,7 @@ pub struct Report<'a> {
 }
 
 /// CPU time by CPU and time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Load {
     /// When each step ended.
     end_s: Vec<f64>,
@@ -88,6 +88,38 @@ impl Load {
     /// When each step ended.
     pub fn end_s(&self) -> &[f64] {
         &self.end_s
+    }
+
+    /// Threads of the process at the end of each step.
+    pub fn threads(&self) -> &[u64] {
+        &self.threads
+    }
+
+    /// With at most so many steps: neighbours are put together.
+    #[must_use]
+    pub fn thinned(mut self, most: usize) -> Self {
+        while self.end_s.len() > most.max(1) {
+            self.halve();
+        }
+        self
+    }
+
+    fn halve(&mut self) {
+        let begins = std::iter::once(0.0).chain(self.end_s.iter().copied());
+        let lengths: Vec<f64> =
+            self.end_s.iter().zip(begins).map(|(end, begin)| end - begin).collect();
+        for shares in self.cpus.values_mut() {
+            let both = shares.chunks(2).zip(lengths.chunks(2));
+            let mean = |(shares, lengths): (&[f64], &[f64])| {
+                let sum: f64 =
+                    shares.iter().zip(lengths).map(|(share, length)| share * length).sum();
+                sum / lengths.iter().sum::<f64>()
+            };
+            *shares = both.map(mean).collect();
+        }
+        self.end_s = self.end_s.chunks(2).filter_map(|pair| pair.last().copied()).collect();
+        self.threads =
+            self.threads.chunks(2).filter_map(|pair| pair.iter().max().copied()).collect();
     }
 
     /// For each CPU, the share of each step that it ran this process.
@@ -139,14 +171,13 @@ impl<'a> Report<'a> {
     /// For people: tables, and remarks unless `quiet`.
     pub fn text(&self, quiet: bool) -> String {
         let mut text = self.figures().to_string();
-        let mut section = |title: &str, table: Table| {
-            write!(text, "\n{title}\n{table}").expect("a String takes all");
+        let tables = Tables {
+            modules: self.modules,
+            paths: self.paths,
+            resources: self.resources,
+            elapsed_s: self.elapsed_s,
         };
-        section("modules by time", self.module_table());
-        if self.resources.iter().any(|resource| resource.waited_ns > 0) {
-            section("waits for serial modules and resources", self.resource_table());
-        }
-        section("paths, the slowest first", self.path_table());
+        text += &tables.text();
         for failure in self.failures.iter().take(FAILURES_SHOWN) {
             writeln!(text, "\nfailed: {}", failure_line(failure)).expect("a String takes all");
         }
@@ -204,6 +235,59 @@ impl<'a> Report<'a> {
         row("memory", bytes(self.memory_max_bytes).into(), "at most in RAM".to_owned());
         row("checksum", self.checksum.as_str().into(), "of all products".to_owned());
         table
+    }
+
+    /// What one should know to read the tables.
+    fn remarks(&self) -> String {
+        let rows = self.settings.rows();
+        let settings: Vec<String> =
+            rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect();
+        format!(
+            "\nsettings   {}\nwaits      per call: for inputs from the event's begin, for the resource in its queue\n",
+            settings.join(", ")
+        )
+    }
+
+    /// Whether the run did what it was asked to do.
+    ///
+    /// # Errors
+    /// If events failed, or it was interrupted.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        if self.interrupted {
+            let (done, due) = (count(self.events), count(self.events_due));
+            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
+        }
+        match (self.failed, self.failures.first()) {
+            (0, None) => Ok(()),
+            (failed, first) => {
+                let first = first.map(failure_line).unwrap_or_default();
+                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
+            }
+        }
+    }
+}
+
+/// What tables say of modules, paths and resources.
+pub(super) struct Tables<'a> {
+    pub(super) modules: &'a [ModuleFigures],
+    pub(super) paths: &'a [PathFigures],
+    pub(super) resources: &'a [ResourceFigures],
+    pub(super) elapsed_s: f64,
+}
+
+impl Tables<'_> {
+    /// All of them, each with its title.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut section = |title: &str, table: Table| {
+            write!(text, "\n{title}\n{table}").expect("a String takes all");
+        };
+        section("modules by time", self.module_table());
+        if self.resources.iter().any(|resource| resource.waited_ns > 0) {
+            section("waits for serial modules and resources", self.resource_table());
+        }
+        section("paths, the slowest first", self.path_table());
+        text
     }
 
     fn module_table(&self) -> Table {
@@ -302,40 +386,29 @@ impl<'a> Report<'a> {
         }
         table
     }
-
-    /// What one should know to read the tables.
-    fn remarks(&self) -> String {
-        let rows = self.settings.rows();
-        let settings: Vec<String> =
-            rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect();
-        format!(
-            "\nsettings   {}\nwaits      per call: for inputs from the event's begin, for the resource in its queue\n",
-            settings.join(", ")
-        )
-    }
-
-    /// Whether the run did what it was asked to do.
-    ///
-    /// # Errors
-    /// If events failed, or it was interrupted.
-    pub fn verdict(&self) -> Result<(), Failure> {
-        if self.interrupted {
-            let (done, due) = (count(self.events), count(self.events_due));
-            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
-        }
-        match (self.failed, self.failures.first()) {
-            (0, None) => Ok(()),
-            (failed, first) => {
-                let first = first.map(failure_line).unwrap_or_default();
-                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
-            }
-        }
-    }
 }
 
 fn failure_line(failure: &EventFailure) -> String {
     match failure.event {
         Some(event) => format!("module '{}', event {event}: {}", failure.module, failure.cause),
         None => format!("module '{}': {}", failure.module, failure.cause),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_load_has_the_same_cpu_time() {
+        let load = Load {
+            end_s: vec![1.0, 4.0, 5.0],
+            threads: vec![2, 7, 3],
+            cpus: [(3, vec![0.5, 1.0, 0.25])].into(),
+        };
+        let thin = load.clone().thinned(2);
+        assert_eq!((&thin.end_s[..], &thin.threads[..]), (&[4.0, 5.0][..], &[7, 3][..]));
+        assert_eq!(thin.cpus[&3], [3.5 / 4.0, 0.25]);
+        assert_eq!(load.thinned(3).end_s.len(), 3);
     }
 }

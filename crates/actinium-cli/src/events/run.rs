@@ -4,11 +4,14 @@ use super::interrupt::Interrupts;
 use super::outcome::{Ideal, Outcome, bound_s};
 use super::sampler::Sampler;
 use super::settings::{OnError, Order, Settings};
+use super::written::{self, Written};
 use super::{process, sweep};
 use crate::{Failure, output};
+use actinium_events::replay::part::{self, Seen};
+use actinium_events::replay::{self, Total};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::{EVENTS_PER_SLOT, Plan};
-use actinium_events::{Figures, Processor, StartError, Stopper, replay};
+use actinium_events::{Figures, Processor, StartError, Stopper};
 use actinium_observe::Progress;
 use actinium_observe::cpu::process_time;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,10 +40,11 @@ pub fn once(
     settings: &Settings,
     plan: &Plan,
     notes: Notes,
+    written: Option<Written>,
 ) -> Result<Outcome, Failure> {
     let running = Running::listen()?;
     let what = (settings.slots.value, settings.events.value);
-    measure(workload, settings, plan, notes, what, "events", &running)
+    measure(workload, settings, plan, notes, what, ("events", written), &running)
 }
 
 /// Runs it for each number of slots; Ctrl-C ends the run and the sweep.
@@ -59,7 +63,8 @@ pub fn sweep(
     for &slots in slots {
         let events = events_of(settings, plan, slots);
         let what = format!("{slots} slots");
-        let outcome = measure(workload, settings, plan, notes, (slots, events), &what, &running)?;
+        let what = (&*what, None);
+        let outcome = measure(workload, settings, plan, notes, (slots, events), what, &running)?;
         let stopped = outcome.summary.stopped || outcome.summary.ended_by_failure;
         let ideal = ideal(workload, settings, plan, slots, &outcome);
         points.push(sweep::Point { slots, outcome, ideal });
@@ -137,13 +142,26 @@ fn measure(
     plan: &Plan,
     notes: Notes,
     (slots, events): (u64, u64),
-    what: &str,
+    (what, written): (&str, Option<Written>),
     running: &Running,
 ) -> Result<Outcome, Failure> {
-    let (graph, total) = replay::graph(workload, Some(events))
-        .map_err(|error| Failure::Asked(format!("{}: {error}", settings.config)))?;
+    let asked = |error| Failure::Asked(format!("{}: {error}", settings.config));
     let expected_s = bound_s(plan, settings.workers.value, slots as usize, events);
-    let processor = Processor::new(graph, of_processor(settings, slots, notes, expected_s));
+    let of_processor = of_processor(settings, slots, notes, expected_s);
+    let (processor, sums) = match written {
+        None => {
+            let (graph, total) = replay::graph(workload, Some(events)).map_err(asked)?;
+            (Processor::new(graph, of_processor), Sums::Total(total))
+        }
+        Some(written) => {
+            let recorded = part::recorded(workload, Some(events), slots as usize);
+            let (graph, seen) = recorded.map_err(asked)?;
+            let lines = Lines { file: Some(written), checksum: 0 };
+            let lines = Arc::new(Mutex::new(lines));
+            let processor = Processor::new(graph, of_processor);
+            (keep_lines(processor, seen, lines.clone()), Sums::Lines(lines))
+        }
+    };
     let (stopper, monitor) = (processor.stopper(), processor.monitor());
     let progress = if notes.quiet { Progress::hidden(events) } else { Progress::new(events, what) };
     let progress = Arc::new(progress);
@@ -161,10 +179,18 @@ fn measure(
         StartError::Setting(..) => Failure::Asked(error.to_string()),
         _ => Failure::Failed(error.to_string()),
     })?;
+    let checksum = match sums {
+        Sums::Total(total) => total.get(),
+        Sums::Lines(lines) => {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.file.take().map_or(Ok(()), Written::finish)?;
+            lines.checksum
+        }
+    };
     Ok(Outcome {
         summary,
         events_due: events,
-        checksum: total.get(),
+        checksum,
         cpu_s,
         threads_max: samples.threads_max,
         memory_max_bytes: process::memory_max_bytes(),
@@ -172,7 +198,32 @@ fn measure(
     })
 }
 
-fn of_processor(
+/// A line for each event, and what they add up to. The file is taken when the run is over.
+#[derive(Default)]
+struct Lines {
+    file: Option<Written>,
+    checksum: u64,
+}
+
+/// Where what the ends of paths see comes together.
+enum Sums {
+    Total(Total),
+    Lines(Arc<Mutex<Lines>>),
+}
+
+/// Writes a line at the end of each event that has not failed.
+fn keep_lines(processor: Processor, seen: Seen, lines: Arc<Mutex<Lines>>) -> Processor {
+    processor.on_end(move |end| {
+        let checksum = written::sum(&seen.take(end.slot));
+        if end.failure.is_none() {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.checksum = lines.checksum.wrapping_add(checksum);
+            lines.file.iter_mut().for_each(|file| file.line(end.number, checksum));
+        }
+    })
+}
+
+pub(super) fn of_processor(
     settings: &Settings,
     slots: u64,
     notes: Notes,

@@ -1,6 +1,7 @@
 //! What may be asked of a run of a workload.
 
 use crate::Failure;
+use crate::nodes::{Nodes, NodesArgs};
 use crate::parse;
 use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
@@ -68,6 +69,9 @@ pub struct EventsArgs {
     /// What a failed event means: stop (no more are begun), skip (it is counted), or retry:N (it is run again so often, then skipped)
     #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_error)]
     on_error: OnError,
+
+    #[command(flatten)]
+    nodes: NodesArgs,
 
     /// The mean times of a GaudiHive data flow [default: averageTiming.NAME.json beside it]
     #[arg(long, value_name = "FILE")]
@@ -179,6 +183,8 @@ pub struct Settings {
     pub order: Setting<Order>,
     /// What a failed event means.
     pub on_error: Setting<OnError>,
+    /// On which nodes it runs.
+    pub nodes: Nodes,
 }
 
 impl Settings {
@@ -220,7 +226,19 @@ impl Settings {
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
             order: Setting::parsed(args.order, matches, "order"),
             on_error: Setting::parsed(args.on_error, matches, "on_error"),
+            nodes: Nodes::settle(&args.nodes, matches)?,
         })
+    }
+
+    /// Name, value and source of each, those of how this process joins others included.
+    pub fn all_rows(&self) -> Vec<(&'static str, String, Source)> {
+        self.rows().into_iter().chain(self.nodes.join_rows()).collect()
+    }
+
+    /// Name, value and source of each that decides what comes of a run, however it is run: all nodes must agree on these.
+    pub fn common_rows(&self) -> impl Iterator<Item = (&'static str, String, Source)> {
+        let common = ["events", "mode", "time-scale", "thread-type", "order", "on-error"];
+        self.rows().into_iter().filter(move |(name, ..)| common.contains(name))
     }
 
     /// Name, value and source of each.
@@ -228,7 +246,7 @@ impl Settings {
         let types = self.thread_types.value.iter().map(ToString::to_string);
         let types = types.collect::<Vec<_>>().join(" ");
         let types = if types.is_empty() { "as configured".to_owned() } else { types };
-        vec![
+        let own = vec![
             ("slots", self.slots.value.to_string(), self.slots.source),
             ("events", self.events.value.to_string(), self.events.source),
             ("workers", self.workers.value.to_string(), self.workers.source),
@@ -238,7 +256,10 @@ impl Settings {
             ("thread-type", types, self.thread_types.source),
             ("order", self.order.value.to_string(), self.order.source),
             ("on-error", self.on_error.value.to_string(), self.on_error.source),
-        ]
+        ];
+        // Who runs on one node need not hear of others.
+        let nodes = self.nodes.fabric.value.is_some().then(|| self.nodes.rows());
+        own.into_iter().chain(nodes.into_iter().flatten()).collect()
     }
 }
 
@@ -249,7 +270,7 @@ impl Serialize for Settings {
             Setting { value: setting.value.to_string(), source: setting.source }
         }
         let types = self.thread_types.value.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut map = serializer.serialize_map(Some(9))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("slots", &self.slots)?;
         map.serialize_entry("events", &self.events)?;
         map.serialize_entry("workers", &self.workers)?;
@@ -260,6 +281,11 @@ impl Serialize for Settings {
         map.serialize_entry("thread_type", &types)?;
         map.serialize_entry("order", &text(&self.order))?;
         map.serialize_entry("on_error", &text(&self.on_error))?;
+        map.serialize_entry("fabric", &self.nodes.fabric)?;
+        map.serialize_entry("nodes", &self.nodes.count)?;
+        for (name, value, source) in self.nodes.join_rows() {
+            map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
+        }
         map.end()
     }
 }

@@ -111,6 +111,9 @@ pub struct Achieved {
     pub segment: Option<SegmentStats>,
     /// What the segments did without.
     pub warnings: Vec<Warning>,
+    /// Seconds of each round's kernels, the first round's too.
+    #[serde(skip)]
+    pub times: Vec<[f64; 4]>,
 }
 
 impl Achieved {
@@ -128,6 +131,9 @@ pub fn default_bytes(machine: &Topology) -> u64 {
     (4 * all).max(32 << 20)
 }
 
+/// What happens before each round: others are waited for, say.
+pub type Meet<'a> = &'a (dyn Fn() + Sync);
+
 /// Measures.
 ///
 /// # Errors
@@ -135,13 +141,14 @@ pub fn default_bytes(machine: &Topology) -> u64 {
 pub fn measure(
     settings: &Settings,
     machine: &Topology,
+    meet: Meet<'_>,
     mut note: impl FnMut(&str),
 ) -> Result<Vec<Achieved>, Failure> {
     let all = machine.choose_pus(settings.threads).unwrap_or_default();
     let mut achieved = Vec::new();
     for store in &settings.stores {
         note(&store.to_string());
-        achieved.push(one(settings, store, None, &all, settings.threads)?);
+        achieved.push(one(settings, store, None, &all, settings.threads, meet)?);
     }
     if settings.nodes {
         for node in machine.numa_nodes() {
@@ -152,7 +159,7 @@ pub fn measure(
             }
             note(&format!("node {}", node.os_index));
             let store = Store::Segment(Placement::Bind([node.os_index].into_iter().collect()));
-            achieved.push(one(settings, &store, Some(node.os_index), &pus, pus.len())?);
+            achieved.push(one(settings, &store, Some(node.os_index), &pus, pus.len(), meet)?);
         }
     }
     Ok(achieved)
@@ -202,6 +209,7 @@ fn one(
     node: Option<u32>,
     pus: &[PuId],
     threads: usize,
+    meet: Meet<'_>,
 ) -> Result<Achieved, Failure> {
     let begun = Instant::now();
     let make = || Array::new(settings, store, threads);
@@ -212,6 +220,7 @@ fn one(
         settings.times,
         pus,
         threads,
+        meet,
     );
     let total_s = begun.elapsed().as_secs_f64();
     let (mut segment, mut warnings) = (None, Vec::new());
@@ -228,10 +237,12 @@ fn one(
         error,
         segment,
         warnings,
+        times,
     })
 }
 
-const KERNELS: [(&str, u64); 4] = [("copy", 16), ("scale", 16), ("add", 24), ("triad", 24)];
+/// The kernels, and the bytes that each moves per number.
+pub const KERNELS: [(&str, u64); 4] = [("copy", 16), ("scale", 16), ("add", 24), ("triad", 24)];
 
 fn rates(times: &[[f64; 4]], numbers: usize) -> Vec<Rate> {
     let counted = &times[1..];
@@ -257,6 +268,7 @@ fn rounds(
     times: usize,
     pus: &[PuId],
     threads: usize,
+    meet: Meet<'_>,
 ) -> (Vec<[f64; 4]>, f64) {
     let barrier = Barrier::new(threads);
     let barrier = &barrier;
@@ -281,7 +293,7 @@ fn rounds(
                 scope.spawn(move || {
                     // A thread that can not be bound runs where it is put: the report has the rates.
                     let _ = pu.map(bind_current_thread);
-                    kernels(part, times, barrier)
+                    kernels(part, times, barrier, if thread == 0 { meet } else { &|| () })
                 })
             })
             .collect();
@@ -296,6 +308,7 @@ fn kernels(
     (a, b, c): (&mut [f64], &mut [f64], &mut [f64]),
     times: usize,
     barrier: &Barrier,
+    meet: Meet<'_>,
 ) -> Vec<[f64; 4]> {
     a.fill(1.0);
     b.fill(2.0);
@@ -309,6 +322,7 @@ fn kernels(
     };
     (0..times)
         .map(|_| {
+            meet();
             [
                 timed(&mut || c.copy_from_slice(a)),
                 timed(&mut || b.iter_mut().zip(&*c).for_each(|(b, c)| *b = SCALAR * c)),
@@ -351,7 +365,7 @@ mod tests {
         for threads in [1, 2, 3] {
             let mut arrays = [(); 3].map(|()| vec![0.0; 1001]);
             let [a, b, c] = &mut arrays;
-            let (times, error) = rounds([a, b, c], 3, &[], threads);
+            let (times, error) = rounds([a, b, c], 3, &[], threads, &|| ());
             assert_eq!((times.len(), error), (3, 0.0));
             // a = 15 a each round.
             assert_eq!(arrays[0][1000], 15_f64.powi(3));

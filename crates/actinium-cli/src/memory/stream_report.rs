@@ -128,7 +128,7 @@ impl Report {
     }
 }
 
-fn pages_by_node(achieved: &Achieved) -> String {
+pub(super) fn pages_by_node(achieved: &Achieved) -> String {
     let Some(stats) = &achieved.segment else { return String::new() };
     let share = |bytes: u64| percent(bytes as f64 / stats.size_bytes as f64);
     let nodes = stats.nodes.iter().map(|node| format!("{}: {}", node.node, share(node.bytes)));

@@ -1,8 +1,8 @@
 //! What the probe measures, and what may be asked of it.
 
-use super::cluster::join::{Join, JoinArgs};
 use crate::Failure;
 use crate::memory::arguments::{SegmentSize, segment};
+use crate::nodes::{Nodes, NodesArgs};
 use crate::parse::{count_workers, from_to, policy, route, workers};
 use crate::setting::{Setting, Source};
 use actinium::{Policy, Workers};
@@ -81,43 +81,18 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SIZE", value_parser = segment, conflicts_with = "fabric")]
     segment: Option<SegmentSize>,
 
-    /// Run on several nodes, whose frames this moves: in-process (all nodes in this process), mpi (the ranks of an MPI job; needs
-    /// the build feature mpi) or zenoh (processes that reach each other over TCP, TLS or QUIC; needs the build feature zenoh). Workers and
-    /// actors are then per node
-    #[arg(long, value_name = "FABRIC", help_heading = "Nodes")]
-    fabric: Option<FabricKind>,
-
-    /// Nodes in this process [default: 2], or in all over Zenoh [env: ACTINIUM_NODES]
-    #[arg(long, value_name = "N", requires = "fabric", help_heading = "Nodes",
-        value_parser = from_to::<1, NODES_MAX>)]
-    nodes: Option<u64>,
-
     /// How messages go from node to node: direct, or through others in a grid of two or three dimensions (2d, 3d), so that each node gathers
     /// for about 2 √N or 3 ∛N of N nodes only. The same on all nodes
     #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = route)]
     route: Route,
 
     #[command(flatten)]
-    join: JoinArgs,
+    nodes: NodesArgs,
 
     /// Sample no latencies and time no turns (the ledger of messages is always kept)
     #[arg(long)]
     no_counters: bool,
 }
-
-/// What moves frames between nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FabricKind {
-    /// Nodes of this process.
-    InProcess,
-    /// The ranks of an MPI job.
-    Mpi,
-    /// Processes that reach each other by Zenoh.
-    Zenoh,
-}
-
-/// Most nodes in one process: each has threads of its own.
-const NODES_MAX: u64 = 64;
 
 /// Where actors are at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -166,14 +141,10 @@ pub struct Settings {
     pub counters: Setting<bool>,
     /// The segment that is faulted in beside a second measurement.
     pub segment: Setting<Option<SegmentSize>>,
-    /// What moves frames between nodes, if there are several.
-    pub fabric: Setting<Option<FabricKind>>,
-    /// How many there are in this process, or in all.
-    pub nodes: Setting<Option<u32>>,
+    /// On which nodes it runs.
+    pub nodes: Nodes,
     /// How messages go from node to node.
     pub route: Setting<Route>,
-    /// How this process joins others, over Zenoh.
-    pub join: Option<Join>,
 }
 
 impl Settings {
@@ -190,16 +161,6 @@ impl Settings {
         let batch = number(args.batch, "batch").or_env("ACTINIUM_BATCH", batch)?;
         let counters = Setting::parsed(!args.no_counters, matches, "no_counters");
         let warm_up = args.warm_up.unwrap_or(args.messages / 40);
-        let nodes = Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes");
-        let join = match args.fabric {
-            Some(FabricKind::Zenoh) => Some(Join::settle(&args.join, nodes, matches)?),
-            _ => None,
-        };
-        if join.is_none()
-            && let Some(flag) = Join::flag_given(&args.join)
-        {
-            return asked(format!("{flag}: only with --fabric zenoh"));
-        }
         let settings = Settings {
             workers: Setting { value: count_workers(workers.value)?, source: workers.source },
             policy,
@@ -214,10 +175,8 @@ impl Settings {
             repeat: narrow(number(args.repeat, "repeat")),
             counters,
             segment: Setting::parsed(args.segment, matches, "segment"),
-            fabric: Setting::parsed(args.fabric, matches, "fabric"),
+            nodes: Nodes::settle(&args.nodes, matches)?,
             route: Setting::parsed(args.route, matches, "route"),
-            nodes: join.as_ref().map_or(nodes, |join| join.nodes),
-            join,
         };
         settings.check_totals()?;
         Ok(settings)
@@ -267,8 +226,7 @@ impl Settings {
 
     /// Name, value and source of each, those of how this process joins others included.
     pub fn all_rows(&self) -> Vec<(&'static str, String, Source)> {
-        let join = self.join.iter().flat_map(Join::rows);
-        self.rows().into_iter().chain(join).collect()
+        self.rows().into_iter().chain(self.nodes.join_rows()).collect()
     }
 
     /// Name, value and source of each that all nodes must agree on.
@@ -279,6 +237,7 @@ impl Settings {
         ) -> (&'static str, String, Source) {
             (name, setting.value.to_string(), setting.source)
         }
+        let [fabric, nodes] = self.nodes.rows();
         [
             row("workers", &self.workers),
             row("policy", &self.policy),
@@ -293,12 +252,8 @@ impl Settings {
             row("repeat", &self.repeat),
             row("counters", &self.counters),
             ("segment", segment_name(self.segment.value), self.segment.source),
-            ("fabric", fabric_name(self.fabric.value).to_owned(), self.fabric.source),
-            (
-                "nodes",
-                self.nodes.value.map_or("-".to_owned(), |nodes| nodes.to_string()),
-                self.nodes.source,
-            ),
+            fabric,
+            nodes,
             row("route", &self.route),
         ]
     }
@@ -326,14 +281,10 @@ impl Serialize for Settings {
         let segment =
             Setting { value: segment_name(self.segment.value), source: self.segment.source };
         map.serialize_entry("segment", &segment)?;
-        let fabric = Setting {
-            value: self.fabric.value.map(|fabric| fabric_name(Some(fabric))),
-            source: self.fabric.source,
-        };
-        map.serialize_entry("fabric", &fabric)?;
-        map.serialize_entry("nodes", &self.nodes)?;
+        map.serialize_entry("fabric", &self.nodes.fabric)?;
+        map.serialize_entry("nodes", &self.nodes.count)?;
         map.serialize_entry("route", &name(self.route))?;
-        for (name, value, source) in self.join.iter().flat_map(Join::rows) {
+        for (name, value, source) in self.nodes.join_rows() {
             map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
         }
         map.end()
@@ -346,15 +297,6 @@ fn asked<T>(line: String) -> Result<T, Failure> {
 
 fn segment_name(segment: Option<SegmentSize>) -> String {
     segment.map_or("none".to_owned(), |size| size.to_string())
-}
-
-fn fabric_name(fabric: Option<FabricKind>) -> &'static str {
-    match fabric {
-        None => "none",
-        Some(FabricKind::InProcess) => "in-process",
-        Some(FabricKind::Mpi) => "mpi",
-        Some(FabricKind::Zenoh) => "zenoh",
-    }
 }
 
 /// A number that its parser has found to be within bounds that the narrower type holds.

@@ -74,6 +74,27 @@ pub(crate) fn run_with(arguments: &[&str], environment: &[(&str, &str)]) -> Ran 
     command.output().expect("the command starts").into()
 }
 
+/// `mpiexec` for so many ranks, without what they are to run.
+pub(crate) fn mpi_launcher(ranks: &str) -> Command {
+    let mut command = Command::new("mpiexec");
+    command.args(["-n", ranks]).stdin(Stdio::null());
+    clean(&mut command);
+    // A test machine may have one core, and its user may be root.
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("MPIEXEC_TIMEOUT", "900");
+    command
+}
+
+/// This command as so many ranks of an MPI job.
+pub(crate) fn mpiexec(ranks: &str, arguments: &[&str]) -> Command {
+    let mut command = mpi_launcher(ranks);
+    command.arg(env!("CARGO_BIN_EXE_actinium")).args(arguments);
+    command
+}
+
 /// Runs it with stdout and stderr on a terminal (of `script`, which every Debian has); returns what that shows.
 pub(crate) fn on_a_terminal(arguments: &str, environment: &[(&str, &str)]) -> String {
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_actinium"));

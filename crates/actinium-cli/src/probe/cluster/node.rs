@@ -3,23 +3,16 @@
 use super::actors::{Arena, Msg, Prober, Target};
 use super::figures::NodeFigures;
 use crate::Failure;
+use crate::nodes::{self, DOWN_AFTER, MEETING, Started, failed};
 use crate::probe::settings::Settings;
 use actinium::prelude::*;
 use actinium_cluster::fabric::{Fabric, NodeId};
-use actinium_cluster::link::LinkConfig;
 use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
 use actinium_observe::Latency;
-use actinium_wire::Options;
-use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How long a node waits for others to be there.
-const MEETING: Duration = Duration::from_secs(60);
-/// A node that is not heard for so long is down: far longer than a busy machine keeps a thread from running.
-const DOWN_AFTER_NS: u64 = 30_000_000_000;
 
 /// Runs this node's part; the figures of all nodes, in order.
 ///
@@ -29,15 +22,11 @@ pub fn run<F: Fabric + 'static>(
     settings: &Settings,
     fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
 ) -> Result<Vec<NodeFigures>, Failure> {
-    let options = Options::from_env().map_err(Failure::Asked)?;
     let config = NodeConfig {
-        link: LinkConfig { reliable: true, down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() },
-        encodings: options.encodings,
-        linger: Duration::from_nanos(DOWN_AFTER_NS),
         route: settings.route.value,
         // 0 in an MPI job: it knows.
-        grid_nodes: settings.nodes.value.unwrap_or(0),
-        ..NodeConfig::default()
+        grid_nodes: settings.nodes.count.value.unwrap_or(0),
+        ..nodes::config(DOWN_AFTER)?
     };
     let system = System::builder()
         .workers(settings.workers.value)
@@ -45,20 +34,8 @@ pub fn run<F: Fabric + 'static>(
         .batch(settings.batch.value)
         .counters(settings.counters.value)
         .build()?;
-    let node = Node::start(system.handle(), config, fabric).map_err(failed)?;
-    node.on_event(|event| {
-        if let NodeEvent::Refused(node, refusal) = event {
-            crate::output::note(&format!("{node} and this one do not talk: {refusal}"));
-        }
-    });
-    let result = Part::set_up(settings, &system, &node).and_then(|part| part.run(settings));
-    // The others go on only when this one has left, too.
-    node.leave();
-    result
-}
-
-fn failed(error: impl Display) -> Failure {
-    Failure::Failed(error.to_string())
+    let started = Started::new(system, config, fabric)?;
+    Part::set_up(settings, &started)?.run(settings)
 }
 
 struct Part<'a> {
@@ -72,17 +49,13 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    fn set_up(settings: &Settings, system: &'a System, node: &'a Node) -> Result<Self, Failure> {
+    fn set_up(settings: &Settings, started: &'a Started) -> Result<Self, Failure> {
+        let Started { system, node } = started;
         let members = node.nodes();
-        let team = Team::form(node, &system.handle(), "probe", &members, MEETING);
-        let team = team.map_err(failed)?;
+        let team = started.team("probe")?;
         // Each node computes where the others' actors are: all must be asked for the same.
         let asked = settings.rows().map(|(name, value, _)| format!("{name} {value}")).join(", ");
-        let all_asked = team.all_gather(asked.clone()).wait().map_err(failed)?;
-        if let Some(other) = all_asked.iter().find(|&other| *other != asked) {
-            let line = format!("the nodes have different settings: {other}; here {asked}");
-            return Err(Failure::Asked(line));
-        }
+        started.agree(&team, asked)?;
         let (sender, finished) = mpsc::channel();
         let down = sender.clone();
         node.on_event(move |event| {

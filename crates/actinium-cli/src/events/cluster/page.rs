@@ -1,0 +1,140 @@
+//! `--report`: a run over several nodes as one page.
+
+use super::figures;
+use super::report::{ClusterOutcome, Report};
+use crate::events::Settings;
+use crate::events::page::{command, resample, title};
+use actinium_events::workload::plan::Plan;
+use actinium_events::{Failure, RunReport, RunSummary};
+use actinium_observe::cpu::CpuLoad;
+use actinium_observe::number::{nanoseconds, percent};
+use actinium_observe::report::{
+    Bar, Bars, Column, Figure, LineChart, Page, Section, Series, Table, Unit,
+};
+
+/// Most columns of the load chart.
+const COLUMNS_MAX: usize = 600;
+
+/// The page.
+pub fn page(
+    settings: &Settings,
+    plan: &Plan,
+    outcome: &ClusterOutcome,
+    report: &Report<'_>,
+) -> Page {
+    let summary = summary(outcome);
+    let cpus = cpus(report);
+    let rows = settings.rows().into_iter();
+    let mut page = RunReport::new(title(plan), &summary)
+        .command(command(settings, &[]))
+        .plan(plan)
+        .cpus_of_process(&cpus)
+        .figure(Figure::new("Nodes", outcome.nodes.len()));
+    for (name, value, source) in rows {
+        page = page.setting(name, format!("{value} ({source})"));
+    }
+    let mut page = page.page();
+    // Behind the failures, which come first.
+    let at = page.sections.iter().position(|section| section.title != "Failures");
+    page.sections.insert(at.unwrap_or(page.sections.len()), nodes(outcome, report));
+    page
+}
+
+/// All nodes as if they were one.
+fn summary(outcome: &ClusterOutcome) -> RunSummary {
+    let (over, all) = (&outcome.over, &outcome.nodes);
+    let failure = |failed: &super::host::Failed| Failure {
+        module: format!("{} (node {})", failed.module, failed.node),
+        event: Some(failed.event),
+        cause: failed.cause.clone(),
+    };
+    RunSummary {
+        events: over.done,
+        failed: over.failed,
+        retries: all.iter().map(|node| node.retries).sum(),
+        stopped: over.interrupted,
+        abandoned: over.abandoned,
+        failures: over.failures.iter().map(failure).collect(),
+        elapsed_ns: u64::try_from(over.elapsed.as_nanos()).unwrap_or(u64::MAX).max(1),
+        workers: all.iter().map(|node| node.workers).sum(),
+        slots: all.iter().map(|node| node.slots).sum(),
+        in_flight_max: all.iter().map(|node| node.in_flight_max).sum(),
+        modules: figures::modules(all),
+        paths: figures::paths(all),
+        resources: figures::resources(all),
+        ..RunSummary::default()
+    }
+}
+
+/// The load of each CPU of each node, in steps of the same length from each node's begin.
+fn cpus(report: &Report<'_>) -> CpuLoad {
+    let loads = || report.nodes().iter().filter_map(|node| Some((node.node, node.load?)));
+    let ends = loads().filter_map(|(_, load)| load.end_s().last().copied());
+    let length = ends.fold(0.0, f64::max);
+    let columns = loads().map(|(_, load)| load.end_s().len()).max().unwrap_or(1);
+    let columns = columns.clamp(1, COLUMNS_MAX);
+    let step_s = length / columns as f64;
+    let row = |(node, load): (u32, &crate::events::report::Load)| {
+        let row = |(cpu, shares): (u32, &[f64])| {
+            let shares = resample(load.end_s(), shares, columns, step_s);
+            (format!("node {node}, CPU {cpu}"), shares)
+        };
+        load.cpus().map(row).collect::<Vec<_>>()
+    };
+    CpuLoad { step_s, cpus: loads().flat_map(row).collect() }
+}
+
+fn nodes(outcome: &ClusterOutcome, report: &Report<'_>) -> Section {
+    let label = |node: u32| format!("node {node}");
+    let bars = report.nodes().iter().map(|node| {
+        Bar::new(label(node.node), node.events as f64)
+            .detail(format!("its workers were busy {} of the time", percent(node.share_busy())))
+    });
+    let events = Bars::new("Events by node", Unit::Count, bars.collect());
+    let mut threads = LineChart::new("Threads of each node's process", Unit::Count)
+        .note("From each node's own begin.")
+        .steps();
+    for node in report.nodes() {
+        if let Some(load) = node.load {
+            let times = std::iter::once(0.0).chain(load.end_s().iter().copied());
+            let points = times.zip(load.threads().iter().map(|&threads| threads as f64));
+            threads = threads.series(Series::new(label(node.node), points.collect()));
+        }
+    }
+    let columns = vec![
+        Column::text("node"),
+        Column::number("events", Unit::Count),
+        Column::number("events/s", Unit::PerSecond),
+        Column::number("latency 50 %", Unit::Seconds),
+        Column::number("99 %", Unit::Seconds),
+        Column::number("longest", Unit::Seconds),
+    ];
+    let mut table = Table::new("Events of each node", columns);
+    for node in report.nodes() {
+        let latency = node.latency.as_ref();
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        table = table.row(vec![
+            label(node.node).into(),
+            node.events.into(),
+            node.events_per_s.into(),
+            latency.map(|all| seconds(all.quantiles_ns.p50)).into(),
+            latency.map(|all| seconds(all.quantiles_ns.p99)).into(),
+            latency.map(|all| seconds(all.quantiles_ns.max)).into(),
+        ]);
+    }
+    let mut text = match report.latency() {
+        Some(all) => format!(
+            "Of all nodes' events one half was run within {}, 99 % within {}, without their outputs, which ran on node 0.",
+            nanoseconds(all.quantiles_ns.p50 as f64),
+            nanoseconds(all.quantiles_ns.p99 as f64)
+        ),
+        None => "No event was run.".to_owned(),
+    };
+    for gone in &outcome.gone {
+        text += &format!(
+            " Node {} went down ({}); {} of its events were given to others.",
+            gone.node, gone.why, gone.given_again
+        );
+    }
+    Section::new("Nodes").text(text).chart(events).chart(threads).chart(table)
+}

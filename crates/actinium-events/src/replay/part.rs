@@ -1,0 +1,182 @@
+//! A workload in parts, for a cluster: each node runs the modules of the events that it is given, and what its outputs would have
+//! seen goes to one node, which runs the outputs of all events.
+
+use super::{Checksum, Making, Pace, Replayed, Sums, build, events_of, register};
+use crate::engine::lock;
+use crate::workload::{Module, Role, Threads, Times, Work, Workload};
+use crate::{Builder, Cause, Event, Filter, Graph, GraphErrors, Input, Inputs, Next, Source};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
+
+/// The label of what is given to outputs that run apart.
+const GIVEN: &str = "the events of all nodes";
+
+/// What the ends of an event's paths saw: modules (an index into [`Workload::modules`]) and their checksums.
+pub type Sights = Vec<(u32, u64)>;
+
+/// What was seen of the events that are in slots.
+#[derive(Clone, Debug)]
+pub struct Seen(Arc<[Mutex<Sights>]>);
+
+impl Seen {
+    fn new(slots: usize) -> Self {
+        Seen((0..slots).map(|_| Mutex::default()).collect())
+    }
+
+    pub(super) fn note(&self, slot: usize, module: u64, sum: u64) {
+        let module = module as u32;
+        let mut sights = lock(&self.0[slot]);
+        match sights.iter_mut().find(|(of, _)| *of == module) {
+            // Another attempt at the event.
+            Some((_, seen)) => *seen = sum,
+            None => sights.push((module, sum)),
+        }
+    }
+
+    /// What was seen of the event that ends in a slot ([`Processor::on_end`](crate::Processor::on_end)), in the order of modules. It is
+    /// forgotten here.
+    #[must_use]
+    pub fn take(&self, slot: usize) -> Sights {
+        let mut sights = std::mem::take(&mut *lock(&self.0[slot]));
+        sights.sort_unstable();
+        sights
+    }
+}
+
+/// As [`graph`](super::graph), with what is seen event by event.
+///
+/// # Errors
+/// As there.
+pub fn recorded(
+    workload: &Workload,
+    events: Option<u64>,
+    slots: usize,
+) -> Result<(Graph, Seen), GraphErrors> {
+    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let source = events_of(workload, events, pace);
+    Ok((build(workload, source, &Sums::By(seen.clone()), pace)?, seen))
+}
+
+/// A source that asks somebody for the next event.
+struct Asks<F, M> {
+    next: F,
+    make: M,
+}
+
+impl<F, M, T, P> Source for Asks<F, M>
+where
+    F: FnMut() -> Next<T> + Send + 'static,
+    M: Fn(T) -> (u64, P) + Send + 'static,
+    P: Send + Sync + 'static,
+{
+    type Product = P;
+
+    fn next(&mut self, _: u64) -> Result<Next<P>, Cause> {
+        Ok(match (self.next)() {
+            Next::Event(given) | Next::Numbered(_, given) => {
+                let (number, product) = (self.make)(given);
+                Next::Numbered(number, product)
+            }
+            Next::Transition(transition) => Next::Transition(transition),
+            Next::Later => Next::Later,
+            Next::End => Next::End,
+        })
+    }
+}
+
+/// All but the outputs, for the events whose numbers `next` gives. Where an output would have run, what it would have seen is noted, in no time.
+///
+/// # Errors
+/// As [`graph`](super::graph).
+pub fn inner(
+    workload: &Workload,
+    slots: usize,
+    next: impl FnMut() -> Next<u64> + Send + 'static,
+) -> Result<(Graph, Seen), GraphErrors> {
+    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let mut inner = workload.clone();
+    for module in inner.modules.iter_mut().filter(|module| module.role == Role::Output) {
+        module.threads = Threads::Concurrent;
+        (module.work, module.times) = (Work::Busy, Times::constant(0));
+        (module.parts, module.fails_every) = (NonZeroU32::MIN, None);
+    }
+    let making = Making { times: workload.source.times.clone(), pace };
+    let make = move |number| (number, making.make(number));
+    Ok((build(&inner, Asks { next, make }, &Sums::By(seen.clone()), pace)?, seen))
+}
+
+/// An event of which all but the outputs has run somewhere.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Its number.
+    pub number: u64,
+    /// What the ends of its paths saw there.
+    pub sights: Sights,
+}
+
+impl Given {
+    pub(super) fn sum_of(&self, module: u64) -> Option<u64> {
+        let found = self.sights.iter().find(|(of, _)| u64::from(*of) == module);
+        found.map(|&(_, sum)| sum)
+    }
+}
+
+/// Whether an output runs for an event: it would have where the event ran.
+struct Wants {
+    module: u64,
+    given: Input<Given>,
+}
+
+impl Filter for Wants {
+    fn pass(&self, event: &Event<'_>) -> Result<bool, Cause> {
+        Ok(event.get(self.given).sum_of(self.module).is_some())
+    }
+}
+
+/// The outputs alone, with their times and thread kinds, for events of which the rest has run elsewhere; `None` if there are none.
+///
+/// For each output there is a filter more, called `wants LABEL`, and a path.
+///
+/// # Errors
+/// As [`graph`](super::graph).
+pub fn outputs(
+    workload: &Workload,
+    slots: usize,
+    next: impl FnMut() -> Next<Given> + Send + 'static,
+) -> Result<Option<(Graph, Seen)>, GraphErrors> {
+    let on_paths: Vec<usize> =
+        workload.paths.iter().flat_map(|path| path.modules.iter().copied()).collect();
+    let modules = workload.modules.iter().enumerate();
+    let outputs: Vec<(usize, &Module)> = modules
+        .filter(|(number, module)| module.role == Role::Output && on_paths.contains(number))
+        .collect();
+    if outputs.is_empty() {
+        return Ok(None);
+    }
+    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let make = |given: Given| (given.number, given);
+    let mut builder = Builder::new(GIVEN, Asks { next, make });
+    for (number, module) in outputs {
+        let number = number as u64;
+        let (shared, sums) = (Arc::new(module.clone()), Sums::By(seen.clone()));
+        let make = move |inputs: &mut Inputs| Replayed {
+            number,
+            times: shared.times.clone(),
+            parts: shared.parts,
+            fails_every: shared.fails_every,
+            source: None::<Input<Checksum>>,
+            inputs: Box::default(),
+            given: Some(inputs.get(GIVEN)),
+            module: shared.clone(),
+            pace,
+            sums: sums.clone(),
+        };
+        let wants = format!("wants {}", module.label);
+        register(&mut builder, workload, module, make);
+        builder.select(&wants);
+        let make = move |inputs: &mut Inputs| Wants { module: number, given: inputs.get(GIVEN) };
+        builder.filter(&wants, crate::Threads::Concurrent, make);
+        builder.path(&wants, &[&wants]);
+    }
+    Ok(Some((builder.build()?, seen)))
+}
