@@ -7,6 +7,7 @@ mod bell;
 mod driver;
 mod event;
 mod exports;
+mod held;
 mod lookup;
 mod questions;
 mod spawn;
@@ -23,11 +24,13 @@ use crate::answer::RemoteAnswer;
 use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
-use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
+use crate::link::{BadConfig, DownReason, HEADER_BYTES, LinkConfig, LinkCounters};
 use crate::message::{self, ActorKey, Control, Unanswered};
+use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::remote::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::stage;
 use actinium_actor::SystemHandle;
+use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
 use bell::Alarm;
@@ -53,6 +56,8 @@ pub struct NodeConfig {
     pub encodings: Vec<Encoding>,
     /// How long [`Node::leave`] waits for what is under way.
     pub linger: Duration,
+    /// Bounds on payloads: see [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).
+    pub payload: PayloadConfig,
     /// Living actors that other nodes may have started here ([`Node::spawn_on`]): a bound on what they take of this one.
     pub spawned_max: usize,
 }
@@ -64,6 +69,7 @@ impl Default for NodeConfig {
             gather: GatherConfig::default(),
             encodings: Encoding::ALL.to_vec(),
             linger: Duration::from_secs(1),
+            payload: PayloadConfig::default(),
             spawned_max: 1 << 20,
         }
     }
@@ -82,6 +88,16 @@ impl NodeConfig {
         if self.gather.frames_waiting == 0 {
             return bad("frames_waiting", 0, "1 or more".to_owned());
         }
+        let PayloadConfig { waiting_bytes_max, ahead_bytes_max, window_bytes } = self.payload;
+        for (setting, bytes) in [
+            ("waiting_bytes_max", waiting_bytes_max),
+            ("ahead_bytes_max", ahead_bytes_max),
+            ("window_bytes", window_bytes),
+        ] {
+            if bytes == 0 {
+                return bad(setting, 0, "1 or more".to_owned());
+            }
+        }
         if self.encodings.is_empty() {
             return bad("encodings", 0, "1 or more".to_owned());
         }
@@ -98,6 +114,7 @@ pub(crate) struct Peer {
     pub(crate) gather: Gather,
     /// Turns that have staged messages for it and have not ended: a node that leaves waits for them.
     pub(crate) staged: AtomicU32,
+    pub(crate) payloads: Payloads,
     is_up: AtomicBool,
     link: Mutex<LinkCounters>,
 }
@@ -111,6 +128,7 @@ impl Peer {
         for gathered in self.gather.close() {
             message::read_unsent(&gathered.frame, |_| messages += 1);
         }
+        self.payloads.offers.clear();
         messages
     }
 }
@@ -135,6 +153,8 @@ pub(crate) struct Inner {
     /// Frames that were handled since the driver looked last: node and session.
     handled: Mutex<Vec<(NodeId, u64)>>,
     listeners: Mutex<Vec<Listener>>,
+    /// Where payloads that come from other nodes lie.
+    arena: Mutex<Option<Arena>>,
     misaddressed: AtomicU64,
     not_understood: AtomicU64,
     /// See [`Inner::sent_and_received`].
@@ -182,6 +202,7 @@ impl Inner {
             last_watch: AtomicU64::new(0),
             handled: Mutex::default(),
             listeners: Mutex::default(),
+            arena: Mutex::default(),
             misaddressed: AtomicU64::new(0),
             not_understood: AtomicU64::new(0),
             sent: AtomicU64::new(0),
@@ -200,7 +221,8 @@ impl Inner {
         let new = || {
             let gather = Gather::new(self.config.gather.clone(), self.frame_bytes_max);
             let (staged, is_up) = (AtomicU32::new(0), AtomicBool::new(false));
-            Arc::new(Peer { node, gather, staged, is_up, link: Mutex::default() })
+            let payloads = Payloads::new(&self.config.payload);
+            Arc::new(Peer { node, gather, staged, payloads, is_up, link: Mutex::default() })
         };
         peers.entry(node).or_insert_with(new).clone()
     }
@@ -251,11 +273,13 @@ impl Inner {
     pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
         // Relaxed: see `sent_and_received`.
         self.sent.fetch_add(work.into(), Ordering::Relaxed);
+        let offered = peer.payloads.offers.of_frame(&frame[HEADER_BYTES..]);
         match peer.gather.add_staged(|| self.clock.now_ns(), messages, frame) {
             Ok(true) => self.alarm.ring(),
             Ok(false) => {}
             // The node went down while the turn ran.
             Err(_) => {
+                peer.payloads.offers.release(&offered);
                 let messages = messages.into();
                 self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
             }
@@ -406,6 +430,37 @@ impl Inner {
         }
     }
 
+    pub(crate) fn payload_config(&self) -> &PayloadConfig {
+        &self.config.payload
+    }
+
+    pub(crate) fn resend_ns(&self) -> u64 {
+        self.config.link.resend_ns
+    }
+
+    /// This life of this node.
+    pub(crate) fn life(&self) -> u64 {
+        self.epoch
+    }
+
+    /// From now on, payloads that come from other nodes lie here.
+    fn take_payloads_in(&self, arena: Arena) {
+        *lock(&self.arena) = Some(arena);
+    }
+
+    /// Room for a payload that comes.
+    pub(crate) fn room_for_payload(&self, bytes: usize) -> Result<Unwritten, PayloadError> {
+        match &mut *lock(&self.arena) {
+            Some(arena) => arena.unwritten(bytes).map_err(PayloadError::Exhausted),
+            None => Err(PayloadError::NoArena),
+        }
+    }
+
+    /// There is something new to do for the node's thread.
+    pub(crate) fn ring(&self) {
+        self.alarm.ring();
+    }
+
     pub(crate) fn id(&self) -> NodeId {
         self.node
     }
@@ -449,6 +504,8 @@ impl Inner {
             // Relaxed: a figure.
             is_up: peer.is_up.load(Ordering::Relaxed),
             gather: peer.gather.counters(),
+            payload_bytes_waiting: peer.payloads.offers.bytes(),
+            payload_bytes_ahead: peer.payloads.wanted.ahead_bytes(),
             link: *lock(&peer.link),
         };
         NodeStats {

@@ -4,11 +4,14 @@
 //! other node's credit is not renewed, and it stops sending.
 
 use super::exports::{Exported, Place, Waiting};
+use super::held::Held;
 use super::{Inner, NodeEvent, Peer};
 use crate::codec::decode_early;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Found, Item, Unanswered};
+use crate::payload::PayloadError;
 use actinium_actor::{Actor, Context, StopReason};
+use actinium_memory::heap::Payload;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,6 +31,10 @@ pub(crate) enum UnpackMsg {
     Ended(u64, StopReason),
     /// An actor that another node has started has ended.
     Free(ActorKey),
+    /// A payload that was wanted has come, or will not: by its ticket.
+    Fetched(u64, Result<Payload, PayloadError>),
+    /// Frames wait that can be handed over.
+    GoOn,
 }
 
 pub(crate) struct Unpacker {
@@ -37,6 +44,8 @@ pub(crate) struct Unpacker {
     actors: Vec<Place>,
     /// Actors of this node that end with the other one.
     adopted: BTreeSet<ActorKey>,
+    /// Frames that wait for payloads.
+    pub(super) held: Held,
 }
 
 impl Actor for Unpacker {
@@ -44,28 +53,12 @@ impl Actor for Unpacker {
 
     fn handle(&mut self, msg: UnpackMsg, ctx: &mut Context<'_, Self>) {
         match msg {
-            UnpackMsg::Frame(frame) => {
-                let mut items = 0;
-                let whole = message::read(frame.payload(), |item| {
-                    items += u64::from(!self.is_internal(&item));
-                    self.item(item, ctx);
-                });
-                // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
-                self.inner.received.fetch_add(items, Ordering::Relaxed);
-                if !whole {
-                    self.inner.not_understood();
-                }
-                ctx.address().tell(UnpackMsg::Handled(frame.session));
-            }
+            UnpackMsg::Frame(frame) => self.frame(frame, ctx),
+            UnpackMsg::Up | UnpackMsg::Down(_) => self.behind(msg, ctx),
+            UnpackMsg::Fetched(ticket, outcome) => self.fetched(ticket, outcome, ctx),
+            UnpackMsg::GoOn => self.go_on(ctx),
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
             UnpackMsg::Answered(question, answer) => self.answer(question, answer.as_deref()),
-            UnpackMsg::Up => self.inner.went_up(&self.peer),
-            UnpackMsg::Down(event) => {
-                for key in std::mem::take(&mut self.adopted) {
-                    self.stop(key, false);
-                }
-                self.inner.went_down(&self.peer, event);
-            }
             UnpackMsg::Ended(watch, reason) => {
                 let (is_abnormal, reason) = (reason.is_abnormal(), reason.to_string());
                 self.control(&Control::Ended { watch, reason, is_abnormal });
@@ -79,16 +72,17 @@ impl Actor for Unpacker {
 }
 
 /// Runs the user's code. A panic of it must not end the actor that all messages of a node go through; it has been printed.
-fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+pub(super) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
 impl Unpacker {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
-        Unpacker { inner, peer, actors: Vec::new(), adopted: BTreeSet::new() }
+        let (adopted, held) = (BTreeSet::new(), Held::default());
+        Unpacker { inner, peer, actors: Vec::new(), adopted, held }
     }
 
-    fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
+    pub(super) fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
         let index = key.index as usize;
         let is_this = |place: &&Place| place.life == key.life;
         if self.actors.get(index).filter(is_this).is_none() {
@@ -114,14 +108,21 @@ impl Unpacker {
         }
     }
 
-    fn is_internal(&mut self, item: &Item<'_>) -> bool {
-        match item {
-            Item::Tell(key, ..) => self.actor(*key).is_some_and(Exported::is_internal),
-            _ => false,
+    /// The other node is up, or down, and all that it had said before is handed over.
+    pub(super) fn up_or_down(&mut self, msg: UnpackMsg) {
+        match msg {
+            UnpackMsg::Up => self.inner.went_up(&self.peer),
+            UnpackMsg::Down(event) => {
+                for key in std::mem::take(&mut self.adopted) {
+                    self.stop(key, false);
+                }
+                self.inner.went_down(&self.peer, event);
+            }
+            _ => debug_assert!(false, "nothing else waits behind frames"),
         }
     }
 
-    fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
+    pub(super) fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
         let inner = self.inner.clone();
         match item {
             Item::Tell(key, encoding, message) => match self.actor(key) {
@@ -133,6 +134,7 @@ impl Unpacker {
                 // Relaxed: a count.
                 None => drop(inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
             },
+            Item::TellWith(..) => debug_assert!(false, "these are handed over with their payload"),
             Item::Ask(key, question, encoding, message) => match self.actor(key) {
                 Some(actor) => {
                     if guarded(|| actor.ask(question, encoding, message, ctx)).is_none() {
@@ -170,6 +172,10 @@ impl Unpacker {
                 };
                 inner.found(&self.peer, question, &found);
             }
+            Item::Control(Control::PayloadLost { bytes, why }) => {
+                let node = self.peer.node;
+                inner.tell_listeners(&NodeEvent::PayloadLostThere { node, bytes, why });
+            }
             Item::Control(Control::Stop { key, now }) => self.stop(key, now),
             Item::Control(Control::Adopt { key }) => {
                 if self.actor(key).is_some() {
@@ -183,7 +189,7 @@ impl Unpacker {
         self.inner.answer(&self.peer, question, answer.map_err(|unanswered| *unanswered));
     }
 
-    fn control(&self, control: &Control) {
+    pub(super) fn control(&self, control: &Control) {
         // If the other node is down by now, it was told all there is to know.
         let _ = self.inner.add(&self.peer, true, |frame| message::control(control, frame));
     }
