@@ -4,6 +4,7 @@ use crate::answer::RemoteAnswer;
 use crate::fabric::NodeId;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteDown, RemoteDownReason, RemoteSendError};
 use actinium_actor::{Actor, Address, Context, Down};
+use actinium_memory::heap::Payload;
 use std::fmt;
 use std::time::Duration;
 
@@ -13,6 +14,12 @@ pub enum AnyAddress<A: RemoteActor> {
     Here(NodeId, Address<A>),
     /// It lives on another.
     There(RemoteAddress<A>),
+}
+
+/// Whether an actor of this node has no room, and the sender is nobody who could be muted.
+fn is_refused<A: Actor>(here: &Address<A>) -> bool {
+    let is_outside = actinium_scheduler::current(|worker| worker.is_none());
+    is_outside && here.capacity().is_some_and(|capacity| here.len() >= capacity)
 }
 
 impl<A: RemoteActor> AnyAddress<A> {
@@ -32,8 +39,7 @@ impl<A: RemoteActor> AnyAddress<A> {
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
         match self {
             AnyAddress::Here(_, here) => {
-                let is_outside = actinium_scheduler::current(|worker| worker.is_none());
-                if is_outside && here.capacity().is_some_and(|capacity| here.len() >= capacity) {
+                if is_refused(here) {
                     return Err(RemoteSendError::Full(message));
                 }
                 // If others fill it up just now, the message is a dead letter, which is counted and told.
@@ -41,6 +47,27 @@ impl<A: RemoteActor> AnyAddress<A> {
                 Ok(())
             }
             AnyAddress::There(there) => there.send(message),
+        }
+    }
+
+    /// Sends a message together with bytes: see [`RemoteAddress::send_with_payload`]. To an actor of this node, without a copy.
+    ///
+    /// # Errors
+    /// If it can not be sent.
+    pub fn send_with_payload(
+        &self,
+        message: A::Message,
+        payload: Payload,
+    ) -> Result<(), RemoteSendError<(A::Message, Payload)>> {
+        match self {
+            AnyAddress::Here(_, here) => {
+                if is_refused(here) {
+                    return Err(RemoteSendError::Full((message, payload)));
+                }
+                here.tell(A::with_payload(message, payload).map_err(RemoteSendError::NotTaken)?);
+                Ok(())
+            }
+            AnyAddress::There(there) => there.send_with_payload(message, payload),
         }
     }
 

@@ -20,9 +20,12 @@ mod message;
 mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_receive;
+#[cfg(feature = "mpi")]
+mod mpi_window;
 mod names;
 pub mod node;
 mod pace;
+mod payload;
 mod place;
 mod remote;
 pub mod route;
@@ -41,6 +44,7 @@ pub use node::{
     ExportError, ManualNode, Node, NodeConfig, NodeEvent, NodeStats, PeerStats, RegisterError,
     SpawnArgs, StartError,
 };
+pub use payload::{PayloadConfig, PayloadError};
 pub use place::Placement;
 pub use remote::{
     RemoteActor, RemoteAddress, RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError,

@@ -19,6 +19,8 @@ pub(crate) struct ActorKey {
 pub(crate) enum Item<'a> {
     /// For an actor.
     Tell(ActorKey, Encoding, &'a [u8]),
+    /// For an actor, together with bytes that are still at the sender's.
+    TellWith(ActorKey, Encoding, Offer, &'a [u8]),
     /// For an actor, which is to answer this question in the same encoding.
     Ask(ActorKey, u64, Encoding, &'a [u8]),
     /// The answer to a question, if there is one: whoever asked knows its encoding.
@@ -56,6 +58,16 @@ pub(crate) enum FarSay {
     Bye { from_epoch: u64 },
 }
 
+/// Bytes that a message belongs to, which its sender keeps until the message is handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// Which life of the sender's node.
+    pub(crate) life: u64,
+    /// Which of that life's offers to this node.
+    pub(crate) id: u64,
+    pub(crate) bytes: u64,
+}
+
 /// Why a question was not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
@@ -88,6 +100,8 @@ pub(crate) enum Control {
     Reach { nodes: Vec<u8> },
     /// In a grid: "all nodes up to so many hops from me, less one, are about to leave and have nothing under way."
     Leaving { level: u32 },
+    /// "A message of yours is lost, because so many bytes of its payload did not come here", and why.
+    PayloadLost { bytes: u64, why: String },
 }
 
 /// The answer to [`Control::Lookup`] and [`Control::Spawn`].
@@ -122,6 +136,7 @@ const ENVELOPE: u8 = 4;
 
 /// What an envelope adds to what lies in it, its head included.
 pub(crate) const ENVELOPE_BYTES: usize = HEAD_BYTES + 29;
+const TELL_WITH: u8 = 5;
 
 /// The encoding stands above the kind.
 const ENCODING_FROM_BIT: u32 = 4;
@@ -158,6 +173,23 @@ pub(crate) fn tell<T: Serialize>(
 ) -> Result<(), CodecError> {
     with_head(TELL, encoding, into, |into| {
         put_key(key, into);
+        encode(encoding, message, into)
+    })
+}
+
+/// Appends a message for an actor that belongs to offered bytes.
+pub(crate) fn tell_with<T: Serialize>(
+    key: ActorKey,
+    encoding: Encoding,
+    offer: Offer,
+    message: &T,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    with_head(TELL_WITH, encoding, into, |into| {
+        put_key(key, into);
+        for word in [offer.life, offer.id, offer.bytes] {
+            into.extend_from_slice(&word.to_le_bytes());
+        }
         encode(encoding, message, into)
     })
 }
@@ -243,7 +275,8 @@ pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) ->
     true
 }
 
-fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
+/// The first message, and what is behind it; None if there is none.
+pub(crate) fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
     let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
     let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
     let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
@@ -251,6 +284,13 @@ fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
         TELL => {
             let (key, body) = read_key(body)?;
             Item::Tell(key, encoding, body)
+        }
+        TELL_WITH => {
+            let (key, body) = read_key(body)?;
+            let (words, body) = body.split_first_chunk::<24>()?;
+            let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| words[at + byte]));
+            let offer = Offer { life: word(0), id: word(8), bytes: word(16) };
+            Item::TellWith(key, encoding, offer, body)
         }
         ASK => {
             let (key, body) = read_key(body)?;
@@ -294,6 +334,7 @@ mod tests {
     use proptest::prelude::*;
 
     const KEY: ActorKey = ActorKey { index: 3, life: 9 };
+    const OFFER: Offer = Offer { life: 1, id: 2, bytes: u64::MAX };
 
     const ENVELOPE: Envelope<'_> = Envelope {
         to: 1,
@@ -308,6 +349,7 @@ mod tests {
     fn frame() -> Vec<u8> {
         let mut bytes = Vec::new();
         tell(KEY, Encoding::Text, &5_u32, &mut bytes).unwrap();
+        tell_with(KEY, NODES, OFFER, &6_u8, &mut bytes).unwrap();
         ask(KEY, 77, NODES, &"why", &mut bytes).unwrap();
         answer(77, Ok(&[1, 2]), &mut bytes);
         answer(78, Err(Unanswered::NoReply), &mut bytes);
@@ -323,6 +365,7 @@ mod tests {
         assert!(read(&bytes, |item| items.push(item)));
         let expected = [
             Item::Tell(KEY, Encoding::Text, b"5\n"),
+            Item::TellWith(KEY, NODES, OFFER, &[6]),
             Item::Ask(KEY, 77, NODES, &[3, b'w', b'h', b'y']),
             Item::Answer(77, Ok(&[1, 2])),
             Item::Answer(78, Err(Unanswered::NoReply)),
@@ -344,7 +387,7 @@ mod tests {
             let mut items = 0;
             let whole = read(&bytes[..len], |_| items += 1);
             // Unless it was cut between two messages.
-            prop_assert!(!whole || items < 6);
+            prop_assert!(!whole || items < 7);
         }
     }
 }

@@ -5,9 +5,10 @@ use crate::codec::{CodecError, decode};
 use crate::fabric::NodeId;
 use crate::gather::NotGathered;
 use crate::link::DownReason;
-use crate::message::{self, ActorKey, Control, Unanswered};
+use crate::message::{self, ActorKey, Control, Offer, Unanswered};
 use crate::node::{Inner, Peer};
 use actinium_actor::{Actor, Context, Reply, WeakAddress};
+use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
 use actinium_wire::schema::Describe;
 use serde::{Serialize, de::DeserializeOwned};
@@ -66,6 +67,17 @@ pub trait RemoteActor: Actor {
 
     /// Its own message for what another node has asked.
     fn question(question: Self::Question, reply: Reply<Self::Answer>) -> Self::Msg;
+
+    /// Its own message for what another node has sent together with a payload: see [`RemoteAddress::send_with_payload`].
+    ///
+    /// # Errors
+    /// As if nothing is said here: it takes no payloads, and gives both back.
+    fn with_payload(
+        message: Self::Message,
+        payload: Payload,
+    ) -> Result<Self::Msg, (Self::Message, Payload)> {
+        Err((message, payload))
+    }
 }
 
 /// Reaches an actor on another node. Cheap to clone, usable from any thread.
@@ -89,6 +101,10 @@ pub enum RemoteSendError<M> {
     NodeDown(M),
     /// It has no bytes.
     Codec(M, CodecError),
+    /// The actor takes no payloads: its [`RemoteActor::with_payload`] says so. (One of another node's is told of by an event.)
+    NotTaken(M),
+    /// In a grid: the node is no neighbour of this one, and payloads do not go through others.
+    NotNeighbour(M),
     /// It is longer than any frame.
     TooLong {
         /// The message.
@@ -100,12 +116,25 @@ pub enum RemoteSendError<M> {
     },
 }
 
+fn not_sent<M>(message: M, not_gathered: NotGathered) -> RemoteSendError<M> {
+    match not_gathered {
+        NotGathered::Full => RemoteSendError::Full(message),
+        NotGathered::Closed => RemoteSendError::NodeDown(message),
+        NotGathered::Failed(error) => RemoteSendError::Codec(message, error),
+        NotGathered::TooLong { bytes, allowed } => {
+            RemoteSendError::TooLong { message, bytes, allowed }
+        }
+    }
+}
+
 impl<M> RemoteSendError<M> {
     /// The message.
     pub fn into_inner(self) -> M {
         match self {
             RemoteSendError::Full(message)
             | RemoteSendError::NodeDown(message)
+            | RemoteSendError::NotTaken(message)
+            | RemoteSendError::NotNeighbour(message)
             | RemoteSendError::Codec(message, _)
             | RemoteSendError::TooLong { message, .. } => message,
         }
@@ -120,6 +149,10 @@ impl<M> fmt::Display for RemoteSendError<M> {
             }
             RemoteSendError::NodeDown(_) => f.write_str("the node is down"),
             RemoteSendError::Codec(_, error) => error.fmt(f),
+            RemoteSendError::NotTaken(_) => f.write_str("the actor takes no payloads"),
+            RemoteSendError::NotNeighbour(_) => f.write_str(
+                "payloads go to neighbours in the grid only: send bytes in messages, or take NodeConfig::route direct",
+            ),
             RemoteSendError::TooLong { bytes, allowed, .. } => {
                 write!(f, "a message of {bytes} bytes: at most {allowed} fit in a frame")
             }
@@ -318,14 +351,107 @@ impl<A: RemoteActor> RemoteAddress<A> {
     /// If it can not be sent. What is sent is delivered at most once; what becomes of it when it is not, the node's events tell.
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
         let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
-        match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
-            Ok(()) => Ok(()),
-            Err(NotGathered::Full) => Err(RemoteSendError::Full(message)),
-            Err(NotGathered::Closed) => Err(RemoteSendError::NodeDown(message)),
-            Err(NotGathered::Failed(error)) => Err(RemoteSendError::Codec(message, error)),
-            Err(NotGathered::TooLong { bytes, allowed }) => {
-                Err(RemoteSendError::TooLong { message, bytes, allowed })
-            }
+        let sent = self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write);
+        sent.map_err(|not_gathered| not_sent(message, not_gathered))
+    }
+
+    /// Sends a message together with bytes that do not travel in its frame: for large ones. The actor's node fetches them from this one, by remote memory access
+    /// where the fabric has that, and then hands both to the actor ([`RemoteActor::with_payload`]), in order with all other messages. This node keeps the
+    /// payload (a count, no copy) until that is done, or the message is lost, or the other node is down. That node has to have somewhere to put it:
+    /// [`Node::take_payloads_in`](crate::Node::take_payloads_in).
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Context, Reply, System};
+    /// use actinium_cluster::fabric::{NodeId, in_process::Network};
+    /// use actinium_cluster::{Node, NodeConfig, RemoteActor};
+    /// use actinium_memory::heap::{Heap, Payload};
+    /// use std::time::Duration;
+    ///
+    /// struct Frames { bytes: usize }
+    ///
+    /// enum Msg { Frame(u32, Payload), Bytes(Reply<usize>), Skipped }
+    ///
+    /// impl Actor for Frames {
+    ///     type Msg = Msg;
+    ///     fn handle(&mut self, msg: Msg, _ctx: &mut Context<'_, Self>) {
+    ///         match msg {
+    ///             Msg::Frame(_camera, pixels) => self.bytes += pixels.len(),
+    ///             Msg::Bytes(reply) => drop(reply.send(self.bytes)),
+    ///             Msg::Skipped => {}
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// impl RemoteActor for Frames {
+    ///     const KIND: &'static str = "example.frames";
+    ///     type Message = u32;
+    ///     type Question = ();
+    ///     type Answer = usize;
+    ///     fn message(_camera: u32) -> Msg { Msg::Skipped }
+    ///     fn question(_: (), reply: Reply<usize>) -> Msg { Msg::Bytes(reply) }
+    ///     fn with_payload(camera: u32, pixels: Payload) -> Result<Msg, (u32, Payload)> {
+    ///         Ok(Msg::Frame(camera, pixels))
+    ///     }
+    /// }
+    ///
+    /// let network = Network::new();
+    /// let (here, there) = (network.node(NodeId(0)), network.node(NodeId(1)));
+    /// let systems = [System::builder().workers(1).build()?, System::builder().workers(1).build()?];
+    /// let a = Node::start(systems[0].handle(), NodeConfig::default(), move || Ok(here))?;
+    /// let b = Node::start(systems[1].handle(), NodeConfig::default(), move || Ok(there))?;
+    ///
+    /// // In a program: Heap::leak(segment).
+    /// let heap = Heap::leak_plain(2, 64)?;
+    /// let (mut arena, own) = (heap.arena(0).expect("free"), heap.arena(1).expect("free"));
+    /// b.take_payloads_in(own);
+    /// b.export("frames", &systems[1].spawn(Frames { bytes: 0 }))?;
+    ///
+    /// let limit = Duration::from_secs(60);
+    /// let frames = a.lookup::<Frames>(NodeId(1), "frames", limit).wait()?;
+    /// let pixels = arena.payload_with(1 << 20, |bytes| bytes.fill(7))?;
+    /// frames.send_with_payload(3, pixels)?;
+    /// assert_eq!(frames.ask((), limit).wait()?, 1 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it can not be sent; [`RemoteSendError::Full`], too, if more waits than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max)
+    /// (see [`RemoteAddress::room_for_payload`]). What becomes of a payload that does not arrive is told by
+    /// [`NodeEvent::PayloadLost`](crate::NodeEvent::PayloadLost) there and `PayloadLostThere` here, if its message did arrive.
+    pub fn send_with_payload(
+        &self,
+        message: A::Message,
+        payload: Payload,
+    ) -> Result<(), RemoteSendError<(A::Message, Payload)>> {
+        if self.peer.is_beyond_neighbours() {
+            return Err(RemoteSendError::NotNeighbour((message, payload)));
+        }
+        let offers = &self.peer.payloads.offers;
+        if self.peer.gather.is_closed() {
+            return Err(RemoteSendError::NodeDown((message, payload)));
+        }
+        let Some(id) = offers.add(payload.clone()) else {
+            return Err(RemoteSendError::Full((message, payload)));
+        };
+        let offer = Offer { life: self.inner.life(), id, bytes: payload.len() as u64 };
+        let write = |frame: &mut Vec<u8>| {
+            message::tell_with(self.key, self.encoding, offer, &message, frame)
+        };
+        let not_gathered = match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
+            Ok(()) => return Ok(()),
+            Err(not_gathered) => not_gathered,
+        };
+        offers.release(&[id]);
+        Err(not_sent((message, payload), not_gathered))
+    }
+
+    /// Is done when [`RemoteAddress::send_with_payload`] is worth trying again after [`RemoteSendError::Full`].
+    pub fn room_for_payload(&self) -> impl Future<Output = ()> + Send + use<A> {
+        let (offers, room) = (self.peer.payloads.offers.room(), self.room());
+        async move {
+            // That it was dropped says the same.
+            let _ = offers.await;
+            room.await;
         }
     }
 

@@ -1,6 +1,9 @@
 //! Ranks of an MPI job as nodes. Started without `mpiexec`, each of its tests starts itself under it; a job's ranks then play
 //! the parts.
 
+#[path = "mpi_parts/payloads.rs"]
+mod payloads;
+
 use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{Fabric, NodeId};
@@ -304,6 +307,9 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("stopped", "2", stopped),
     ("killed", "2", killed),
     ("alone", "1", alone),
+    ("windows", "2", payloads::windows),
+    ("payloads by windows", "2", payloads::by_window),
+    ("payloads by frames", "2", payloads::by_frames),
 ];
 
 fn main() -> ExitCode {
@@ -332,6 +338,11 @@ fn main() -> ExitCode {
             command.args(["-n", ranks]).arg(&me);
             command
         };
+        // Open MPI has no windows of its own accord where it must not read other processes' memory, as below.
+        let windows = matches!(*part, "windows" | "payloads by windows");
+        if windows {
+            command.env("OMPI_MCA_osc", "pt2pt");
+        }
         // A test machine may have one core, and its user may be root.
         let output = command
             .env("ACTINIUM_MPI_PART", part)
@@ -348,6 +359,10 @@ fn main() -> ExitCode {
         let said = text.contains(&format!("{part}: "));
         let passed = match *part {
             "killed" => !output.status.success() && (!said || text.contains("NodeDown")),
+            "windows" => output.status.success() && text.matches("windows: ").count() == 2,
+            "payloads by windows" | "payloads by frames" => {
+                output.status.success() && text.matches("payloads: ").count() == 2
+            }
             "stream" => output.status.success() && text.matches("streamed: ").count() == 2,
             "long" => output.status.success() && text.matches("long: ").count() == 2,
             _ => output.status.success() && said,

@@ -16,9 +16,12 @@
 //! # Ok::<(), actinium_cluster::fabric::SendRefused>(())
 //! ```
 
-use super::{Bell, Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused};
+use super::{
+    Bell, Ended, Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused, TransferId,
+};
+use actinium_memory::heap::{Payload, Unwritten};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -53,6 +56,8 @@ pub struct InProcess {
     /// Which life of the node this is: a killed one hears and says nothing any more.
     life: u64,
     network: Network,
+    transfers: u64,
+    ended: VecDeque<Ended>,
 }
 
 /// Longest frame.
@@ -68,8 +73,14 @@ struct World {
     cut: BTreeSet<(NodeId, NodeId)>,
     /// When the last frame of each ordered pair arrives: those that keep their place come after it.
     last_ns: BTreeMap<(NodeId, NodeId), u64>,
-    regions: BTreeMap<RegionId, Vec<u8>>,
-    regions_made: u32,
+    regions: BTreeMap<RegionId, Memory>,
+    regions_made: u64,
+    has_remote_memory: bool,
+}
+
+enum Memory {
+    Own(Vec<u8>),
+    Shared(Payload),
 }
 
 /// When it arrives, its serial number, who sent it, its bytes.
@@ -118,6 +129,7 @@ impl Network {
             last_ns: BTreeMap::new(),
             regions: BTreeMap::new(),
             regions_made: 0,
+            has_remote_memory: true,
         })))
     }
 
@@ -130,7 +142,8 @@ impl Network {
         let mut world = self.lock();
         let life = world.nodes.get(&node).map_or(0, |peer| peer.life) + 1;
         world.nodes.insert(node, Peer { life, is_alive: true, ..Peer::default() });
-        InProcess { node, life, network: self.clone() }
+        let (transfers, ended) = (0, VecDeque::new());
+        InProcess { node, life, network: self.clone(), transfers, ended }
     }
 
     /// A node dies without a word: what it says from now on is not heard, and what is under way to it is gone.
@@ -151,6 +164,12 @@ impl Network {
     /// Takes [`Network::cut`] back.
     pub fn heal(&self, a: NodeId, b: NodeId) {
         self.lock().cut.retain(|&pair| pair != (a, b) && pair != (b, a));
+    }
+
+    /// From now on its nodes have no remote memory.
+    pub fn without_remote_memory(self) -> Self {
+        self.lock().has_remote_memory = false;
+        self
     }
 
     /// From now on other faults.
@@ -257,36 +276,54 @@ impl Fabric for InProcess {
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
-        Some(self)
+        let has = self.network.lock().has_remote_memory;
+        if has { Some(self) } else { None }
     }
 }
 
 impl InProcess {
+    fn add_region(&self, memory: Memory, bytes: usize) -> RegionId {
+        let mut world = self.network.lock();
+        world.regions_made += 1;
+        let index = world.regions_made;
+        let region = RegionId { node: self.node, index, bytes: bytes as u64 };
+        world.regions.insert(region, memory);
+        region
+    }
+
     fn with_region<R>(
         &self,
         region: RegionId,
         offset: usize,
         bytes: usize,
-        f: impl FnOnce(&mut [u8]) -> R,
+        f: impl FnOnce(&mut Memory) -> Result<R, MemoryError>,
     ) -> Result<R, MemoryError> {
         let mut world = self.network.lock();
         if world.cut.contains(&(self.node, region.node)) || !self.is_alive(&world) {
             return Err(MemoryError::Unreachable(region.node));
         }
+        // Found by its length, too: so what is in bounds by the id is in bounds.
         let memory = world.regions.get_mut(&region).ok_or(MemoryError::NoSuchRegion(region))?;
-        let region_bytes = memory.len();
-        let range = offset.checked_add(bytes).and_then(|end| memory.get_mut(offset..end));
-        range.map(f).ok_or(MemoryError::OutOfRange { region, offset, bytes, region_bytes })
+        region.check(offset, bytes)?;
+        f(memory)
+    }
+
+    fn ended(&mut self, payload: Payload) -> TransferId {
+        self.transfers += 1;
+        let transfer = TransferId(self.transfers);
+        self.ended.push_back((transfer, Ok(payload)));
+        transfer
     }
 }
 
 impl RemoteMemory for InProcess {
-    fn register(&mut self, bytes: usize) -> RegionId {
-        let mut world = self.network.lock();
-        world.regions_made += 1;
-        let region = RegionId { node: self.node, index: world.regions_made };
-        world.regions.insert(region, vec![0; bytes]);
-        region
+    fn register(&mut self, bytes: usize) -> Result<RegionId, MemoryError> {
+        Ok(self.add_region(Memory::Own(vec![0; bytes]), bytes))
+    }
+
+    fn share(&mut self, payload: Payload) -> Result<RegionId, MemoryError> {
+        let bytes = payload.len();
+        Ok(self.add_region(Memory::Shared(payload), bytes))
     }
 
     fn unregister(&mut self, region: RegionId) -> Result<(), MemoryError> {
@@ -295,18 +332,56 @@ impl RemoteMemory for InProcess {
         if own { Ok(()) } else { Err(MemoryError::NoSuchRegion(region)) }
     }
 
-    fn get(&mut self, region: RegionId, offset: usize, into: &mut [u8]) -> Result<(), MemoryError> {
-        self.with_region(region, offset, into.len(), |from| into.copy_from_slice(from))
+    fn get(
+        &mut self,
+        region: RegionId,
+        offset: usize,
+        mut into: Unwritten,
+    ) -> Result<TransferId, (MemoryError, Unwritten)> {
+        let bytes = into.len() - into.written();
+        let copied = self.with_region(region, offset, bytes, |memory| {
+            let from: &[u8] = match memory {
+                Memory::Own(bytes) => bytes,
+                Memory::Shared(payload) => payload,
+            };
+            let all = into.append(&from[offset..offset + bytes]);
+            debug_assert!(all, "as many as are missing");
+            Ok(())
+        });
+        match copied {
+            Err(error) => Err((error, into)),
+            Ok(()) => match into.finish() {
+                Ok(payload) => Ok(self.ended(payload)),
+                Err(into) => Err((MemoryError::NoSuchRegion(region), into)),
+            },
+        }
     }
 
-    fn put(&mut self, region: RegionId, offset: usize, from: &[u8]) -> Result<(), MemoryError> {
-        self.with_region(region, offset, from.len(), |into| into.copy_from_slice(from))
+    fn put(
+        &mut self,
+        from: Payload,
+        region: RegionId,
+        offset: usize,
+    ) -> Result<TransferId, MemoryError> {
+        self.with_region(region, offset, from.len(), |memory| match memory {
+            Memory::Own(bytes) => {
+                bytes[offset..offset + from.len()].copy_from_slice(&from);
+                Ok(())
+            }
+            Memory::Shared(_) => Err(MemoryError::Engine("a payload is only read".to_owned())),
+        })?;
+        Ok(self.ended(from))
+    }
+
+    fn poll_ended(&mut self) -> Option<Ended> {
+        self.ended.pop_front()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use actinium_memory::heap::Heap;
 
     const A: NodeId = NodeId(0);
     const B: NodeId = NodeId(1);
@@ -386,25 +461,38 @@ mod tests {
 
     #[test]
     fn remote_memory_is_read_and_written_within_its_bounds() {
+        let heap = Heap::leak_plain(1, 4).unwrap();
+        let mut arena = heap.arena(0).unwrap();
         let network = Network::new();
         let (mut a, mut b) = (network.node(A), network.node(B));
-        let region = a.register(8);
-        b.put(region, 4, &[1, 2, 3, 4]).unwrap();
-        let mut bytes = [9; 4];
-        a.get(region, 3, &mut bytes).unwrap();
-        assert_eq!(bytes, [0, 1, 2, 3]);
+        let region = a.register(8).unwrap();
+        let numbers = arena.payload(&[1, 2, 3, 4]).unwrap();
+        let put = b.put(numbers.clone(), region, 4).unwrap();
+        assert!(matches!(b.poll_ended(), Some((id, Ok(_))) if id == put));
+        let get = a.get(region, 3, arena.unwritten(4).unwrap()).unwrap();
+        let (id, bytes) = a.poll_ended().unwrap();
+        assert_eq!((id, &bytes.unwrap()[..]), (get, &[0, 1, 2, 3][..]));
         for offset in [5, usize::MAX] {
-            let error = b.put(region, offset, &[7; 4]).unwrap_err();
-            assert_eq!(
-                error,
-                MemoryError::OutOfRange { region, offset, bytes: 4, region_bytes: 8 }
-            );
+            let error = b.put(numbers.clone(), region, offset).unwrap_err();
+            assert_eq!(error, MemoryError::OutOfRange { region, offset, bytes: 4 });
         }
+        let longer = RegionId { bytes: 9, ..region };
+        let error = b.put(numbers.clone(), longer, 5).unwrap_err();
+        assert_eq!(error, MemoryError::NoSuchRegion(longer));
+        let shared = a.share(numbers.clone()).unwrap();
+        assert!(matches!(b.put(numbers, shared, 0), Err(MemoryError::Engine(_))));
+        b.get(shared, 1, arena.unwritten(3).unwrap()).unwrap();
+        assert_eq!(&b.poll_ended().unwrap().1.unwrap()[..], [2, 3, 4]);
+        let mut fails = |b: &mut InProcess, expected| {
+            let (error, room) = b.get(region, 0, arena.unwritten(4).unwrap()).unwrap_err();
+            assert_eq!((error, room.written()), (expected, 0));
+        };
         network.cut(A, B);
-        assert_eq!(b.get(region, 0, &mut bytes), Err(MemoryError::Unreachable(A)));
+        fails(&mut b, MemoryError::Unreachable(A));
         network.heal(A, B);
         assert_eq!(b.unregister(region), Err(MemoryError::NoSuchRegion(region)));
         a.unregister(region).unwrap();
-        assert_eq!(b.get(region, 0, &mut bytes), Err(MemoryError::NoSuchRegion(region)));
+        fails(&mut b, MemoryError::NoSuchRegion(region));
+        assert!(network.without_remote_memory().node(B).remote_memory().is_none());
     }
 }

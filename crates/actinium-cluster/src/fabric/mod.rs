@@ -9,6 +9,7 @@ pub mod mpi;
 #[cfg(feature = "zenoh")]
 pub mod zenoh;
 
+use actinium_memory::heap::{Payload, Unwritten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -99,8 +100,10 @@ pub trait Fabric: Send {
 pub struct RegionId {
     /// Whose memory it is.
     pub node: NodeId,
-    /// Which of its registrations.
-    pub index: u32,
+    /// Which of its registrations: what the fabric knows it by.
+    pub index: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
 }
 
 /// Why remote memory was not reached.
@@ -117,11 +120,11 @@ pub enum MemoryError {
         offset: usize,
         /// How long it is.
         bytes: usize,
-        /// How long the region is.
-        region_bytes: usize,
     },
     /// The node cannot be reached now.
     Unreachable(NodeId),
+    /// The engine has refused, in its words.
+    Engine(String),
 }
 
 impl fmt::Display for MemoryError {
@@ -130,22 +133,56 @@ impl fmt::Display for MemoryError {
             MemoryError::NoSuchRegion(region) => {
                 write!(f, "{} has no registered region {}", region.node, region.index)
             }
-            MemoryError::OutOfRange { region, offset, bytes, region_bytes } => write!(
+            MemoryError::OutOfRange { region, offset, bytes } => write!(
                 f,
-                "{bytes} bytes at {offset} do not lie in region {} of {}, which has {region_bytes} bytes",
-                region.index, region.node
+                "{bytes} bytes at {offset} do not lie in region {} of {}, which has {} bytes",
+                region.index, region.node, region.bytes
             ),
             MemoryError::Unreachable(node) => write!(f, "{node} cannot be reached"),
+            MemoryError::Engine(reason) => write!(f, "the engine has refused: {reason}"),
         }
     }
 }
 
 impl std::error::Error for MemoryError {}
 
-/// Memory that other nodes read and write without this node's doing.
+impl RegionId {
+    /// That a range lies in it.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn check(self, offset: usize, bytes: usize) -> Result<(), MemoryError> {
+        let end = offset.checked_add(bytes);
+        if end.is_some_and(|end| end as u64 <= self.bytes) {
+            return Ok(());
+        }
+        Err(MemoryError::OutOfRange { region: self, offset, bytes })
+    }
+}
+
+/// A reading or writing of remote memory that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferId(pub u64);
+
+/// What has become of a transfer: the payload that was read, or that was written.
+pub type Ended = (TransferId, Result<Payload, MemoryError>);
+
+/// Memory that other nodes read and write without its owner's doing. No call waits: what is begun ends later, see [`RemoteMemory::poll_ended`], and keeps what
+/// it reads to and writes from until then.
+///
+/// Who reads what its owner takes back meanwhile gets an error or any bytes: whoever needs to know asks the owner afterwards.
 pub trait RemoteMemory {
-    /// Registers so many bytes, zeroed, of this node. The id may be sent to other nodes.
-    fn register(&mut self, bytes: usize) -> RegionId;
+    /// Registers so many bytes, zeroed, of this node, for all nodes to read and write, this one too. The id may be sent to other nodes.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    fn register(&mut self, bytes: usize) -> Result<RegionId, MemoryError>;
+
+    /// Registers a payload, for all nodes to read. It is kept until [`RemoteMemory::unregister`].
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    fn share(&mut self, payload: Payload) -> Result<RegionId, MemoryError>;
 
     /// Takes a registration of this node back.
     ///
@@ -153,15 +190,28 @@ pub trait RemoteMemory {
     /// If there is none.
     fn unregister(&mut self, region: RegionId) -> Result<(), MemoryError>;
 
-    /// Reads from any node's region.
+    /// Begins to read from any node's region what is missing of a payload.
     ///
     /// # Errors
-    /// If that is not there; `into` is then unchanged.
-    fn get(&mut self, region: RegionId, offset: usize, into: &mut [u8]) -> Result<(), MemoryError>;
+    /// If that is not there; `into` comes back unchanged.
+    fn get(
+        &mut self,
+        region: RegionId,
+        offset: usize,
+        into: Unwritten,
+    ) -> Result<TransferId, (MemoryError, Unwritten)>;
 
-    /// Writes to any node's region.
+    /// Begins to write a payload to a region of [`RemoteMemory::register`].
     ///
     /// # Errors
     /// If that is not there; nothing is then written.
-    fn put(&mut self, region: RegionId, offset: usize, from: &[u8]) -> Result<(), MemoryError>;
+    fn put(
+        &mut self,
+        from: Payload,
+        region: RegionId,
+        offset: usize,
+    ) -> Result<TransferId, MemoryError>;
+
+    /// The next transfer that has ended, if any.
+    fn poll_ended(&mut self) -> Option<Ended>;
 }

@@ -8,10 +8,14 @@
 //! is said in the tags, which are needed for nothing else: a message's tag is how many frames its sender has taken of its receiver so
 //! far, modulo 2^15. Whoever has taken much and has nothing to send sends an empty message.
 //!
+//! Remote memory is a window (`mpi_window`), where this MPI has any: Open MPI 4.1 has none without RDMA between hosts, or without reading of other processes' memory on
+//! one.
+//!
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
-use super::{Fabric, NodeId, SendRefused};
+use super::{Fabric, NodeId, RemoteMemory, SendRefused};
 use crate::mpi_receive::{Receive, World};
+use crate::mpi_window::Windows;
 use mpi::environment::Universe;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::collections::VecDeque;
@@ -54,6 +58,8 @@ pub struct Mpi {
     bytes_buffered: usize,
     world: World,
     node: NodeId,
+    /// None: this MPI has none here.
+    windows: Option<Windows>,
     // Dropped last: that ends MPI.
     _universe: Universe,
 }
@@ -78,11 +84,13 @@ impl Mpi {
             return Err(format!("a job of {size} ranks: this fabric has buffers for at most 500"));
         }
         universe.set_buffer_size(2 * size * bytes_buffered);
+        let node = NodeId(world.rank() as u32);
         Ok(Mpi {
             ranks: (0..size).map(|_| Rank::default()).collect(),
             receiving: VecDeque::new(),
             bytes_buffered,
-            node: NodeId(world.rank() as u32),
+            windows: Windows::open(&world, node, size as u32),
+            node,
             world,
             _universe: universe,
         })
@@ -166,6 +174,10 @@ impl Fabric for Mpi {
             self.received(from).map(|frame| (NodeId(from as u32), frame))
         })
     }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.windows.as_mut().map(|windows| windows as &mut dyn RemoteMemory)
+    }
 }
 
 impl Mpi {
@@ -215,6 +227,7 @@ impl Drop for Mpi {
             while self.poll().is_some() {}
             std::thread::yield_now();
         }
+        self.windows = None;
     }
 }
 

@@ -161,6 +161,21 @@ impl Link {
         self.outgoing.is_empty()
     }
 
+    /// The number of the frame that is sent next, counted from 0 in this session.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.outgoing.next()
+    }
+
+    /// All frames before this number were handled at the other end, or are known to be lost.
+    pub(crate) fn handled_there(&self) -> u64 {
+        self.outgoing.acknowledged
+    }
+
+    /// Which session it is in, or will be in next: see [`Delivery`].
+    pub(crate) fn session(&self) -> u64 {
+        self.session
+    }
+
     /// What it has counted.
     pub fn counters(&self) -> LinkCounters {
         self.counters

@@ -51,7 +51,7 @@ impl Outgoing {
         }
     }
 
-    fn next(&self) -> u64 {
+    pub(super) fn next(&self) -> u64 {
         self.acknowledged + self.in_flight.len() as u64
     }
 

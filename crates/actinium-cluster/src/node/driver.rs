@@ -6,17 +6,19 @@ use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, RegisterError, SpawnA
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
-use crate::link::{BadConfig, Down, DownReason, Link, LinkEvent};
+use crate::link::{BadConfig, Down, DownReason, HEADER_BYTES, Link, LinkEvent};
 use crate::message;
 use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
 use crate::node::ExportError;
+use crate::payload::{Exchange, Here, is_datagram};
 use crate::place::Placement;
 use crate::remote::{RemoteActor, RemoteAddress, RemoteAskError};
 use crate::route::{Grid, Route};
 use crate::shards::Shards;
 use crate::stage;
 use actinium_actor::{Address, SpawnOptions, SystemHandle};
+use actinium_memory::heap::Arena;
 use actinium_scheduler::Clock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,6 +50,7 @@ pub(super) struct End {
     pub(super) unpacker: Address<Unpacker>,
     /// It is not needed at the moment: it is quiet until it hears something.
     pub(super) rests: bool,
+    exchange: Exchange,
 }
 
 impl Driver {
@@ -111,16 +114,41 @@ impl Driver {
                 if let Some(around) = &mut self.around {
                     around.heard(node, &event);
                 }
-                end.event(inner, event);
+                end.event(inner, &mut **fabric, event);
             }
             while end.link.has_credit()
                 && let Some(gathered) = end.peer.gather.take(now_ns, is_idle)
             {
                 did = true;
+                let payload = &gathered.frame[HEADER_BYTES..];
+                end.exchange.frame_leaves(&end.peer, end.link.next_number(), payload);
                 let sent = end.link.send(gathered.messages, gathered.frame);
                 debug_assert!(sent.is_ok(), "it had credit");
             }
             end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
+            let handled = end.link.handled_there();
+            if !end.exchange.is_idle(&end.peer, handled) {
+                did |= end
+                    .payloads(inner, &mut **fabric, |exchange, here| exchange.turn(here, handled));
+            }
+        }
+        did | self.transferred()
+    }
+
+    /// What the fabric has read for payloads.
+    fn transferred(&mut self) -> bool {
+        let mut did = false;
+        while self.ends.values().any(|end| end.exchange.is_fetching())
+            && let Some(memory) = self.fabric.remote_memory()
+            && let Some((transfer, outcome)) = memory.poll_ended()
+        {
+            did = true;
+            // What nobody waits for any more is dropped.
+            for end in self.ends.values_mut() {
+                end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
+                    exchange.transferred(here, transfer, outcome.as_ref().ok())
+                });
+            }
         }
         did
     }
@@ -136,7 +164,13 @@ impl Driver {
             }
             if let Some(end) = self.ends.get_mut(&from) {
                 end.rests = false;
-                end.link.receive(frame, now_ns);
+                if is_datagram(&frame) {
+                    end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
+                        exchange.receive(here, &frame);
+                    });
+                } else {
+                    end.link.receive(frame, now_ns);
+                }
             }
         }
         true
@@ -197,6 +231,11 @@ impl Driver {
         self.ends.values().any(|end| end.link.has_credit() && !end.peer.gather.is_empty())
     }
 
+    /// Whether payloads are being fetched.
+    pub(super) fn is_fetching(&self) -> bool {
+        self.ends.values().any(|end| end.exchange.is_fetching())
+    }
+
     /// Whether all that this node has sent to its neighbours was handled, as far as it can be.
     pub(super) fn is_settled(&self) -> bool {
         let is_settled = |end: &End| {
@@ -217,7 +256,11 @@ impl Driver {
 
     /// When there is something to do, if nothing happens before.
     pub(super) fn due_ns(&self) -> u64 {
-        let links = self.ends.values().filter(|end| !end.rests).map(|end| end.link.due_ns());
+        let (now_ns, resend_ns) = (self.inner.clock.now_ns(), self.inner.resend_ns());
+        let links = self.ends.values().filter(|end| !end.rests).map(|end| {
+            let payloads = end.exchange.due_ns(now_ns, resend_ns).unwrap_or(u64::MAX);
+            end.link.due_ns().min(payloads)
+        });
         let questions = lock(&self.inner.questions).next_deadline_ns();
         links.chain(questions).chain([self.review_at_ns]).min().unwrap_or(u64::MAX)
     }
@@ -245,8 +288,9 @@ impl Driver {
             end.link.transmit(inner.clock.now_ns(), |frame| fabric.send(node, frame).is_ok());
             end.link.leave(|frame| fabric.send(node, frame).is_ok());
             while let Some(event) = end.link.poll_event() {
-                end.event(inner, event);
+                end.event(inner, &mut **fabric, event);
             }
+            end.payloads(inner, &mut **fabric, |exchange, here| exchange.end(here));
             end.peer.gather.close();
             *lock(&end.peer.link) = end.link.counters();
         }
@@ -259,7 +303,8 @@ impl End {
         // Checked when the node was made.
         let link = link.ok()?;
         let unpacker = inner.system.spawn(Unpacker::new(inner.clone(), peer.clone()));
-        Some(End { link, peer: peer.clone(), unpacker, rests: false })
+        let exchange = Exchange::default();
+        Some(End { link, peer: peer.clone(), unpacker, rests: false, exchange })
     }
 
     /// As `event`, for one that is no neighbour: what is told of it lies in one place, because there are two ways for it to come.
@@ -270,7 +315,22 @@ impl End {
         }
     }
 
-    fn event(&mut self, inner: &Inner, event: LinkEvent) {
+    /// Does something about payloads.
+    fn payloads<R>(
+        &mut self,
+        inner: &Inner,
+        fabric: &mut dyn Fabric,
+        f: impl FnOnce(&mut Exchange, &mut Here<'_>) -> R,
+    ) -> R {
+        let End { peer, unpacker, exchange, .. } = self;
+        // A system that drains takes nothing from outside: then nobody waits for it.
+        let mut fetched =
+            |ticket, outcome| drop(unpacker.send(UnpackMsg::Fetched(ticket, outcome)));
+        let (now_ns, fetched) = (inner.clock.now_ns(), &mut fetched);
+        f(exchange, &mut Here { fabric, inner, peer, now_ns, fetched })
+    }
+
+    fn event(&mut self, inner: &Inner, fabric: &mut dyn Fabric, event: LinkEvent) {
         let node = self.peer.node;
         match event {
             LinkEvent::Up if inner.is_far(&self.peer) => {
@@ -279,6 +339,7 @@ impl End {
             }
             // Behind what is still to be told of the session before: that it is down, say. A system that drains takes nothing from outside.
             LinkEvent::Up => {
+                self.peer.payloads.wanted.open(self.link.session());
                 if self.unpacker.send(UnpackMsg::Up).is_err() {
                     inner.went_up(&self.peer);
                 }
@@ -293,12 +354,13 @@ impl End {
             LinkEvent::Refused(refusal) => {
                 inner.tell_listeners(&NodeEvent::Refused(node, refusal));
             }
-            LinkEvent::Down(down) => self.down(inner, down),
+            LinkEvent::Down(down) => self.down(inner, fabric, down),
         }
     }
 
-    fn down(&mut self, inner: &Inner, down: Down) {
+    fn down(&mut self, inner: &Inner, fabric: &mut dyn Fabric, down: Down) {
         let node = self.peer.node;
+        self.payloads(inner, fabric, |exchange, here| exchange.end(here));
         let mut undelivered = 0;
         for back in &down.undelivered {
             message::read(back.payload(), |item| undelivered += inner.came_back(&item));
@@ -430,6 +492,11 @@ impl ManualNode {
     /// If it was done before.
     pub fn names(&self, config: NamesConfig) -> Result<Names, ExportError> {
         Names::start(&self.0.inner, config)
+    }
+
+    /// See [`super::Node::take_payloads_in`].
+    pub fn take_payloads_in(&self, arena: Arena) {
+        self.0.inner.take_payloads_in(arena);
     }
 
     /// See [`super::Node::on_event`].

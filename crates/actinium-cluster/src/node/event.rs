@@ -3,6 +3,7 @@
 use crate::fabric::NodeId;
 use crate::gather::GatherCounters;
 use crate::link::{DownReason, LinkCounters, Lost, Refusal};
+use crate::payload::PayloadError;
 use crate::remote::RemoteAskError;
 
 /// What happened between this node and another.
@@ -36,6 +37,24 @@ pub enum NodeEvent {
     Lost(NodeId, Lost),
     /// Messages of this node to that one are lost: likewise.
     LostThere(NodeId, Lost),
+    /// A message of that node to this one is lost, because its payload did not come: why.
+    PayloadLost {
+        /// Which node.
+        node: NodeId,
+        /// How many bytes it had.
+        bytes: u64,
+        /// Why.
+        why: PayloadError,
+    },
+    /// A message of this node to that one is lost, because its payload did not come there: in the words of that node.
+    PayloadLostThere {
+        /// Which node.
+        node: NodeId,
+        /// How many bytes it had.
+        bytes: u64,
+        /// Why.
+        why: String,
+    },
     /// The two do not talk.
     Refused(NodeId, Refusal),
     /// An actor of this node had a name, and another has it now, or too few nodes are up: see [`Names`](crate::Names). It was asked to end.
@@ -86,6 +105,10 @@ pub struct PeerStats {
     pub through: Option<NodeId>,
     /// What gathered for it.
     pub gather: GatherCounters,
+    /// Bytes of payloads that this node keeps for it.
+    pub payload_bytes_waiting: usize,
+    /// Bytes of payloads that come from it, and are not yet handed to actors.
+    pub payload_bytes_ahead: usize,
     /// What moved, up to some milliseconds ago.
     pub link: LinkCounters,
 }

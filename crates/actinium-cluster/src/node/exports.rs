@@ -6,6 +6,7 @@ use crate::codec::{decode, encode, hello};
 use crate::message::{ActorKey, Found, Unanswered};
 use crate::remote::RemoteActor;
 use actinium_actor::{Actor, Address, Context};
+use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
 use actinium_wire::hello::{Hello, Settled, Unsettled, settle};
 use std::any::Any;
@@ -19,6 +20,8 @@ pub(super) trait Exported: Send + Sync {
     fn hello(&self, encodings: &[Encoding]) -> Hello;
     /// False if the bytes are no message of its.
     fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
+    /// As `tell`, with a payload. None: it takes none.
+    fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool>;
     fn ask(
         &self,
         peer: &Arc<Peer>,
@@ -50,6 +53,12 @@ where
         let Ok(message) = decode(encoding, message) else { return false };
         Address::tell(self, A::message(message));
         true
+    }
+
+    fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool> {
+        let Ok(message) = decode(encoding, message) else { return Some(false) };
+        Address::tell(self, A::with_payload(message, payload).ok()?);
+        Some(true)
     }
 
     fn ask(

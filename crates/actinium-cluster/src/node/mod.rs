@@ -10,6 +10,7 @@ mod driver;
 mod event;
 mod exports;
 mod far;
+mod held;
 mod helm;
 mod lookup;
 mod questions;
@@ -28,12 +29,14 @@ use crate::answer::RemoteAnswer;
 use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
-use crate::link::{BadConfig, DownReason, LinkConfig, LinkCounters};
+use crate::link::{BadConfig, DownReason, HEADER_BYTES, LinkConfig, LinkCounters};
 use crate::message::{self, ActorKey, Control, Item, Unanswered};
+use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::remote::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::route::{Grid, Route};
 use crate::stage;
 use actinium_actor::SystemHandle;
+use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
 use actinium_wire::Encoding;
 use around::Heard;
@@ -67,6 +70,8 @@ pub struct NodeConfig {
     pub encodings: Vec<Encoding>,
     /// How long [`Node::leave`] waits for what is under way.
     pub linger: Duration,
+    /// Bounds on payloads: see [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).
+    pub payload: PayloadConfig,
     /// Living actors that other nodes may have started here ([`Node::spawn_on`]): a bound on what they take of this one.
     pub spawned_max: usize,
 }
@@ -80,6 +85,7 @@ impl Default for NodeConfig {
             grid_nodes: 0,
             encodings: Encoding::ALL.to_vec(),
             linger: Duration::from_secs(1),
+            payload: PayloadConfig::default(),
             spawned_max: 1 << 20,
         }
     }
@@ -97,6 +103,16 @@ impl NodeConfig {
         }
         if self.gather.frames_waiting == 0 {
             return bad("frames_waiting", 0, "1 or more".to_owned());
+        }
+        let PayloadConfig { waiting_bytes_max, ahead_bytes_max, window_bytes } = self.payload;
+        for (setting, bytes) in [
+            ("waiting_bytes_max", waiting_bytes_max),
+            ("ahead_bytes_max", ahead_bytes_max),
+            ("window_bytes", window_bytes),
+        ] {
+            if bytes == 0 {
+                return bad(setting, 0, "1 or more".to_owned());
+            }
         }
         if self.encodings.is_empty() {
             return bad("encodings", 0, "1 or more".to_owned());
@@ -116,6 +132,7 @@ pub(crate) struct Peer {
     pub(crate) staged: AtomicU32,
     /// It is no neighbour: what is said to it goes through others.
     far: Option<Far>,
+    pub(crate) payloads: Payloads,
     is_up: AtomicBool,
     link: Mutex<LinkCounters>,
     /// Actors of this node that end with it.
@@ -123,6 +140,11 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// In a grid: whether what is said to it goes through others.
+    pub(crate) fn is_beyond_neighbours(&self) -> bool {
+        self.far.is_some()
+    }
+
     /// It is down: nothing more is gathered for it. How many messages were.
     fn close(&self, inner: &Inner) -> u64 {
         // Relaxed: a figure.
@@ -131,6 +153,7 @@ impl Peer {
         for gathered in self.gather.close() {
             message::read_unsent(&gathered.frame, |item| messages += inner.came_back(&item));
         }
+        self.payloads.offers.clear();
         messages
     }
 }
@@ -162,6 +185,8 @@ pub(crate) struct Inner {
     /// Messages of others that this node has handed on, and that it could not.
     handed_on: AtomicU64,
     strayed: AtomicU64,
+    /// Where payloads that come from other nodes lie.
+    arena: Mutex<Option<Arena>>,
     misaddressed: AtomicU64,
     not_understood: AtomicU64,
     /// See [`Inner::sent_and_received`].
@@ -217,6 +242,7 @@ impl Inner {
             busy: Mutex::default(),
             handed_on: AtomicU64::new(0),
             strayed: AtomicU64::new(0),
+            arena: Mutex::default(),
             misaddressed: AtomicU64::new(0),
             not_understood: AtomicU64::new(0),
             sent: AtomicU64::new(0),
@@ -257,6 +283,7 @@ impl Inner {
                 node,
                 gather,
                 staged: AtomicU32::new(0),
+                payloads: Payloads::new(&self.config.payload),
                 far,
                 is_up: AtomicBool::new(false),
                 link: Mutex::default(),
@@ -335,11 +362,13 @@ impl Inner {
     pub(crate) fn add_staged(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
         // Relaxed: see `sent_and_received`.
         self.sent.fetch_add(work.into(), Ordering::Relaxed);
+        let offered = peer.payloads.offers.of_frame(&frame[HEADER_BYTES..]);
         match self.gather_staged(peer, messages, frame) {
             Ok(true) => self.alarm.ring(),
             Ok(false) => {}
             // The node went down while the turn ran.
             Err(_) => {
+                peer.payloads.offers.release(&offered);
                 let messages = messages.into();
                 self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
             }
@@ -495,6 +524,37 @@ impl Inner {
         }
     }
 
+    pub(crate) fn payload_config(&self) -> &PayloadConfig {
+        &self.config.payload
+    }
+
+    pub(crate) fn resend_ns(&self) -> u64 {
+        self.config.link.resend_ns
+    }
+
+    /// This life of this node.
+    pub(crate) fn life(&self) -> u64 {
+        self.epoch
+    }
+
+    /// From now on, payloads that come from other nodes lie here.
+    fn take_payloads_in(&self, arena: Arena) {
+        *lock(&self.arena) = Some(arena);
+    }
+
+    /// Room for a payload that comes.
+    pub(crate) fn room_for_payload(&self, bytes: usize) -> Result<Unwritten, PayloadError> {
+        match &mut *lock(&self.arena) {
+            Some(arena) => arena.unwritten(bytes).map_err(PayloadError::Exhausted),
+            None => Err(PayloadError::NoArena),
+        }
+    }
+
+    /// There is something new to do for the node's thread.
+    pub(crate) fn ring(&self) {
+        self.alarm.ring();
+    }
+
     pub(crate) fn id(&self) -> NodeId {
         self.node
     }
@@ -539,6 +599,8 @@ impl Inner {
             is_up: peer.is_up.load(Ordering::Relaxed),
             through: peer.far.as_ref().filter(|far| !far.is_straight()).map(|far| far.via.node),
             gather: peer.gather.counters(),
+            payload_bytes_waiting: peer.payloads.offers.bytes(),
+            payload_bytes_ahead: peer.payloads.wanted.ahead_bytes(),
             link: *lock(&peer.link),
         };
         NodeStats {

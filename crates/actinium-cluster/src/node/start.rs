@@ -14,6 +14,7 @@ use crate::remote::{RemoteActor, RemoteAddress};
 use crate::shards::Shards;
 use crate::stage;
 use actinium_actor::{Address, SpawnOptions, SystemHandle};
+use actinium_memory::heap::Arena;
 use actinium_scheduler::Clock;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -275,6 +276,14 @@ impl Node {
         &self.inner
     }
 
+    /// Lets payloads come from other nodes ([`RemoteAddress::send_with_payload`]): this is where they lie, until the last who has one drops it. Before that is said, and
+    /// when there is no room, messages with payloads are lost, which both nodes are told ([`NodeEvent::PayloadLost`]).
+    ///
+    /// An arena of a segment that is faulted in makes them as fast as can be; so does one there for payloads that are sent, where the fabric has remote memory.
+    pub fn take_payloads_in(&self, arena: Arena) {
+        self.inner.take_payloads_in(arena);
+    }
+
     /// Calls `listener` for all that happens between this node and others from now on, on the node's thread or a worker: it must not block.
     pub fn on_event(&self, listener: impl Fn(&NodeEvent) + Send + Sync + 'static) {
         self.inner.on_event(Arc::new(listener));
@@ -376,7 +385,10 @@ fn rest(driver: &Driver, idle: u32) -> Rest {
     if idle < SPINS {
         return Rest::Spin;
     }
-    if idle < YIELDS || driver.is_gathering() || !driver.can_ring && !driver.is_settled() {
+    if idle < YIELDS
+        || driver.is_gathering()
+        || !driver.can_ring && (!driver.is_settled() || driver.is_fetching())
+    {
         // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and whoever receives it waits in that call: while
         // anything is under way, the sender must not sleep.
         return Rest::Yield;

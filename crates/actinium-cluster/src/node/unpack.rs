@@ -4,11 +4,14 @@
 //! other node's credit is not renewed, and it stops sending.
 
 use super::exports::{Exported, Place, Waiting};
+use super::held::Held;
 use super::{Inner, NodeEvent, Peer, lock};
 use crate::codec::decode_early;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Envelope, Found, Item, Unanswered};
+use crate::payload::PayloadError;
 use actinium_actor::{Actor, Context, StopReason};
+use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,6 +33,10 @@ pub(crate) enum UnpackMsg {
     Ended(Arc<Peer>, u64, StopReason),
     /// An actor that another node has started has ended.
     Free(Arc<Peer>, ActorKey),
+    /// A payload that was wanted has come, or will not: by its ticket.
+    Fetched(u64, Result<Payload, PayloadError>),
+    /// Frames wait that can be handed over.
+    GoOn,
 }
 
 pub(crate) struct Unpacker {
@@ -42,6 +49,8 @@ pub(crate) struct Unpacker {
     is_inside: bool,
     /// In a grid: a node that too much of what is handed on waits for.
     full: Option<Arc<Peer>>,
+    /// Frames that wait for payloads.
+    pub(super) held: Held,
 }
 
 impl Actor for Unpacker {
@@ -49,26 +58,15 @@ impl Actor for Unpacker {
 
     fn handle(&mut self, msg: UnpackMsg, ctx: &mut Context<'_, Self>) {
         match msg {
-            UnpackMsg::Frame(frame) => {
-                self.items(frame.payload(), ctx);
-                let session = frame.session;
-                match self.full.take() {
-                    None => ctx.address().tell(UnpackMsg::Handled(session)),
-                    // Whoever sent it waits, and keeps room: see `far`.
-                    Some(full) => {
-                        let room = full.gather.room();
-                        ctx.pipe(room, move |_| UnpackMsg::Handled(session));
-                    }
-                }
-            }
+            UnpackMsg::Frame(frame) => self.frame(frame, ctx),
+            UnpackMsg::Up | UnpackMsg::Down(_) | UnpackMsg::Far(_) => self.behind(msg, ctx),
+            UnpackMsg::Fetched(ticket, outcome) => self.fetched(ticket, outcome, ctx),
+            UnpackMsg::GoOn => self.go_on(ctx),
             UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
             UnpackMsg::Answered(peer, question, answer) => {
                 let answer = answer.as_deref().map_err(|unanswered| *unanswered);
                 self.inner.answer(&peer, question, answer);
             }
-            UnpackMsg::Up => self.inner.went_up(&self.peer),
-            UnpackMsg::Down(event) => self.inner.went_down(&self.peer, event),
-            UnpackMsg::Far(peer) => self.inner.tell_far(&peer),
             UnpackMsg::Ended(peer, watch, reason) => {
                 let (is_abnormal, reason) = (reason.is_abnormal(), reason.to_string());
                 self.control(&peer, &Control::Ended { watch, reason, is_abnormal });
@@ -82,16 +80,39 @@ impl Actor for Unpacker {
 }
 
 /// Runs the user's code. A panic of it must not end the actor that all messages of a node go through; it has been printed.
-fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+pub(super) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
 impl Unpacker {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
-        Unpacker { inner, peer, actors: Vec::new(), is_inside: false, full: None }
+        let held = Held::default();
+        Unpacker { inner, peer, actors: Vec::new(), is_inside: false, full: None, held }
     }
 
-    /// Takes messages apart.
+    /// All of a frame was handed over.
+    pub(super) fn handed_over(&mut self, session: u64, ctx: &mut Context<'_, Self>) {
+        match self.full.take() {
+            None => ctx.address().tell(UnpackMsg::Handled(session)),
+            // Whoever sent it waits, and keeps room: see `far`.
+            Some(full) => {
+                let room = full.gather.room();
+                ctx.pipe(room, move |_| UnpackMsg::Handled(session));
+            }
+        }
+    }
+
+    /// What is told of other nodes, when all that they had said before is handed over.
+    pub(super) fn up_or_down(&mut self, msg: UnpackMsg) {
+        match msg {
+            UnpackMsg::Up => self.inner.went_up(&self.peer),
+            UnpackMsg::Down(event) => self.inner.went_down(&self.peer, event),
+            UnpackMsg::Far(peer) => self.inner.tell_far(&peer),
+            _ => debug_assert!(false, "nothing else waits behind frames"),
+        }
+    }
+
+    /// Takes the messages of an envelope apart.
     fn items(&mut self, payload: &[u8], ctx: &Context<'_, Self>) {
         let mut items = 0;
         let whole = message::read(payload, |item| {
@@ -126,7 +147,7 @@ impl Unpacker {
         }
     }
 
-    fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
+    pub(super) fn actor(&mut self, key: ActorKey) -> Option<&dyn Exported> {
         let index = key.index as usize;
         let is_this = |place: &&Place| place.life == key.life;
         if self.actors.get(index).filter(is_this).is_none() {
@@ -152,9 +173,11 @@ impl Unpacker {
         }
     }
 
-    fn is_internal(&mut self, item: &Item<'_>) -> bool {
+    pub(super) fn is_internal(&mut self, item: &Item<'_>) -> bool {
         match item {
-            Item::Tell(key, ..) => self.actor(*key).is_some_and(Exported::is_internal),
+            Item::Tell(key, ..) | Item::TellWith(key, ..) => {
+                self.actor(*key).is_some_and(Exported::is_internal)
+            }
             // What lies in it is counted where it arrives.
             Item::Envelope(_) => true,
             Item::Control(Control::Reach { .. } | Control::Leaving { .. }) => true,
@@ -173,13 +196,15 @@ impl Unpacker {
         }
     }
 
-    fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
+    pub(super) fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
         if let Item::Tell(key, encoding, message) = item {
             return self.tell(key, encoding, message);
         }
         let inner = self.inner.clone();
         match item {
             Item::Tell(..) => {}
+            // Frames hand these over together with their payload (`held`); nobody sends them in an envelope.
+            Item::TellWith(..) => inner.not_understood(),
             Item::Ask(key, question, encoding, message) => {
                 let peer = &self.peer.clone();
                 match self.actor(key) {
@@ -224,6 +249,10 @@ impl Unpacker {
                 };
                 inner.found(&self.peer, question, &found);
             }
+            Item::Control(Control::PayloadLost { bytes, why }) => {
+                let node = self.peer.node;
+                inner.tell_listeners(&NodeEvent::PayloadLostThere { node, bytes, why });
+            }
             Item::Control(Control::Stop { key, now }) => self.stop(key, now),
             Item::Control(Control::Adopt { key }) => {
                 if self.actor(key).is_some() {
@@ -244,7 +273,7 @@ impl Unpacker {
         }
     }
 
-    fn control(&self, peer: &Arc<Peer>, control: &Control) {
+    pub(super) fn control(&self, peer: &Arc<Peer>, control: &Control) {
         // If the other node is down by now, it was told all there is to know.
         let _ = self.inner.add(peer, true, |frame| message::control(control, frame));
     }

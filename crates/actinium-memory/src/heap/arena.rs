@@ -8,7 +8,7 @@ use super::batch::{Free, give_back};
 use super::checks::MORE;
 use super::class::{CLASSES, RUN, class_of, size_of};
 use super::runs::Runs;
-use super::{Exhausted, Heap, Owner, PAGE_BYTES, Payload};
+use super::{Exhausted, Heap, Owner, PAGE_BYTES, Payload, Unwritten};
 
 /// How many pages a class takes at a time, so that a run has eight blocks at least.
 fn run_pages(size: usize) -> u32 {
@@ -120,6 +120,14 @@ impl Arena {
         write: impl FnOnce(&mut [u8]),
     ) -> Result<Payload, Exhausted> {
         Payload::new(self, len, write)
+    }
+
+    /// Room for a payload of so many bytes, which are written later.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn unwritten(&mut self, len: usize) -> Result<Unwritten, Exhausted> {
+        Unwritten::new(self, len)
     }
 
     /// A block; it has to be given back by [`Arena::free`] on whichever thread.

@@ -5,6 +5,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering;
 
 use super::Heap;
+use super::class::RUN;
 use super::inbox::Link;
 
 /// How many blocks travel together: so many a thread may hold back.
@@ -122,6 +123,12 @@ pub(super) unsafe fn give_back(heap: &'static Heap, block: NonNull<u8>, size: us
     // SAFETY: the block is of this heap and has that size.
     unsafe { heap.checks.freed(heap, block, size) };
     let owner = heap.owner_of(block);
+    if owner.class == RUN {
+        // A large one: held back, it would be missed, and it costs more to fill than to send.
+        let mut parcel = Parcel::new();
+        parcel.add(block);
+        return parcel.send(heap, owner.arena);
+    }
     let batched = BATCHED.try_with(|batch| batch.borrow_mut().add(heap, owner.arena, block));
     if batched.is_err() {
         // The thread is at its very end: alone, then.

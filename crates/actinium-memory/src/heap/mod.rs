@@ -17,6 +17,7 @@ pub mod inbox;
 mod payload;
 mod runs;
 mod shared;
+mod unwritten;
 
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub use arena::{Arena, ArenaFigures};
 pub use batch::flush;
 pub use payload::Payload;
 pub use shared::SharedArena;
+pub use unwritten::Unwritten;
 
 /// Pages of a heap: what runs are counted in.
 const PAGE_BYTES: usize = 64 << 10;
@@ -262,6 +264,12 @@ impl Heap {
             }
             Memory::Plain(_) => None,
         }
+    }
+
+    /// Where its memory begins, and how many bytes it has: for whoever registers it. Blocks lie nowhere else.
+    #[must_use]
+    pub fn memory(&self) -> (NonNull<u8>, usize) {
+        (self.start, self.pages.len() * PAGE_BYTES)
     }
 
     /// Where a page begins.

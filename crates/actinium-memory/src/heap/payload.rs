@@ -50,23 +50,48 @@ impl Payload {
         len: usize,
         write: impl FnOnce(&mut [u8]),
     ) -> Result<Self, Exhausted> {
+        // SAFETY: the bytes are set before they are lent.
+        let payload = unsafe {
+            let payload = Self::without_bytes(arena, len)?;
+            payload.bytes_at().write_bytes(0, len);
+            payload
+        };
+        // SAFETY: the block has so many bytes there, all set, and is ours alone.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(payload.bytes_at().as_ptr(), len) };
+        // It is owned already, so that the block is given back if the caller's code panics.
+        write(bytes);
+        Ok(payload)
+    }
+
+    /// A payload whose bytes are not set.
+    ///
+    /// # Safety
+    /// Nobody reads them before they are.
+    pub(super) unsafe fn without_bytes(arena: &mut Arena, len: usize) -> Result<Self, Exhausted> {
         let too_large = Exhausted { size_bytes: len, arena: arena.number() };
         let layout = Self::layout(len).ok_or(too_large)?;
         let heap = arena.heap();
-        let block = arena.alloc(layout)?;
-        let header = block.cast::<Header>();
-        // SAFETY: the block is new, large enough for the header and the bytes behind it, and aligned to 16 bytes; the bytes
-        // are set before they are lent.
-        let bytes = unsafe {
-            header.write(Header { heap, count: AtomicUsize::new(1), len });
-            let bytes = block.add(BYTES_AT);
-            bytes.write_bytes(0, len);
-            std::slice::from_raw_parts_mut(bytes.as_ptr(), len)
-        };
-        // Before the caller's code runs, so that the block is given back if that panics.
-        let payload = Payload(header);
-        write(bytes);
-        Ok(payload)
+        let header = arena.alloc(layout)?.cast::<Header>();
+        // SAFETY: the block is new, large enough for the header and the bytes behind it, and aligned to 16 bytes.
+        unsafe { header.write(Header { heap, count: AtomicUsize::new(1), len }) };
+        Ok(Payload(header))
+    }
+
+    /// How many bytes there are, set or not.
+    pub(super) fn length(&self) -> usize {
+        self.header().len
+    }
+
+    /// Where they begin.
+    pub(super) fn bytes_at(&self) -> NonNull<u8> {
+        // SAFETY: the block goes on behind the header.
+        unsafe { self.0.cast::<u8>().add(BYTES_AT) }
+    }
+
+    /// The heap that it lies in.
+    #[must_use]
+    pub fn heap(&self) -> &'static Heap {
+        self.header().heap
     }
 
     fn layout(len: usize) -> Option<Layout> {
@@ -94,9 +119,7 @@ impl Payload {
         }
         let len = header.len;
         // SAFETY: nobody else has it, and `&mut self` says that nobody gets it meanwhile.
-        Some(unsafe {
-            std::slice::from_raw_parts_mut(self.0.cast::<u8>().add(BYTES_AT).as_ptr(), len)
-        })
+        Some(unsafe { std::slice::from_raw_parts_mut(self.bytes_at().as_ptr(), len) })
     }
 
     /// The pointer that it is, to be sent as a word; [`Payload::from_raw`] makes it a payload again.
@@ -119,9 +142,8 @@ impl Deref for Payload {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let len = self.header().len;
         // SAFETY: the bytes lie behind the header, are set, and nobody changes them while they are shared.
-        unsafe { std::slice::from_raw_parts(self.0.cast::<u8>().add(BYTES_AT).as_ptr(), len) }
+        unsafe { std::slice::from_raw_parts(self.bytes_at().as_ptr(), self.length()) }
     }
 }
 
