@@ -1,6 +1,6 @@
-//! A message that MPI is receiving while this thread does something else.
+//! Messages that MPI is receiving or sending while this thread does something else.
 //!
-//! The safe interface ties a buffer to a scope on the stack, and gives it back for reading only: neither lets a receive outlive the call that
+//! The safe interface ties a buffer to a scope on the stack, and gives it back for reading only: neither lets a transfer outlive the call that
 //! began it. And its handles are raw pointers, which do not go from one thread to another by themselves. So this file, and no other of the crate, holds
 //! `unsafe`.
 
@@ -9,7 +9,7 @@
 use mpi::point_to_point::{Message, Status};
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::Equivalence;
+use mpi::traits::{Communicator, Destination, Equivalence};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
@@ -67,6 +67,48 @@ impl Receive {
     /// What has arrived; none (and the memory stays MPI's) if it is not complete.
     pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
         // Dropping the rest does nothing: both fields are dropped by hand only.
+        self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
+    }
+}
+
+/// A message on its way to another rank.
+pub(crate) struct Sending {
+    /// None: MPI needs the bytes no more.
+    request: Option<ManuallyDrop<Request<'static, [u8], StaticScope>>>,
+    /// MPI reads here as long as there is a request; nobody else touches it until then.
+    bytes: ManuallyDrop<Vec<u8>>,
+}
+
+// SAFETY: as for `Receive`; MPI only reads the bytes.
+unsafe impl Send for Sending {}
+
+impl Sending {
+    /// Begins to send. Does not wait.
+    pub(crate) fn start(world: &World, to: usize, tag: i32, bytes: Vec<u8>) -> Self {
+        let bytes = ManuallyDrop::new(bytes);
+        // SAFETY: the vector is owned by the `Sending`, neither written, grown nor freed before the request is complete (its heap memory does not
+        // move with it), and leaked if that never happens: so MPI may read there for as long as it wants to.
+        let place: &'static [u8] =
+            unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
+        let to = world.process_at_rank(to as i32);
+        let request = to.immediate_send_with_tag(StaticScope, place, tag);
+        Sending { request: Some(ManuallyDrop::new(request)), bytes }
+    }
+
+    /// Whether MPI needs the bytes no more. Does not wait.
+    pub(crate) fn is_complete(&mut self) -> bool {
+        let Some(request) = self.request.take() else { return true };
+        match ManuallyDrop::into_inner(request).test() {
+            Ok(_) => true,
+            Err(request) => {
+                self.request = Some(ManuallyDrop::new(request));
+                false
+            }
+        }
+    }
+
+    /// The memory, for another message; none (and it stays MPI's) if it is not complete.
+    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
         self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
     }
 }

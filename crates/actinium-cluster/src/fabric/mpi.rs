@@ -1,10 +1,10 @@
 //! The ranks of an MPI job as nodes.
 //!
-//! One thread at a time calls MPI, and mostly the same for long: two at once collapse its rate. Frames are sent by `MPI_Bsend`, which copies them into a buffer of ours and never waits for
-//! the receiver, and taken by `MPI_Improbe` and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped must
+//! One thread at a time calls MPI, and mostly the same for long: two at once collapse its rate. Frames are copied and sent by `MPI_Isend`, which never waits for
+//! the receiver (Open MPI's `MPI_Bsend` does, once a stopped receiver has left many short ones), and taken by `MPI_Improbe` and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped must
 //! not stop its receivers. What comes behind such a frame from the same sender waits for it; what others send does not.
 //!
-//! A full buffer would end the job, so each node counts what may still lie in it: a frame counts until its receiver is known to have taken it. That
+//! So that memory is bounded, on both sides, each node counts what it has sent: a frame counts until its receiver is known to have taken it. That
 //! is said in the tags, which are needed for nothing else: a message's tag is how many frames its sender has taken of its receiver so
 //! far, modulo 2^15. Whoever has taken much and has nothing to send sends an empty message.
 //!
@@ -14,39 +14,40 @@
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
 use super::{Fabric, NodeId, RemoteMemory, SendRefused};
-use crate::mpi_receive::{Receive, World};
+use crate::mpi_receive::{Receive, Sending, World};
 use crate::mpi_window::Windows;
 use mpi::environment::Universe;
-use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+use mpi::traits::{Communicator, CommunicatorCollectives, Source};
 use std::collections::VecDeque;
 
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = 1 << 20;
 /// A tag has at least 15 bits, by the standard.
 const TAGS: usize = 1 << 15;
-/// Frames that may lie in the buffer for one node: far below the number of tags, so that counts can be told apart.
-const FRAMES_BUFFERED: usize = 512;
-const _: () = assert!(2 * FRAMES_BUFFERED < TAGS);
-/// Bytes that may lie in the buffer for one node, where memory allows.
-const BYTES_BUFFERED: usize = 4 << 20;
-/// What MPI adds to each buffered message: more than its MPI_BSEND_OVERHEAD anywhere.
+/// Frames that may be under way to one node: far below the number of tags, so that counts can be told apart.
+const FRAMES_UNDER_WAY: usize = 512;
+const _: () = assert!(2 * FRAMES_UNDER_WAY < TAGS);
+/// Bytes that may be under way to one node, and what a frame counts above its own.
+const BYTES_UNDER_WAY: usize = 4 << 20;
 const OVERHEAD_BYTES: usize = 512;
-/// The whole buffer: MPI counts its bytes in a C int.
-const BUFFER_BYTES_MAX: usize = 1 << 30;
+/// Empty frames that are kept for later ones.
+const SPARE_MAX: usize = 16;
 
 /// What this node knows of another.
 #[derive(Default)]
 struct Rank {
-    /// Sizes of the frames that may still lie in the buffer, oldest first, and their sum.
-    buffered: VecDeque<usize>,
-    buffered_bytes: usize,
+    /// Sizes of the frames that it may not have taken yet, oldest first, and their sum.
+    under_way: VecDeque<usize>,
+    under_way_bytes: usize,
+    /// Those of them, oldest first, whose bytes MPI may still need.
+    sending: VecDeque<Sending>,
     /// Frames that it has taken of ours.
     taken_there: usize,
     /// Frames that we have taken of its, and how many of them it knows of.
     taken_here: usize,
     told: usize,
     untold_bytes: usize,
-    /// What it sends and MPI has not yet received to the end, oldest first; at most what the sender may have in its buffer.
+    /// What it sends and MPI has not yet received to the end, oldest first; at most what the sender may have under way.
     receiving: VecDeque<Receive>,
 }
 
@@ -55,7 +56,8 @@ pub struct Mpi {
     ranks: Vec<Rank>,
     /// Ranks of which something is being received, in the order in which they are asked.
     receiving: VecDeque<usize>,
-    bytes_buffered: usize,
+    /// Memory of frames that have left.
+    spare: Vec<Vec<u8>>,
     world: World,
     node: NodeId,
     /// None: this MPI has none here.
@@ -71,24 +73,18 @@ impl Mpi {
     /// If MPI was started before, or cannot be used by several threads in turn.
     pub fn start() -> Result<Self, String> {
         let started = mpi::initialize_with_threading(mpi::Threading::Serialized);
-        let (mut universe, threading) = started
+        let (universe, threading) = started
             .ok_or("MPI was started before in this process, and can be started only once")?;
         if threading < mpi::Threading::Serialized {
             return Err(format!("this MPI allows calls of one thread only ({threading:?})"));
         }
         let world = World(universe.world());
         let size = world.size() as usize;
-        // Buffers are not packed tightly: twice the room.
-        let bytes_buffered = BYTES_BUFFERED.min(BUFFER_BYTES_MAX / 2 / size);
-        if bytes_buffered < FRAME_BYTES_MAX + OVERHEAD_BYTES {
-            return Err(format!("a job of {size} ranks: this fabric has buffers for at most 500"));
-        }
-        universe.set_buffer_size(2 * size * bytes_buffered);
         let node = NodeId(world.rank() as u32);
         Ok(Mpi {
             ranks: (0..size).map(|_| Rank::default()).collect(),
             receiving: VecDeque::new(),
-            bytes_buffered,
+            spare: Vec::new(),
             windows: Windows::open(&world, node, size as u32),
             node,
             world,
@@ -96,23 +92,37 @@ impl Mpi {
         })
     }
 
-    fn bsend(&mut self, to: usize, frame: &[u8]) {
+    fn isend(&mut self, to: usize, frame: &[u8]) {
         let rank = &mut self.ranks[to];
         rank.told = rank.taken_here;
         rank.untold_bytes = 0;
         let tag = (rank.taken_here % TAGS) as i32;
-        self.world.process_at_rank(to as i32).buffered_send_with_tag(frame, tag);
+        while let Some(left) = rank.left() {
+            if self.spare.len() < SPARE_MAX {
+                self.spare.push(left);
+            }
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(frame);
+        rank.sending.push_back(Sending::start(&self.world, to, tag, bytes));
     }
 }
 
 impl Rank {
+    /// The memory of the oldest frame that was sent to it, if MPI needs it no more.
+    fn left(&mut self) -> Option<Vec<u8>> {
+        self.sending.front_mut().is_some_and(Sending::is_complete).then_some(())?;
+        self.sending.pop_front()?.into_bytes()
+    }
+
     /// The other node has taken so many of our frames, modulo [`TAGS`].
     fn heard(&mut self, tag: usize) {
         let new = (tag + TAGS - self.taken_there % TAGS) % TAGS;
         // Messages of one rank keep their order, so the count never goes back; more than there are, it can not have taken.
-        for _ in 0..new.min(self.buffered.len()) {
+        for _ in 0..new.min(self.under_way.len()) {
             self.taken_there += 1;
-            self.buffered_bytes -= self.buffered.pop_front().unwrap_or_default();
+            self.under_way_bytes -= self.under_way.pop_front().unwrap_or_default();
         }
     }
 }
@@ -135,7 +145,7 @@ impl Fabric for Mpi {
     }
 
     fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
-        let (index, allowed) = (to.0 as usize, self.bytes_buffered);
+        let index = to.0 as usize;
         let rank = self.ranks.get_mut(index).ok_or(SendRefused::NoSuchNode(to))?;
         if frame.len() > FRAME_BYTES_MAX {
             return Err(SendRefused::TooLong { bytes: frame.len(), allowed: FRAME_BYTES_MAX });
@@ -145,12 +155,14 @@ impl Fabric for Mpi {
             return Ok(());
         }
         let bytes = frame.len() + OVERHEAD_BYTES;
-        if rank.buffered.len() >= FRAMES_BUFFERED || rank.buffered_bytes + bytes > allowed {
+        if rank.under_way.len() >= FRAMES_UNDER_WAY
+            || rank.under_way_bytes + bytes > BYTES_UNDER_WAY
+        {
             return Err(SendRefused::Busy);
         }
-        rank.buffered.push_back(bytes);
-        rank.buffered_bytes += bytes;
-        self.bsend(index, frame);
+        rank.under_way.push_back(bytes);
+        rank.under_way_bytes += bytes;
+        self.isend(index, frame);
         Ok(())
     }
 
@@ -203,17 +215,23 @@ impl Mpi {
         // Half of either bound: its sender never has to stop for want of news. Of such messages, few are ever under way, for each is
         // the answer to many.
         let untold = rank.taken_here - rank.told;
-        if untold >= FRAMES_BUFFERED / 2 || rank.untold_bytes >= self.bytes_buffered / 2 {
-            self.bsend(from, &[]);
+        if untold >= FRAMES_UNDER_WAY / 2 || rank.untold_bytes >= BYTES_UNDER_WAY / 2 {
+            self.isend(from, &[]);
         }
         frame
     }
 }
 
 impl Drop for Mpi {
-    /// All ranks end together. Until all are here, each takes what is still sent to it: else a sender's buffer would never be empty,
-    /// and MPI waits for that.
+    /// All ranks end together. Until all are here, each takes what is still sent to it: else a sender would wait for ever.
     fn drop(&mut self) {
+        while self.ranks.iter_mut().any(|rank| {
+            while rank.left().is_some() {}
+            !rank.sending.is_empty()
+        }) {
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
         let mut barrier = Some(self.world.immediate_barrier());
         while let Some(request) = barrier.take() {
             if let Err(request) = request.test() {
@@ -238,13 +256,13 @@ mod tests {
     #[test]
     fn counts_in_tags_go_round() {
         let mut rank = Rank { taken_there: TAGS - 2, ..Rank::default() };
-        rank.buffered = [10, 20, 30, 40].into();
-        rank.buffered_bytes = 100;
+        rank.under_way = [10, 20, 30, 40].into();
+        rank.under_way_bytes = 100;
         rank.heard(TAGS - 2);
-        assert_eq!(rank.buffered_bytes, 100);
+        assert_eq!(rank.under_way_bytes, 100);
         rank.heard(1);
-        assert_eq!((rank.buffered_bytes, rank.taken_there), (40, TAGS + 1));
+        assert_eq!((rank.under_way_bytes, rank.taken_there), (40, TAGS + 1));
         rank.heard(TAGS - 1);
-        assert_eq!((rank.buffered_bytes, rank.taken_there), (0, TAGS + 2), "nonsense is bounded");
+        assert_eq!((rank.under_way_bytes, rank.taken_there), (0, TAGS + 2), "nonsense is bounded");
     }
 }
