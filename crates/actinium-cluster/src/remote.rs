@@ -367,15 +367,15 @@ impl<A: RemoteActor> RemoteAddress<A> {
     /// use actinium_memory::heap::{Heap, Payload};
     /// use std::time::Duration;
     ///
-    /// struct Frames { bytes: usize }
+    /// struct Frames { bytes: u64 }
     ///
-    /// enum Msg { Frame(u32, Payload), Bytes(Reply<usize>), Skipped }
+    /// enum Msg { Frame(u32, Payload), Bytes(Reply<u64>), Skipped }
     ///
     /// impl Actor for Frames {
     ///     type Msg = Msg;
     ///     fn handle(&mut self, msg: Msg, _ctx: &mut Context<'_, Self>) {
     ///         match msg {
-    ///             Msg::Frame(_camera, pixels) => self.bytes += pixels.len(),
+    ///             Msg::Frame(_camera, pixels) => self.bytes += pixels.len() as u64,
     ///             Msg::Bytes(reply) => drop(reply.send(self.bytes)),
     ///             Msg::Skipped => {}
     ///         }
@@ -386,9 +386,9 @@ impl<A: RemoteActor> RemoteAddress<A> {
     ///     const KIND: &'static str = "example.frames";
     ///     type Message = u32;
     ///     type Question = ();
-    ///     type Answer = usize;
+    ///     type Answer = u64;
     ///     fn message(_camera: u32) -> Msg { Msg::Skipped }
-    ///     fn question(_: (), reply: Reply<usize>) -> Msg { Msg::Bytes(reply) }
+    ///     fn question(_: (), reply: Reply<u64>) -> Msg { Msg::Bytes(reply) }
     ///     fn with_payload(camera: u32, pixels: Payload) -> Result<Msg, (u32, Payload)> {
     ///         Ok(Msg::Frame(camera, pixels))
     ///     }
