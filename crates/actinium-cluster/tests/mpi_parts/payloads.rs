@@ -4,7 +4,7 @@ use super::{LIMIT, patient};
 use actinium_actor::{Actor, Context, Mailbox, Reply, SpawnOptions, System};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{Fabric, MemoryError, NodeId, RegionId, TransferId};
-use actinium_cluster::{Node, NodeEvent, RemoteActor, RemoteSendError};
+use actinium_cluster::{Node, NodeEvent, RemoteActor, RemoteSendError, Team};
 use actinium_memory::heap::{Heap, Payload};
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -232,6 +232,9 @@ fn stream(by: By) {
     }
     assert_eq!(there.ask(SENT, LIMIT).wait(), Ok(bytes));
     assert_eq!(sink.ask(|reply| Msg::When(SENT, reply)).wait(), Ok(bytes));
+    // Who has all may have been asked for nothing yet.
+    let team = Team::form(&node, &system.handle(), "end", &node.nodes(), LIMIT).unwrap();
+    team.barrier().wait().unwrap();
     node.leave();
     let peer = &node.stats().peers[0];
     assert_eq!((peer.payload_bytes_waiting, peer.payload_bytes_ahead), (0, 0));
