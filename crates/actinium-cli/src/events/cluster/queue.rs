@@ -182,7 +182,7 @@ impl Queue {
         given
     }
 
-    /// Events that were given to a node and are not settled. Bounded by [`OPEN_PER_SLOT`] and the slots of those who were there.
+    /// Events that were given to a node and are not settled. Bounded by a few for each slot of those who were there.
     pub fn open(&self) -> u64 {
         self.next - self.done - self.failed - self.abandoned
     }
