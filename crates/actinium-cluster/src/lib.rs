@@ -19,7 +19,7 @@ pub mod link;
 mod message;
 mod movable;
 #[cfg(feature = "mpi")]
-mod mpi_receive;
+mod mpi_transfer;
 #[cfg(feature = "mpi")]
 mod mpi_window;
 mod names;

@@ -57,7 +57,7 @@ pub(crate) struct Windows {
     last: u64,
 }
 
-// SAFETY: handles of MPI's mean the same to all threads of a process, which MPI was started for (see `mpi_receive`). The regions are this window's own. It is not
+// SAFETY: handles of MPI's mean the same to all threads of a process, which MPI was started for (see `mpi_transfer`). The regions are this window's own. It is not
 // `Sync`: who owns it calls.
 unsafe impl Send for Windows {}
 

@@ -14,7 +14,7 @@
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
 use super::{Fabric, NodeId, RemoteMemory, SendRefused};
-use crate::mpi_receive::{Receive, Sending, World};
+use crate::mpi_transfer::{Transfer, World};
 use crate::mpi_window::Windows;
 use mpi::environment::Universe;
 use mpi::traits::{Communicator, CommunicatorCollectives, Source};
@@ -40,7 +40,7 @@ struct Rank {
     under_way: VecDeque<usize>,
     under_way_bytes: usize,
     /// Those of them, oldest first, whose bytes MPI may still need.
-    sending: VecDeque<Sending>,
+    sending: VecDeque<Transfer>,
     /// Frames that it has taken of ours.
     taken_there: usize,
     /// Frames that we have taken of its, and how many of them it knows of.
@@ -48,7 +48,7 @@ struct Rank {
     told: usize,
     untold_bytes: usize,
     /// What it sends and MPI has not yet received to the end, oldest first; at most what the sender may have under way.
-    receiving: VecDeque<Receive>,
+    receiving: VecDeque<Transfer>,
 }
 
 /// The fabric.
@@ -105,14 +105,14 @@ impl Mpi {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(frame);
-        rank.sending.push_back(Sending::start(&self.world, to, tag, bytes));
+        rank.sending.push_back(Transfer::send(&self.world, to, tag, bytes));
     }
 }
 
 impl Rank {
     /// The memory of the oldest frame that was sent to it, if MPI needs it no more.
     fn left(&mut self) -> Option<Vec<u8>> {
-        self.sending.front_mut().is_some_and(Sending::is_complete).then_some(())?;
+        self.sending.front_mut().is_some_and(Transfer::is_complete).then_some(())?;
         self.sending.pop_front()?.into_bytes()
     }
 
@@ -174,7 +174,7 @@ impl Fabric for Mpi {
             if rank.receiving.is_empty() {
                 self.receiving.push_back(from);
             }
-            rank.receiving.push_back(Receive::start(message, &status));
+            rank.receiving.push_back(Transfer::receive(message, &status));
             // The usual case: it is short, and nothing is before it.
             if let Some(frame) = self.received(from) {
                 return Some((NodeId(from as u32), frame));
@@ -200,7 +200,7 @@ impl Mpi {
         let rank = &mut self.ranks[from];
         let mut frame = None;
         while frame.is_none()
-            && rank.receiving.front_mut().is_some_and(Receive::is_complete)
+            && rank.receiving.front_mut().is_some_and(Transfer::is_complete)
             && let Some(complete) = rank.receiving.pop_front()
         {
             // What is empty was news only, and was heard.

@@ -8,7 +8,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("actinium-memory", &[]),
     ("actinium-actor", &["mailbox", "cell"]),
     // FFI: a receive that is under way while its owner does something else; windows.
-    ("actinium-cluster", &["mpi_receive", "mpi_window"]),
+    ("actinium-cluster", &["mpi_transfer", "mpi_window"]),
     // FFI: binding threads.
     ("actinium-topology", &["bind", "cpuset"]),
 ];

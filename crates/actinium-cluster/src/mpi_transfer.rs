@@ -28,74 +28,42 @@ impl Deref for World {
     }
 }
 
-/// See the module.
-pub(crate) struct Receive {
+/// A message that is received or sent.
+pub(crate) struct Transfer {
     /// None: it is complete.
     request: Option<ManuallyDrop<Request<'static, [u8], StaticScope>>>,
-    /// MPI writes here as long as there is a request; nobody else touches it until then.
+    /// As long as there is a request, MPI writes here if it receives and reads if it sends, and nobody else touches it.
     bytes: ManuallyDrop<Vec<u8>>,
 }
 
-// SAFETY: as for `World`; the bytes are the receive's own, and the request writes them only within calls to MPI of whoever has it.
-unsafe impl Send for Receive {}
+// SAFETY: as for `World`; the bytes are the transfer's own, and are used within calls to MPI of whoever has it.
+unsafe impl Send for Transfer {}
 
-impl Receive {
+impl Transfer {
     /// Begins to receive a message that a probe has found.
-    pub(crate) fn start(message: Message, status: &Status) -> Self {
+    pub(crate) fn receive(message: Message, status: &Status) -> Self {
         let len = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default();
         let mut bytes = ManuallyDrop::new(vec![0; len]);
         let place = bytes.as_mut_ptr();
-        // SAFETY: the vector is owned by the `Receive`, neither read, written, grown nor freed before the request is complete (its heap
+        // SAFETY: the vector is owned by the `Transfer`, neither read, written, grown nor freed before the request is complete (its heap
         // memory does not move with it), and leaked if that never happens: so MPI may write there for as long as it wants to.
         let place: &'static mut [u8] = unsafe { std::slice::from_raw_parts_mut(place, len) };
         let request = message.immediate_matched_receive_into(StaticScope, place);
-        Receive { request: Some(ManuallyDrop::new(request)), bytes }
+        Transfer { request: Some(ManuallyDrop::new(request)), bytes }
     }
 
-    /// Whether it has arrived. Does not wait.
-    pub(crate) fn is_complete(&mut self) -> bool {
-        let Some(request) = self.request.take() else { return true };
-        match ManuallyDrop::into_inner(request).test() {
-            Ok(_) => true,
-            Err(request) => {
-                self.request = Some(ManuallyDrop::new(request));
-                false
-            }
-        }
-    }
-
-    /// What has arrived; none (and the memory stays MPI's) if it is not complete.
-    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
-        // Dropping the rest does nothing: both fields are dropped by hand only.
-        self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
-    }
-}
-
-/// A message on its way to another rank.
-pub(crate) struct Sending {
-    /// None: MPI needs the bytes no more.
-    request: Option<ManuallyDrop<Request<'static, [u8], StaticScope>>>,
-    /// MPI reads here as long as there is a request; nobody else touches it until then.
-    bytes: ManuallyDrop<Vec<u8>>,
-}
-
-// SAFETY: as for `Receive`; MPI only reads the bytes.
-unsafe impl Send for Sending {}
-
-impl Sending {
-    /// Begins to send. Does not wait.
-    pub(crate) fn start(world: &World, to: usize, tag: i32, bytes: Vec<u8>) -> Self {
+    /// Begins to send a message to a rank. Does not wait.
+    pub(crate) fn send(world: &World, to: usize, tag: i32, bytes: Vec<u8>) -> Self {
         let bytes = ManuallyDrop::new(bytes);
-        // SAFETY: the vector is owned by the `Sending`, neither written, grown nor freed before the request is complete (its heap memory does not
-        // move with it), and leaked if that never happens: so MPI may read there for as long as it wants to.
+        // SAFETY: as for `receive`; MPI only reads.
         let place: &'static [u8] =
             unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
         let to = world.process_at_rank(to as i32);
         let request = to.immediate_send_with_tag(StaticScope, place, tag);
-        Sending { request: Some(ManuallyDrop::new(request)), bytes }
+        Transfer { request: Some(ManuallyDrop::new(request)), bytes }
     }
 
-    /// Whether MPI needs the bytes no more. Does not wait.
+    /// Whether it is complete: has arrived, or needs its bytes no more. Does not wait.
     pub(crate) fn is_complete(&mut self) -> bool {
         let Some(request) = self.request.take() else { return true };
         match ManuallyDrop::into_inner(request).test() {
@@ -107,8 +75,9 @@ impl Sending {
         }
     }
 
-    /// The memory, for another message; none (and it stays MPI's) if it is not complete.
+    /// Its bytes; none (and the memory stays MPI's) if it is not complete.
     pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
+        // Dropping the rest does nothing: both fields are dropped by hand only.
         self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
     }
 }
