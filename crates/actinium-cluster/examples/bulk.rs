@@ -76,13 +76,13 @@ struct Own {
 }
 
 thread_local! {
-    static OWN: RefCell<Own> =
-        RefCell::new(Own { own: SimpleCommunicator::world().duplicate(), begins: None });
+    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
 }
 
 impl Bulk {
     fn step(&mut self) {
         OWN.with_borrow_mut(|own| {
+            let own = own.as_mut().expect("the thread that has started it");
             if let Ok(count) = self.start.try_recv() {
                 own.begins = Some((count, own.own.immediate_barrier()));
             }
@@ -117,6 +117,13 @@ impl Own {
         }
         self.own.barrier();
         (count / UNDER_WAY * UNDER_WAY * BYTES) as f64 / start.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Bulk {
+    fn drop(&mut self) {
+        // Before MPI ends.
+        OWN.with_borrow_mut(|own| own.take());
     }
 }
 
@@ -164,7 +171,8 @@ fn main() {
         let mut fabric = Mpi::start()?;
         println!("{}: remote memory {}", fabric.node(), fabric.remote_memory().is_some());
         // All ranks do this at the same point.
-        OWN.with_borrow(|_| ());
+        let own = SimpleCommunicator::world().duplicate();
+        OWN.set(Some(Own { own, begins: None }));
         Ok(Bulk { fabric, start: starts, took })
     };
     let node = Node::start(system.handle(), config, fabric).unwrap();

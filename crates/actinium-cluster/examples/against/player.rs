@@ -3,7 +3,9 @@
 use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
-use actinium_cluster::{Node, NodeConfig, RemoteActor, RemoteAddress, RemoteSendError};
+use actinium_cluster::{
+    Node, NodeConfig, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
+};
 use std::time::{Duration, Instant};
 
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -146,11 +148,22 @@ impl Side {
 
     /// Messages a second, of so many.
     pub(crate) fn stream(&self, messages: u64) -> Result<f64, Error> {
-        let before = self.there.ask(0, LIMIT).wait()?;
+        let before = self.received_there(0)?;
         let start = Instant::now();
         self.player.send(Msg::Stream(messages))?;
-        self.there.ask(before + messages, LIMIT).wait()?;
+        self.received_there(before + messages)?;
         Ok(messages as f64 / start.elapsed().as_secs_f64())
+    }
+
+    /// How much the other player has received, when that is so much.
+    fn received_there(&self, messages: u64) -> Result<u64, Error> {
+        loop {
+            match self.there.ask(messages, LIMIT).wait() {
+                // Behind a stream there is room for a question now and then.
+                Err(RemoteAskError::Full(_)) => futures_lite::future::block_on(self.there.room()),
+                answer => return Ok(answer?),
+            }
+        }
     }
 
     /// Nanoseconds from one node to the other: half of so many round trips.
