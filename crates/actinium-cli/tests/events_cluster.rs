@@ -2,14 +2,9 @@
 
 mod common;
 
-use common::{Ran, at, command, number, run};
+use common::{Ran, at, command, number, run, shipped};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-
-fn shipped(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
-    path.to_str().expect("it is UTF-8").to_owned()
-}
+use std::path::PathBuf;
 
 /// A path of one test's own, which is free again afterwards.
 struct Scratch(PathBuf);
@@ -272,12 +267,7 @@ fn listens(process: u32) -> bool {
 
 #[track_caller]
 fn refused(more: &[&str], parts: &[&str]) {
-    let file = shipped("imaging.toml");
-    let Ran { code, stdout, stderr } = run(&fast(&file, more));
-    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
-    for part in parts {
-        assert!(stderr.contains(part), "{part} in {stderr}");
-    }
+    run(&fast(&shipped("imaging.toml"), more)).refused(parts);
 }
 
 #[test]

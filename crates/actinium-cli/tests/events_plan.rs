@@ -2,14 +2,8 @@
 
 mod common;
 
-use common::{at, number, run, run_with};
-use std::path::{Path, PathBuf};
-
-/// A workload that the project ships.
-fn shipped(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
-    path.to_str().expect("it is UTF-8").to_owned()
-}
+use common::{at, number, run, run_with, shipped};
+use std::path::PathBuf;
 
 /// A file of this test's own.
 struct Scratch(PathBuf);

@@ -2,16 +2,11 @@
 
 mod common;
 
-use common::{at, command, number, on_a_terminal, run};
+use common::{at, command, number, on_a_terminal, run, shipped};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-fn shipped(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
-    path.to_str().expect("it is UTF-8").to_owned()
-}
 
 /// A folder of one test's own.
 struct Scratch(PathBuf);

@@ -9,8 +9,10 @@ use crate::nodes::{FabricArgs, FabricKind, Nodes};
 use crate::{Failure, output};
 use actinium::topology::Topology;
 use actinium_memory::{PageSize, Placement, Size};
+use actinium_observe::Table;
 use actinium_observe::report::{Page, writable};
 use clap::{ArgMatches, Subcommand};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// What it does, in `--help`.
@@ -191,11 +193,7 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     let measured = startup::measure(&settings, |line| common.note(line))?;
     let report = startup_report::Report::new(&settings, &measured);
     report.warnings().for_each(|warning| common.note(warning));
-    common.write(|| report.page())?;
-    match common.json {
-        true => output::print_json(&report),
-        false => output::print(report.table().to_string()),
-    }
+    common.tell(&report, || report.page(), || report.table())
 }
 
 fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
@@ -223,11 +221,7 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
     let achieved = stream::measure(&settings, &machine, &|| (), |line| common.note(line))?;
     let report = stream_report::Report::new(&settings, achieved);
     report.warnings().for_each(|warning| common.note(&warning));
-    common.write(|| report.page())?;
-    match common.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.table().to_string())?,
-    }
+    common.tell(&report, || report.page(), || report.table())?;
     report.verdict()
 }
 
@@ -242,15 +236,25 @@ fn over_nodes(
     let report = stream_nodes_report::Report::new(kind, job.settings, measured);
     report.remark().into_iter().for_each(output::note);
     report.warnings().for_each(|warning| common.note(&warning));
-    common.write(|| report.page())?;
-    match common.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.table().to_string())?,
-    }
+    common.tell(&report, || report.page(), || report.table())?;
     report.verdict()
 }
 
 impl Common {
+    /// Draws a report, and prints it.
+    fn tell(
+        &self,
+        report: &impl Serialize,
+        page: impl FnOnce() -> Page,
+        table: impl FnOnce() -> Table,
+    ) -> Result<(), Failure> {
+        self.write(page)?;
+        match self.json {
+            true => output::print_json(report),
+            false => output::print(table().to_string()),
+        }
+    }
+
     /// What takes long had better fail before.
     fn check(&self) -> Result<(), Failure> {
         match &self.report {

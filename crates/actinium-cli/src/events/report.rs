@@ -239,12 +239,9 @@ impl<'a> Report<'a> {
 
     /// What one should know to read the tables.
     fn remarks(&self) -> String {
-        let rows = self.settings.rows();
-        let settings: Vec<String> =
-            rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect();
         format!(
             "\nsettings   {}\nwaits      per call: for inputs from the event's begin, for the resource in its queue\n",
-            settings.join(", ")
+            self.settings.line()
         )
     }
 

@@ -235,6 +235,12 @@ impl Settings {
         self.rows().into_iter().chain(self.nodes.join_rows()).collect()
     }
 
+    /// Name and value of each, in a line.
+    pub fn line(&self) -> String {
+        let all = self.rows().into_iter().map(|(name, value, _)| format!("{name} {value}"));
+        all.collect::<Vec<_>>().join(", ")
+    }
+
     /// Name, value and source of each that decides what comes of a run, however it is run: all nodes must agree on these.
     pub fn common_rows(&self) -> impl Iterator<Item = (&'static str, String, Source)> {
         let common = ["events", "mode", "time-scale", "thread-type", "order", "on-error"];

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// What a call of the command did.
@@ -28,7 +29,16 @@ impl Ran {
         self.stdout
     }
 
-    /// The same, as JSON.
+    /// It was asked wrongly: the line on stderr has these parts.
+    #[track_caller]
+    pub(crate) fn refused(self, parts: &[&str]) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part} in {}", self.stderr);
+        }
+    }
+
+    /// The same as [`Ran::ok`], as JSON.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         let stdout = self.ok();
@@ -62,6 +72,12 @@ pub(crate) fn clean(command: &mut Command) {
         command.env_remove(variable);
     }
     command.env("TERM", "xterm");
+}
+
+/// A workload that comes with the project.
+pub(crate) fn shipped(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name);
+    path.to_str().expect("it is UTF-8").to_owned()
 }
 
 pub(crate) fn run(arguments: &[&str]) -> Ran {

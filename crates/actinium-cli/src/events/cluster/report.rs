@@ -207,13 +207,10 @@ impl<'a> Report<'a> {
             writeln!(text, "\nfailed: {}", line(failure)).expect("a String takes all");
         }
         if !quiet {
-            let rows = self.settings.rows();
-            let settings: Vec<String> =
-                rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect();
             write!(
                 text,
                 "\nsettings   {}\nlatency    {LATENCY}\nbusy       workers in modules, on average over the elapsed time\n",
-                settings.join(", ")
+                self.settings.line()
             )
             .expect("a String takes all");
         }
