@@ -40,10 +40,11 @@ pub(crate) struct Transfer {
 unsafe impl Send for Transfer {}
 
 impl Transfer {
-    /// Begins to receive a message that a probe has found.
-    pub(crate) fn receive(message: Message, status: &Status) -> Self {
+    /// Begins to receive a message that a probe has found, in place of the bytes that are there.
+    pub(crate) fn receive(message: Message, status: &Status, mut bytes: Vec<u8>) -> Self {
         let len = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default();
-        let mut bytes = ManuallyDrop::new(vec![0; len]);
+        bytes.resize(len, 0);
+        let mut bytes = ManuallyDrop::new(bytes);
         let place = bytes.as_mut_ptr();
         // SAFETY: the vector is owned by the `Transfer`, neither read, written, grown nor freed before the request is complete (its heap
         // memory does not move with it), and leaked if that never happens: so MPI may write there for as long as it wants to.

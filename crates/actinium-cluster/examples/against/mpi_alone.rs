@@ -113,6 +113,9 @@ impl Fabric for Wrapped {
             self.work(&frame);
         }
     }
+    fn recycle(&mut self, frame: Vec<u8>) {
+        self.mpi.recycle(frame);
+    }
     fn set_bell(&mut self, bell: Bell) -> bool {
         self.mpi.set_bell(bell)
     }

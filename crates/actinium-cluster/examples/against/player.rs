@@ -15,11 +15,11 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// While an engine is measured by itself, nodes do not hear of each other.
 const DOWN_AFTER_NS: u64 = 300_000_000_000;
 
-/// 64 bytes of the user's: what counts bounces is one byte as long as it is small.
-type Small = (u8, [u8; 32], [u8; 31]);
+/// 64 bytes of the user's. The first number is how often it is to be sent back.
+type Small = [f64; 8];
 
-const SMALL: Small = (0, [1; 32], [1; 31]);
-const BOUNCE: Small = (1, [1; 32], [1; 31]);
+const SMALL: Small = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+const BOUNCE: Small = [1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
 /// Counts what comes; sends a stream; sends one message to and fro.
 #[derive(Default)]
@@ -58,10 +58,11 @@ impl Actor for Player {
                 (self.rounds, self.bounced) = (rounds, Some(reply));
                 self.bounce();
             }
-            Msg::Small((bounces, a, b)) => {
+            Msg::Small(mut small) => {
                 self.received += 1;
-                if bounces > 0 {
-                    self.say((bounces - 1, a, b));
+                if small[0] > 0.0 {
+                    small[0] -= 1.0;
+                    self.say(small);
                 } else if let Some(sent_at) = self.sent_at.take() {
                     self.bounces.push(sent_at.elapsed().as_nanos() as u64);
                     self.bounce();

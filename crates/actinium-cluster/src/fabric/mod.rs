@@ -83,6 +83,11 @@ pub trait Fabric: Send {
     /// The next frame that has arrived, if any.
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)>;
 
+    /// Takes back the memory of a frame that was polled, for one that comes later.
+    fn recycle(&mut self, frame: Vec<u8>) {
+        drop(frame);
+    }
+
     /// Gives the fabric a bell to ring when a frame has arrived. False: it cannot ring, and must be polled.
     fn set_bell(&mut self, bell: Bell) -> bool {
         drop(bell);

@@ -30,8 +30,26 @@ const _: () = assert!(2 * FRAMES_UNDER_WAY < TAGS);
 /// Bytes that may be under way to one node, and what a frame counts above its own.
 const BYTES_UNDER_WAY: usize = 4 << 20;
 const OVERHEAD_BYTES: usize = 512;
-/// Empty frames that are kept for later ones.
-const SPARE_MAX: usize = 16;
+/// Frames whose memory is kept for later ones, and how long they are at most.
+const SPARE_MAX: usize = 32;
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
+/// Memory of frames that have left or were handled.
+#[derive(Default)]
+struct Spare(Vec<Vec<u8>>);
+
+impl Spare {
+    fn add(&mut self, frame: Vec<u8>) {
+        if self.0.len() < SPARE_MAX && frame.capacity() <= SPARE_BYTES_MAX {
+            self.0.push(frame);
+        }
+    }
+
+    /// The one that was used last, with what is in it.
+    fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_default()
+    }
+}
 
 /// What this node knows of another.
 #[derive(Default)]
@@ -56,8 +74,7 @@ pub struct Mpi {
     ranks: Vec<Rank>,
     /// Ranks of which something is being received, in the order in which they are asked.
     receiving: VecDeque<usize>,
-    /// Memory of frames that have left.
-    spare: Vec<Vec<u8>>,
+    spare: Spare,
     world: World,
     node: NodeId,
     /// None: this MPI has none here.
@@ -84,7 +101,7 @@ impl Mpi {
         Ok(Mpi {
             ranks: (0..size).map(|_| Rank::default()).collect(),
             receiving: VecDeque::new(),
-            spare: Vec::new(),
+            spare: Spare::default(),
             windows: Windows::open(&world, node, size as u32),
             node,
             world,
@@ -98,11 +115,9 @@ impl Mpi {
         rank.untold_bytes = 0;
         let tag = (rank.taken_here % TAGS) as i32;
         while let Some(left) = rank.left() {
-            if self.spare.len() < SPARE_MAX {
-                self.spare.push(left);
-            }
+            self.spare.add(left);
         }
-        let mut bytes = self.spare.pop().unwrap_or_default();
+        let mut bytes = self.spare.take();
         bytes.clear();
         bytes.extend_from_slice(frame);
         rank.sending.push_back(Transfer::send(&self.world, to, tag, bytes));
@@ -174,7 +189,8 @@ impl Fabric for Mpi {
             if rank.receiving.is_empty() {
                 self.receiving.push_back(from);
             }
-            rank.receiving.push_back(Transfer::receive(message, &status));
+            let bytes = self.spare.take();
+            rank.receiving.push_back(Transfer::receive(message, &status, bytes));
             // The usual case: it is short, and nothing is before it.
             if let Some(frame) = self.received(from) {
                 return Some((NodeId(from as u32), frame));
@@ -185,6 +201,10 @@ impl Fabric for Mpi {
             let from = *self.receiving.front()?;
             self.received(from).map(|frame| (NodeId(from as u32), frame))
         })
+    }
+
+    fn recycle(&mut self, frame: Vec<u8>) {
+        self.spare.add(frame);
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
@@ -204,7 +224,11 @@ impl Mpi {
             && let Some(complete) = rank.receiving.pop_front()
         {
             // What is empty was news only, and was heard.
-            frame = complete.into_bytes().filter(|bytes| !bytes.is_empty());
+            let Some(bytes) = complete.into_bytes() else { continue };
+            match bytes.is_empty() {
+                true => self.spare.add(bytes),
+                false => frame = Some(bytes),
+            }
         }
         if !rank.receiving.is_empty() {
             self.receiving.push_back(from);

@@ -6,7 +6,7 @@ use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, RegisterError, SpawnA
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::fabric::{Bell, Fabric, NodeId};
-use crate::link::{BadConfig, Down, DownReason, HEADER_BYTES, Link, LinkEvent};
+use crate::link::{BadConfig, Delivery, Down, DownReason, HEADER_BYTES, Link, LinkEvent};
 use crate::message;
 use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
@@ -39,7 +39,7 @@ pub(super) struct Driver {
     around: Option<Around>,
     review_at_ns: u64,
     /// Room for what the workers have handled.
-    handled: Vec<(NodeId, u64)>,
+    handled: Vec<(NodeId, Delivery)>,
     pub(super) can_ring: bool,
 }
 
@@ -180,10 +180,11 @@ impl Driver {
     fn acknowledge(&mut self, now_ns: u64) -> bool {
         std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
         let any = !self.handled.is_empty();
-        for (node, session) in self.handled.drain(..) {
+        for (node, Delivery { session, frame }) in self.handled.drain(..) {
             if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
             }
+            self.fabric.recycle(frame);
         }
         any
     }

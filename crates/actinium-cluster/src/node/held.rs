@@ -38,7 +38,7 @@ impl Unpacker {
     pub(super) fn frame(&mut self, frame: Delivery, ctx: &mut Context<'_, Self>) {
         let at = if self.held.queue.is_empty() {
             match self.hand_over(&frame, 0, ctx) {
-                None => return,
+                None => return self.handed_over(frame, ctx),
                 Some(at) => at,
             }
         } else {
@@ -84,7 +84,10 @@ impl Unpacker {
             if let Some(at) = self.hand_over(&frame, at, ctx) {
                 self.held.at = at;
                 self.held.queue.push_front(UnpackMsg::Frame(frame));
-            } else if !self.held.queue.is_empty() {
+                return;
+            }
+            self.handed_over(frame, ctx);
+            if !self.held.queue.is_empty() {
                 ctx.address().tell(UnpackMsg::GoOn);
             }
             return;
@@ -102,6 +105,11 @@ impl Unpacker {
         let mut rest = payload.get(from..).unwrap_or_default();
         let (mut items, mut stopped) = (0, None);
         while !rest.is_empty() {
+            if let Some((key, encoding, message, behind)) = message::read_tell(rest) {
+                items += u64::from(!self.tell(key, encoding, message));
+                rest = behind;
+                continue;
+            }
             let Some((item, behind)) = message::read_one(rest) else {
                 self.inner.not_understood();
                 break;
@@ -122,9 +130,6 @@ impl Unpacker {
         }
         // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
         self.inner.received.fetch_add(items, Ordering::Relaxed);
-        if stopped.is_none() {
-            self.handed_over(frame.session, ctx);
-        }
         stopped
     }
 

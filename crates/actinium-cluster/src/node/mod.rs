@@ -29,7 +29,7 @@ use crate::answer::RemoteAnswer;
 use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::gather::{Gather, GatherConfig, NotGathered};
-use crate::link::{BadConfig, DownReason, HEADER_BYTES, LinkConfig, LinkCounters};
+use crate::link::{BadConfig, Delivery, DownReason, HEADER_BYTES, LinkConfig, LinkCounters};
 use crate::message::{self, ActorKey, Control, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::remote::{RemoteAskError, RemoteDown, RemoteDownReason};
@@ -175,8 +175,8 @@ pub(crate) struct Inner {
     questions: Mutex<Questions>,
     watches: Mutex<BTreeMap<u64, (NodeId, Notify)>>,
     last_watch: AtomicU64,
-    /// Frames that were handled since the driver looked last: node and session.
-    handled: Mutex<Vec<(NodeId, u64)>>,
+    /// Frames that were handled since the driver looked last, and of which node they are.
+    handled: Mutex<Vec<(NodeId, Delivery)>>,
     listeners: Mutex<Vec<Listener>>,
     grid: Grid,
     heard: Mutex<Heard>,
@@ -482,8 +482,8 @@ impl Inner {
         }
     }
 
-    fn frame_handled(&self, node: NodeId, session: u64) {
-        lock(&self.handled).push((node, session));
+    fn frame_handled(&self, node: NodeId, frame: Delivery) {
+        lock(&self.handled).push((node, frame));
         self.alarm.ring();
     }
 

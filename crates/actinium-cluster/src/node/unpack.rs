@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 
 pub(crate) enum UnpackMsg {
     Frame(Delivery),
-    /// A frame of this session has been handled.
-    Handled(u64),
+    /// A frame has been handled.
+    Handled(Delivery),
     /// A question was answered by an actor of this node.
     Answered(Arc<Peer>, u64, Result<Vec<u8>, Unanswered>),
     /// The two know each other.
@@ -62,7 +62,7 @@ impl Actor for Unpacker {
             UnpackMsg::Up | UnpackMsg::Down(_) | UnpackMsg::Far(_) => self.behind(msg, ctx),
             UnpackMsg::Fetched(ticket, outcome) => self.fetched(ticket, outcome, ctx),
             UnpackMsg::GoOn => self.go_on(ctx),
-            UnpackMsg::Handled(session) => self.inner.frame_handled(self.peer.node, session),
+            UnpackMsg::Handled(frame) => self.inner.frame_handled(self.peer.node, frame),
             UnpackMsg::Answered(peer, question, answer) => {
                 let answer = answer.as_deref().map_err(|unanswered| *unanswered);
                 self.inner.answer(&peer, question, answer);
@@ -91,13 +91,13 @@ impl Unpacker {
     }
 
     /// All of a frame was handed over.
-    pub(super) fn handed_over(&mut self, session: u64, ctx: &mut Context<'_, Self>) {
+    pub(super) fn handed_over(&mut self, frame: Delivery, ctx: &mut Context<'_, Self>) {
         match self.full.take() {
-            None => ctx.address().tell(UnpackMsg::Handled(session)),
+            None => ctx.address().tell(UnpackMsg::Handled(frame)),
             // Whoever sent it waits, and keeps room: see `far`.
             Some(full) => {
                 let room = full.gather.room();
-                ctx.pipe(room, move |_| UnpackMsg::Handled(session));
+                ctx.pipe(room, move |_| UnpackMsg::Handled(frame));
             }
         }
     }
@@ -185,20 +185,26 @@ impl Unpacker {
         }
     }
 
-    /// What most items are.
-    fn tell(&mut self, key: ActorKey, encoding: Encoding, message: &[u8]) {
-        // How bytes become its message is the user's code.
-        match self.actor(key).map(|actor| guarded(|| actor.tell(encoding, message))) {
-            Some(Some(true)) => {}
-            Some(Some(false) | None) => self.inner.not_understood(),
+    /// What most items are. Whether it is for the cluster's own machinery.
+    #[inline]
+    pub(super) fn tell(&mut self, key: ActorKey, encoding: Encoding, message: &[u8]) -> bool {
+        let Some(actor) = self.actor(key) else {
             // Relaxed: a count.
-            None => drop(self.inner.misaddressed.fetch_add(1, Ordering::Relaxed)),
+            self.inner.misaddressed.fetch_add(1, Ordering::Relaxed);
+            return false;
+        };
+        let is_internal = actor.is_internal();
+        // How bytes become its message is the user's code.
+        if guarded(|| actor.tell(encoding, message)) != Some(true) {
+            self.inner.not_understood();
         }
+        is_internal
     }
 
     pub(super) fn item(&mut self, item: Item<'_>, ctx: &Context<'_, Self>) {
         if let Item::Tell(key, encoding, message) = item {
-            return self.tell(key, encoding, message);
+            self.tell(key, encoding, message);
+            return;
         }
         let inner = self.inner.clone();
         match item {

@@ -35,7 +35,9 @@ impl Worker {
         self.read_inbox();
         self.receive_lanes();
         self.tend_graces();
-        if let Some(porter) = self.shared.porter() {
+        if let Some(porter) = self.shared.porter()
+            && !self.carried.take()
+        {
             porter.carry(false);
         }
         self.take_back();

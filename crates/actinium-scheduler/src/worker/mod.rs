@@ -92,6 +92,8 @@ pub struct Worker {
     grow_at_ns: Cell<u64>,
     /// Rounds of looking for work before it sleeps next.
     spins: Cell<u32>,
+    /// The porter has just carried something: that need not be done again before there were turns.
+    carried: Cell<bool>,
     scales: balance::Scales,
     talks: talking::Talks,
     flood: placing::Flood,
@@ -149,6 +151,7 @@ impl Worker {
             scale_at_ns: Cell::new(0),
             grow_at_ns: Cell::new(0),
             spins: Cell::new(sharing::SPINS),
+            carried: Cell::new(false),
             scales: balance::Scales::new(now_ns),
             talks: talking::Talks::new(
                 workers > 1 && shared.settings.policy.talks_to_move().is_some(),

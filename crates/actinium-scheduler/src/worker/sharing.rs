@@ -293,7 +293,10 @@ impl Worker {
                     self.tend_graces();
                     self.queue_len() > 0
                 }
-                || porter.is_some_and(|porter| porter.carry(true));
+                || porter.is_some_and(|porter| {
+                    self.carried.set(porter.carry(true));
+                    self.carried.get()
+                });
             if found {
                 self.spins.set((spins * 2).min(SPINS));
                 return true;
@@ -307,7 +310,6 @@ impl Worker {
                 }
             }
         }
-        self.spins.set((spins / 2).max(SPINS_LEAST));
         false
     }
 
@@ -358,8 +360,11 @@ impl Worker {
         self.awake();
         let end_ns = self.shared.clock.now_ns();
         // Somebody woke it so soon that it had better gone on looking. (For an alarm it need not look.)
-        if end_ns - start_ns < SHORT_NAP_NS && alarm_ns.is_none_or(|alarm_ns| end_ns < alarm_ns) {
-            self.spins.set((self.spins.get() * 2).min(SPINS));
-        }
+        let is_short = end_ns - start_ns < SHORT_NAP_NS;
+        let spins = self.spins.get();
+        self.spins.set(match is_short && alarm_ns.is_none_or(|alarm_ns| end_ns < alarm_ns) {
+            true => (spins * 2).min(SPINS),
+            false => (spins / 2).max(SPINS_LEAST),
+        });
     }
 }
