@@ -1,4 +1,5 @@
-//! Messages of 64 bytes from node to node: through actors, and one by one through the engine's own interface, in turns, with the ratios of both.
+//! Messages of 64 bytes, and payloads of 1 MiB, from node to node: through actors, and through the engine's own interface (messages one by one; eight payloads under way), in turns,
+//! with the ratios of both.
 //!
 //! ```sh
 //! mpiexec -n 2 cargo run --release -p actinium-cluster --features mpi --example against
@@ -30,22 +31,29 @@ trait Engine {
     const MESSAGES: (u64, u64);
     /// Round trips in a round.
     const TRIPS: usize;
+    /// Payloads in a round.
+    const PAYLOADS: usize;
     fn stream(&mut self) -> Result<f64, Error>;
     fn one_way_ns(&mut self) -> Result<f64, Error>;
+    /// Bytes a second.
+    fn bulk(&mut self) -> Result<f64, Error>;
 }
 
 /// The side that asks.
 fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
-    let mut columns: [Vec<f64>; 4] = Default::default();
-    println!("{:>20} {:>20} {:>20} {:>20}", "actors, M/s", E::NAME, "actors, one way us", E::NAME);
+    let mut columns: [Vec<f64>; 6] = Default::default();
+    let heads = ["actors, M/s", E::NAME, "actors, one way us", E::NAME, "actors, GB/s", E::NAME];
+    println!("{}", heads.map(|head| format!("{head:>18}")).join(" "));
     for round in 0..=ROUNDS {
         let values = [
             side.stream(E::MESSAGES.0)? / 1e6,
             engine.stream()? / 1e6,
             side.one_way_ns(E::TRIPS)? / 1e3,
             engine.one_way_ns()? / 1e3,
+            side.bulk(E::PAYLOADS)? / 1e9,
+            engine.bulk()? / 1e9,
         ];
-        let said = values.map(|value| format!("{value:>20.3}")).join(" ");
+        let said = values.map(|value| format!("{value:>18.3}")).join(" ");
         println!("{said}{}", if round == 0 { "  (to warm up)" } else { "" });
         if round > 0 {
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
@@ -68,6 +76,13 @@ fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
         middle(3),
         E::NAME,
         ratio(2, 3)
+    );
+    println!(
+        "payloads of 1 MiB: {:.2} GB/s through actors, {:.2} through {}: {:.2} of it",
+        middle(4),
+        middle(5),
+        E::NAME,
+        ratio(4, 5)
     );
     println!("{:?}", side.node.stats().peers[0].gather);
     Ok(())

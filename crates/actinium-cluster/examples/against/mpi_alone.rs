@@ -3,10 +3,10 @@
 //! MPI is started once in a process and has one caller at a time, which the node is. So the fabric is wrapped, and whoever drives it
 //! does the measuring, too: the ranks agree on it by frames of their own, and move no others meanwhile.
 
-use crate::player::{Error, Side, median};
+use crate::player::{Error, PAYLOAD_BYTES, PAYLOADS_UNDER_WAY, Side, median};
 use crate::{Engine, answer, compare, loggp};
 use actinium_cluster::fabric::mpi::Mpi;
-use actinium_cluster::fabric::{Bell, Fabric, NodeId, SendRefused};
+use actinium_cluster::fabric::{Bell, Fabric, NodeId, RemoteMemory, SendRefused};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,11 +18,13 @@ const DATA: i32 = 100_000;
 const WANT: &[u8] = b"alone";
 const MESSAGES: u64 = 200_000;
 const TRIPS: usize = 5_000;
+const PAYLOADS: usize = 2_000;
 
 #[derive(Clone, Copy)]
 enum Job {
     Stream,
     Trips,
+    Bulk,
 }
 
 /// See the module.
@@ -30,6 +32,8 @@ struct Wrapped {
     mpi: Mpi,
     jobs: Receiver<Job>,
     results: Sender<f64>,
+    /// Of the payloads under way.
+    memory: Vec<u8>,
 }
 
 impl Wrapped {
@@ -46,8 +50,14 @@ impl Wrapped {
         if world.rank() == 1 {
             self.mpi.send(NodeId(0), frame).expect("one frame has room");
         }
-        let is_stream = frame.last() == Some(&(Job::Stream as u8));
-        let result = if is_stream { stream(&world) } else { trips(&world) };
+        let job = [Job::Stream, Job::Trips, Job::Bulk]
+            .into_iter()
+            .find(|&job| frame.last() == Some(&(job as u8)));
+        let result = match job.expect("the other rank runs the same program") {
+            Job::Stream => stream(&world),
+            Job::Trips => trips(&world),
+            Job::Bulk => bulk(&world, &mut self.memory),
+        };
         // The second rank's is of no use to anybody.
         let _ = self.results.send(result);
     }
@@ -87,6 +97,29 @@ fn trips(world: &SimpleCommunicator) -> f64 {
     median(one_way_ns)
 }
 
+fn bulk(world: &SimpleCommunicator, memory: &mut [u8]) -> f64 {
+    let other = world.process_at_rank(1 - world.rank());
+    let mut small = [1_u8];
+    let start = Instant::now();
+    for _ in 0..PAYLOADS / PAYLOADS_UNDER_WAY {
+        mpi::request::multiple_scope(PAYLOADS_UNDER_WAY, |scope, requests| {
+            for part in memory.chunks_mut(PAYLOAD_BYTES) {
+                requests.add(match world.rank() {
+                    0 => other.immediate_send_with_tag(scope, &*part, DATA),
+                    _ => other.immediate_receive_into_with_tag(scope, part, DATA),
+                });
+            }
+            requests.wait_all(&mut Vec::new());
+        });
+    }
+    if world.rank() == 0 {
+        other.receive_into_with_tag(&mut small[..], DATA);
+    } else {
+        other.send_with_tag(&small[..], DATA);
+    }
+    (PAYLOADS * PAYLOAD_BYTES) as f64 / start.elapsed().as_secs_f64()
+}
+
 impl Fabric for Wrapped {
     fn name(&self) -> &'static str {
         self.mpi.name()
@@ -116,6 +149,9 @@ impl Fabric for Wrapped {
     fn recycle(&mut self, frame: Vec<u8>) {
         self.mpi.recycle(frame);
     }
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.mpi.remote_memory()
+    }
     fn set_bell(&mut self, bell: Bell) -> bool {
         self.mpi.set_bell(bell)
     }
@@ -137,11 +173,15 @@ impl Engine for Alone {
     const NAME: &'static str = "MPI alone";
     const MESSAGES: (u64, u64) = (2_000_000, MESSAGES);
     const TRIPS: usize = TRIPS;
+    const PAYLOADS: usize = PAYLOADS;
     fn stream(&mut self) -> Result<f64, Error> {
         self.ask(Job::Stream)
     }
     fn one_way_ns(&mut self) -> Result<f64, Error> {
         self.ask(Job::Trips)
+    }
+    fn bulk(&mut self) -> Result<f64, Error> {
+        self.ask(Job::Bulk)
     }
 }
 
@@ -154,7 +194,8 @@ pub(crate) fn run() -> Result<(), Error> {
             return Err("this wants two ranks: mpiexec -n 2".to_owned());
         }
         loggp::measure(&mut mpi);
-        Ok(Wrapped { mpi, jobs: to_do, results: done })
+        let memory = vec![7; PAYLOAD_BYTES * PAYLOADS_UNDER_WAY];
+        Ok(Wrapped { mpi, jobs: to_do, results: done, memory })
     };
     let side = Side::start(false, start)?;
     if side.node.id() == NodeId(0) {

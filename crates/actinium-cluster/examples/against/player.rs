@@ -4,8 +4,9 @@ use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
 use actinium_cluster::{
-    Node, NodeConfig, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
+    Node, NodeConfig, PayloadConfig, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError,
 };
+use actinium_memory::heap::{Heap, Payload};
 use std::time::{Duration, Instant};
 
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -14,6 +15,8 @@ pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 const LIMIT: Duration = Duration::from_secs(300);
 /// While an engine is measured by itself, nodes do not hear of each other.
 const DOWN_AFTER_NS: u64 = 300_000_000_000;
+/// Of 64 KiB, in each half: room for the payloads of each side, several times over.
+const HEAP_PAGES: usize = 1024;
 
 /// 64 bytes of the user's. The first number is how often it is to be sent back.
 type Small = [f64; 8];
@@ -21,12 +24,19 @@ type Small = [f64; 8];
 const SMALL: Small = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 const BOUNCE: Small = [1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
-/// Counts what comes; sends a stream; sends one message to and fro.
+/// Of a payload, and how many are under way.
+pub(crate) const PAYLOAD_BYTES: usize = 1 << 20;
+pub(crate) const PAYLOADS_UNDER_WAY: usize = 8;
+
+/// Counts what comes; sends a stream of messages or of payloads; sends one message to and fro.
 #[derive(Default)]
 struct Player {
     there: Option<RemoteAddress<Player>>,
     received: u64,
     to_send: u64,
+    /// Payloads that are sent again and again, and how many are to be sent.
+    payloads: Vec<Payload>,
+    payloads_to_send: usize,
     waiting: Option<(u64, Reply<u64>)>,
     bounces: Vec<u64>,
     rounds: usize,
@@ -37,7 +47,9 @@ struct Player {
 enum Msg {
     There(Box<RemoteAddress<Player>>),
     Stream(u64),
+    Payloads(usize),
     Small(Small),
+    Payload(Payload),
     When(u64, Reply<u64>),
     Bounce(usize, Reply<Vec<u64>>),
 }
@@ -51,6 +63,14 @@ impl Actor for Player {
             Msg::Stream(more) => {
                 self.to_send += more;
                 self.stream(ctx);
+            }
+            Msg::Payloads(more) => {
+                self.payloads_to_send += more;
+                self.payloads(ctx);
+            }
+            Msg::Payload(payload) => {
+                assert_eq!(payload.len(), PAYLOAD_BYTES, "it is whole");
+                self.received += 1;
             }
             Msg::When(count, reply) => self.waiting = Some((count, reply)),
             Msg::Bounce(rounds, reply) => {
@@ -106,6 +126,20 @@ impl Player {
             ctx.address().tell(Msg::Stream(0));
         }
     }
+
+    fn payloads(&mut self, ctx: &Context<'_, Self>) {
+        let there = self.there.as_ref().expect("it was told whom to send to");
+        while self.payloads_to_send > 0 {
+            let payload = self.payloads[self.payloads_to_send % PAYLOADS_UNDER_WAY].clone();
+            match there.send_with_payload(SMALL, payload) {
+                Ok(()) => self.payloads_to_send -= 1,
+                Err(RemoteSendError::Full(_)) => {
+                    return ctx.pipe(there.room_for_payload(), |()| Msg::Payloads(0));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
 }
 
 impl RemoteActor for Player {
@@ -118,6 +152,9 @@ impl RemoteActor for Player {
     }
     fn question(count: u64, reply: Reply<u64>) -> Msg {
         Msg::When(count, reply)
+    }
+    fn with_payload(_: Small, payload: Payload) -> Result<Msg, (Small, Payload)> {
+        Ok(Msg::Payload(payload))
     }
 }
 
@@ -137,9 +174,17 @@ impl Side {
     ) -> Result<Self, Error> {
         let system = System::builder().workers(1).build()?;
         let link = LinkConfig { reliable, down_after_ns: DOWN_AFTER_NS, ..LinkConfig::default() };
-        let config = NodeConfig { link, ..NodeConfig::default() };
+        let waiting_bytes_max = PAYLOADS_UNDER_WAY * PAYLOAD_BYTES;
+        let payload = PayloadConfig { waiting_bytes_max, ..PayloadConfig::default() };
+        let config = NodeConfig { link, payload, ..NodeConfig::default() };
         let node = Node::start(system.handle(), config, fabric)?;
-        let player = system.spawn(Player::default());
+        let heap = Heap::leak_plain(2, HEAP_PAGES)?;
+        let [mut own, theirs] = [0, 1].map(|arena| heap.arena(arena).expect("nobody has it"));
+        node.take_payloads_in(theirs);
+        let payloads =
+            (0..PAYLOADS_UNDER_WAY).map(|_| own.payload_with(PAYLOAD_BYTES, |it| it.fill(7)));
+        let payloads = payloads.collect::<Result<_, _>>()?;
+        let player = system.spawn(Player { payloads, ..Player::default() });
         node.export("player", &player)?;
         let other = NodeId(1 - node.id().0);
         let there = node.find::<Player>(other, "player", LIMIT).wait()?;
@@ -154,6 +199,15 @@ impl Side {
         self.player.send(Msg::Stream(messages))?;
         self.received_there(before + messages)?;
         Ok(messages as f64 / start.elapsed().as_secs_f64())
+    }
+
+    /// Bytes a second, of so many payloads.
+    pub(crate) fn bulk(&self, payloads: usize) -> Result<f64, Error> {
+        let before = self.received_there(0)?;
+        let start = Instant::now();
+        self.player.send(Msg::Payloads(payloads))?;
+        self.received_there(before + payloads as u64)?;
+        Ok((payloads * PAYLOAD_BYTES) as f64 / start.elapsed().as_secs_f64())
     }
 
     /// How much the other player has received, when that is so much.

@@ -2,12 +2,14 @@
 //!
 //! The second node is a process that this one starts. Each process has a session for its node and one for this.
 
-use crate::player::{Error, Side, median};
+use crate::player::{Error, PAYLOAD_BYTES, Side, median};
 use crate::{Engine, answer, compare};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::zenoh::{Zenoh, ZenohConfig};
 use std::net::TcpListener;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 use zenoh::pubsub::Publisher;
@@ -16,6 +18,7 @@ use zenoh::{Config, Session, Wait};
 
 const MESSAGES: u64 = 200_000;
 const TRIPS: usize = 5_000;
+const PAYLOADS: usize = 500;
 const SMALL: [u8; 64] = [1; 64];
 
 /// A session by itself: the first process listens, the second connects.
@@ -47,15 +50,17 @@ impl Second {
     fn start(endpoint: &str) -> Result<Self, Error> {
         let session = open(endpoint, false)?;
         let (done, back) = (publisher(&session, "alone/done")?, publisher(&session, "alone/back")?);
-        let received = std::sync::atomic::AtomicU64::new(0);
-        let count = move |_| {
-            // Relaxed: one callback at a time.
-            let before = received.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if (before + 1).is_multiple_of(MESSAGES) {
-                drop(done.put(SMALL).wait());
-            }
-        };
-        session.declare_subscriber("alone/stream").callback(count).background().wait()?;
+        let done = Arc::new(done);
+        for (key, messages) in [("alone/stream", MESSAGES), ("alone/bulk", PAYLOADS as u64)] {
+            let (received, done) = (AtomicU64::new(0), done.clone());
+            let count = move |_| {
+                // Relaxed: one callback at a time.
+                if (received.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(messages) {
+                    drop(done.put(SMALL).wait());
+                }
+            };
+            session.declare_subscriber(key).callback(count).background().wait()?;
+        }
         let bounce = move |_| drop(back.put(SMALL).wait());
         session.declare_subscriber("alone/there").callback(bounce).background().wait()?;
         Ok(Second { _session: session })
@@ -65,6 +70,7 @@ impl Second {
 struct Alone {
     _session: Session,
     stream: Publisher<'static>,
+    bulk: Publisher<'static>,
     there: Publisher<'static>,
     done: Receiver<()>,
     back: Receiver<()>,
@@ -80,12 +86,13 @@ impl Alone {
         let heard = move |_| sender.send(()).unwrap_or_default();
         session.declare_subscriber("alone/back").callback(heard).background().wait()?;
         let stream = publisher(&session, "alone/stream")?;
+        let bulk = publisher(&session, "alone/bulk")?;
         let there = publisher(&session, "alone/there")?;
         // The other process may not be there yet.
         loop {
             there.put(SMALL).wait()?;
             if back.recv_timeout(std::time::Duration::from_millis(100)).is_ok() {
-                return Ok(Alone { _session: session, stream, there, done, back });
+                return Ok(Alone { _session: session, stream, bulk, there, done, back });
             }
         }
     }
@@ -95,6 +102,7 @@ impl Engine for Alone {
     const NAME: &'static str = "Zenoh alone";
     const MESSAGES: (u64, u64) = (2_000_000, MESSAGES);
     const TRIPS: usize = TRIPS;
+    const PAYLOADS: usize = PAYLOADS;
 
     fn stream(&mut self) -> Result<f64, Error> {
         let start = Instant::now();
@@ -103,6 +111,16 @@ impl Engine for Alone {
         }
         self.done.recv()?;
         Ok(MESSAGES as f64 / start.elapsed().as_secs_f64())
+    }
+
+    fn bulk(&mut self) -> Result<f64, Error> {
+        let payload = zenoh::bytes::ZBytes::from(vec![7_u8; PAYLOAD_BYTES]);
+        let start = Instant::now();
+        for _ in 0..PAYLOADS {
+            self.bulk.put(payload.clone()).wait()?;
+        }
+        self.done.recv()?;
+        Ok((PAYLOADS * PAYLOAD_BYTES) as f64 / start.elapsed().as_secs_f64())
     }
 
     fn one_way_ns(&mut self) -> Result<f64, Error> {

@@ -28,6 +28,8 @@ pub struct Delivery {
     /// Which session of the link: see [`super::Link::handled`].
     pub session: u64,
     pub(crate) frame: Vec<u8>,
+    /// Somebody waits to hear that it was handled: the sender's node keeps payloads until then.
+    pub(crate) is_awaited: bool,
 }
 
 impl Delivery {

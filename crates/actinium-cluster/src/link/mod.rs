@@ -211,6 +211,11 @@ impl Link {
         self.owe_acknowledgement(now_ns);
     }
 
+    /// What was handled is acknowledged with the next [`Link::transmit`].
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.say.heartbeat |= self.is_up;
+    }
+
     fn owe_acknowledgement(&mut self, now_ns: u64) {
         let owed = self.incoming.handled() - self.acknowledged;
         if owed == 0 || !self.is_up {
@@ -326,7 +331,9 @@ impl Link {
                 }
                 *delivered += ready.len() as u64;
                 events.extend(
-                    ready.into_iter().map(|frame| LinkEvent::Frame(Delivery { session, frame })),
+                    ready.into_iter().map(|frame| {
+                        LinkEvent::Frame(Delivery { session, frame, is_awaited: false })
+                    }),
                 );
                 match arrival {
                     Arrival::New(_) => {}

@@ -180,9 +180,12 @@ impl Driver {
     fn acknowledge(&mut self, now_ns: u64) -> bool {
         std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
         let any = !self.handled.is_empty();
-        for (node, Delivery { session, frame }) in self.handled.drain(..) {
+        for (node, Delivery { session, frame, is_awaited }) in self.handled.drain(..) {
             if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
+                if is_awaited {
+                    end.link.acknowledge_now();
+                }
             }
             self.fabric.recycle(frame);
         }

@@ -35,9 +35,9 @@ pub(super) struct Held {
 
 impl Unpacker {
     /// A frame has come.
-    pub(super) fn frame(&mut self, frame: Delivery, ctx: &mut Context<'_, Self>) {
+    pub(super) fn frame(&mut self, mut frame: Delivery, ctx: &mut Context<'_, Self>) {
         let at = if self.held.queue.is_empty() {
-            match self.hand_over(&frame, 0, ctx) {
+            match self.hand_over(&mut frame, 0, ctx) {
                 None => return self.handed_over(frame, ctx),
                 Some(at) => at,
             }
@@ -76,12 +76,12 @@ impl Unpacker {
     /// Hands over what can be: at most one frame in a turn, as when nothing waits, so that full mailboxes stop it.
     pub(super) fn go_on(&mut self, ctx: &mut Context<'_, Self>) {
         while let Some(first) = self.held.queue.pop_front() {
-            let UnpackMsg::Frame(frame) = first else {
+            let UnpackMsg::Frame(mut frame) = first else {
                 self.up_or_down(first);
                 continue;
             };
             let at = std::mem::take(&mut self.held.at);
-            if let Some(at) = self.hand_over(&frame, at, ctx) {
+            if let Some(at) = self.hand_over(&mut frame, at, ctx) {
                 self.held.at = at;
                 self.held.queue.push_front(UnpackMsg::Frame(frame));
                 return;
@@ -97,10 +97,11 @@ impl Unpacker {
     /// Hands over the messages of a frame from a place on. Where it had to stop, because a payload is not there yet.
     fn hand_over(
         &mut self,
-        frame: &Delivery,
+        frame: &mut Delivery,
         from: usize,
         ctx: &mut Context<'_, Self>,
     ) -> Option<usize> {
+        let mut is_awaited = false;
         let payload = frame.payload();
         let mut rest = payload.get(from..).unwrap_or_default();
         let (mut items, mut stopped) = (0, None);
@@ -120,6 +121,7 @@ impl Unpacker {
                     break;
                 };
                 self.held.turn += 1;
+                is_awaited = true;
                 items += u64::from(!self.is_internal(&item));
                 self.tell_with(key, encoding, offer, message, outcome);
             } else {
@@ -130,6 +132,7 @@ impl Unpacker {
         }
         // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
         self.inner.received.fetch_add(items, Ordering::Relaxed);
+        frame.is_awaited |= is_awaited;
         stopped
     }
 

@@ -198,13 +198,9 @@ impl Arena {
     #[cold]
     fn large(&mut self, size: usize) -> Option<NonNull<u8>> {
         let pages = u32::try_from(size.div_ceil(PAGE_BYTES)).ok()?;
-        let page = match self.state().runs.take(pages) {
-            Some(page) => page,
-            None => {
-                self.collect();
-                self.state().runs.take(pages)?
-            }
-        };
+        // What others have given back first: it is in somebody's cache, and it keeps the arena small.
+        self.collect();
+        let page = self.state().runs.take(pages)?;
         self.mark(page, 1, RUN);
         // Relaxed: read by this arena only.
         self.heap.run_pages[page as usize].store(pages, Ordering::Relaxed);

@@ -86,6 +86,16 @@ fn large_runs_join_again() {
 }
 
 #[test]
+fn a_run_that_another_thread_has_freed_is_used_before_pages_that_were_never_touched() {
+    let heap = heap(1, 8);
+    let mut arena = heap.arena(0).unwrap();
+    let first = arena.payload(&[1; 100_000]).unwrap();
+    let place = first.as_ptr();
+    std::thread::spawn(move || drop(first)).join().unwrap();
+    assert_eq!(arena.payload(&[2; 100_000]).unwrap().as_ptr(), place);
+}
+
+#[test]
 fn an_arena_has_one_owner_at_a_time() {
     let heap = heap(1, 2);
     let mut arena = heap.arena(0).unwrap();
