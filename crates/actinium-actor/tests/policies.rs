@@ -327,7 +327,8 @@ fn what_a_first_turn_elsewhere_costs_more_is_learnt_of_the_type() {
     let system = system(Policy::Affine(affine), 2);
     assert_eq!(system.learnt::<Homebody>().cost_ns, None);
     let make = || system.spawn_with(SpawnOptions::new().on_worker(0), || Homebody).unwrap();
-    let homebodies = [make(), make()];
+    // Enough of them that the other worker comes before they are done, however slow all is.
+    let homebodies: Vec<_> = (0..32).map(|_| make()).collect();
     // Ends when the other worker has taken one of them that was known at home.
     while system.learnt::<Homebody>().footprint_kib.is_none_or(|kib| kib < 100) {
         homebodies.iter().for_each(|homebody| homebody.send(()).unwrap());
