@@ -178,6 +178,29 @@ fn the_thread_takes_over_while_a_turn_takes_long() {
     drop(done);
 }
 
+/// What is called when something happens is the user's, as what actors do.
+#[test]
+fn who_listens_and_panics_harms_nobody() {
+    let (network, mut hosts) = cluster(2, &patient());
+    let (sender, events) = mpsc::channel();
+    let node = &hosts[0].1;
+    node.on_event(|event| panic!("meant to panic, at {event:?}"));
+    node.on_event(move |event| sender.send(format!("{event:?}")).unwrap());
+    let (system, fabric) = (System::builder().workers(1).build().unwrap(), network.node(NodeId(2)));
+    let third = Node::start(system.handle(), patient(), move || Ok(fabric)).unwrap();
+    hosts.push((system, third));
+    let (relays, done) = relays(&hosts);
+    // The second node may be met after this listens.
+    while events.recv().unwrap() != "Up(NodeId(2))" {}
+    relays[0].send(Msg::Number(3_000)).unwrap();
+    assert_eq!(done.recv().unwrap(), 1_000);
+    hosts[2].1.leave();
+    let down = events.recv().unwrap();
+    assert!(down.starts_with("Down { node: NodeId(2), reason: Left"), "{down}");
+    let there = hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT).wait().unwrap();
+    assert_eq!(there.ask((), LIMIT).wait(), Ok(1_000));
+}
+
 /// A stream from outside, of which each message that is refused is tried again.
 #[test]
 fn a_stream_loses_nothing_and_gathers_in_frames() {

@@ -3,8 +3,8 @@
 //! All payloads that are offered in what waits are wanted at once, so that one is fetched while another is handed over. They have tickets: numbers in the order in
 //! which their messages come. A frame counts as handled when all of it was handed over, so what waits is bounded by the other node's credit.
 
-use super::NodeEvent;
-use super::unpack::{UnpackMsg, Unpacker, guarded};
+use super::unpack::{UnpackMsg, Unpacker};
+use super::{NodeEvent, guarded};
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Item, Offer};
 use crate::payload::{PayloadError, Want};

@@ -49,6 +49,7 @@ use session::Session;
 use spawn::Types;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -202,6 +203,12 @@ const SCRATCH_BYTES_MAX: usize = 64 << 10;
 
 thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Runs the user's code. A panic of it, which has been printed, must neither end the actor that all messages of a node go through nor the worker or thread that moves
+/// its frames.
+fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -405,7 +412,7 @@ impl Inner {
     fn complete(&self, question: u64, outcome: questions::Outcome<'_>) {
         let complete = lock(&self.questions).take(question);
         if let Some(complete) = complete {
-            complete(outcome);
+            guarded(|| complete(outcome));
         }
     }
 
@@ -426,7 +433,7 @@ impl Inner {
     fn tell_watcher(&self, watch: u64, reason: RemoteDownReason) {
         let watcher = lock(&self.watches).remove(&watch);
         if let Some((node, notify)) = watcher {
-            notify(RemoteDown { node, reason });
+            guarded(|| notify(RemoteDown { node, reason }));
         }
     }
 
@@ -478,7 +485,7 @@ impl Inner {
     pub(crate) fn tell_listeners(&self, event: &NodeEvent) {
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
-            listener(event);
+            guarded(|| listener(event));
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::exports::{Exported, Place, Waiting};
 use super::held::Held;
-use super::{Inner, NodeEvent, Peer, lock};
+use super::{Inner, NodeEvent, Peer, guarded, lock};
 use crate::codec::decode_early;
 use crate::link::Delivery;
 use crate::message::{self, ActorKey, Control, Envelope, Found, Item, Unanswered};
@@ -13,7 +13,6 @@ use crate::payload::PayloadError;
 use actinium_actor::{Actor, Context, StopReason};
 use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -77,11 +76,6 @@ impl Actor for Unpacker {
             }
         }
     }
-}
-
-/// Runs the user's code. A panic of it must not end the actor that all messages of a node go through; it has been printed.
-pub(super) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
-    catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
 impl Unpacker {

@@ -246,7 +246,6 @@ impl Sim<'_> {
         self.looking.retain(|&other| other != worker);
         self.figures.parked += 1;
         let state = &mut self.workers[worker];
-        state.spins = (state.spins / 2).max(pace::SPINS_LEAST);
         state.mode = Mode::Asleep { since_ps: now_ps };
         // Whatever was planned is outdated.
         state.step += 1;
@@ -263,9 +262,10 @@ impl Sim<'_> {
             self.figures.woken += 1;
             let runs_ps = at_ps + ps(self.machine.costs.wake_latency_ns);
             let state = &mut self.workers[worker];
-            if ns(runs_ps.saturating_sub(since_ps)) < pace::SHORT_NAP_NS {
-                state.spins = (state.spins * 2).min(pace::SPINS);
-            }
+            state.spins = match ns(runs_ps.saturating_sub(since_ps)) < pace::SHORT_NAP_NS {
+                true => (state.spins * 2).min(pace::SPINS),
+                false => (state.spins / 2).max(pace::SPINS_LEAST),
+            };
             self.idle -= 1;
             state.mode = Mode::Awake;
             self.plan(worker, runs_ps);
