@@ -102,6 +102,8 @@ pub(crate) enum Control {
     Leaving { level: u32 },
     /// "A message of yours is lost, because so many bytes of its payload did not come here", and why.
     PayloadLost { bytes: u64, why: String },
+    /// "So many messages of yours were for actors that are not here (any more)."
+    Misaddressed { messages: u64 },
 }
 
 /// The answer to [`Control::Lookup`] and [`Control::Spawn`].

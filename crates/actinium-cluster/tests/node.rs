@@ -267,10 +267,27 @@ fn an_address_of_an_earlier_life_reaches_nobody_in_the_next() {
     new.send(7).unwrap();
     cluster.steps(10);
     assert_eq!(*seen.lock().unwrap(), [7]);
-    let downs = cluster.events(0);
+    let events = cluster.events(0);
     let restarted =
         |event: &NodeEvent| matches!(event, NodeEvent::Down { reason: DownReason::Restarted, .. });
-    assert!(downs.iter().any(restarted), "{downs:?}");
+    assert!(events.iter().any(restarted), "{events:?}");
+    let misaddressed = NodeEvent::Misaddressed { node: NodeId(1), messages: 1 };
+    assert!(events.contains(&misaddressed), "{events:?}");
+}
+
+#[test]
+fn who_sends_to_one_that_has_ended_is_told() {
+    let mut cluster = Cluster::new(12, 2, Faults::default(), reliable());
+    let (local, seen) = cluster.sink(1);
+    let there = cluster.lookup(0, 1).unwrap();
+    local.stop();
+    cluster.steps(10);
+    cluster.events(0);
+    (0..3).for_each(|n| there.send(n).unwrap());
+    cluster.steps(10);
+    let misaddressed = NodeEvent::Misaddressed { node: NodeId(1), messages: 3 };
+    assert_eq!(cluster.events(0), [misaddressed]);
+    assert!(seen.lock().unwrap().is_empty());
 }
 
 /// Epochs come from the machine's clock when a node starts: here a test's. One that was set back between two lives, or was ahead in the one before.

@@ -371,7 +371,9 @@ impl Real {
                 NodeEvent::Down { node, unacknowledged, undelivered, .. } => {
                     (node, unacknowledged.messages + undelivered)
                 }
-                NodeEvent::Undelivered { node, messages } => (node, *messages),
+                NodeEvent::Undelivered { node, messages }
+                // Sent to its earlier life, before this one was met.
+                | NodeEvent::Misaddressed { node, messages } => (node, *messages),
                 // In a grid: with a node in between that has died.
                 NodeEvent::LostThere(node, lost) if route != Route::Direct => (node, lost.messages),
                 NodeEvent::LostThere(..) => {

@@ -21,7 +21,7 @@ use std::fmt;
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 64;
 /// The version of this protocol.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 const MAGIC: [u8; 2] = *b"Ac";
 

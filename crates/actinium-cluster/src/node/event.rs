@@ -37,6 +37,13 @@ pub enum NodeEvent {
     Lost(NodeId, Lost),
     /// Messages of this node to that one are lost: likewise.
     LostThere(NodeId, Lost),
+    /// Messages of this node have reached that one, and nobody: the actor has ended and been given up there, or belongs to an earlier life of the node.
+    Misaddressed {
+        /// Which node.
+        node: NodeId,
+        /// How many.
+        messages: u64,
+    },
     /// A message of that node to this one is lost, because its payload did not come: why.
     PayloadLost {
         /// Which node.
@@ -85,7 +92,7 @@ pub struct NodeStats {
     pub handed_on: u64,
     /// And those that it could not, because there was no way. Their two ends are told: `Lost` and `LostThere`, or what `Down` counts.
     pub strayed: u64,
-    /// Messages for actors that this node has not (any more).
+    /// Messages for actors that this node has not (any more). Whoever sent them is told: [`NodeEvent::Misaddressed`].
     pub misaddressed: u64,
     /// Messages and frames that this node could not read.
     pub not_understood: u64,

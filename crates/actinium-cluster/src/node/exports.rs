@@ -18,8 +18,10 @@ use std::sync::Arc;
 pub(super) trait Exported: Send + Sync {
     /// What its messages look like.
     fn hello(&self, encodings: &[Encoding]) -> Hello;
-    /// False if the bytes are no message of its.
+    /// False if the bytes are no message of its. One that has ended takes them as a dead letter.
     fn tell(&self, encoding: Encoding, message: &[u8]) -> bool;
+    /// Whether it has ended.
+    fn has_ended(&self) -> bool;
     /// As `tell`, with a payload. None: it takes none.
     fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool>;
     fn ask(
@@ -53,6 +55,10 @@ where
         let Ok(message) = decode(encoding, message) else { return false };
         Address::tell(self, A::message(message));
         true
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_closed()
     }
 
     fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool> {

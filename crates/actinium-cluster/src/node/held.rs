@@ -133,6 +133,7 @@ impl Unpacker {
         // Relaxed: read by whoever waits until this system is idle, which the end of this turn comes before.
         self.inner.received.fetch_add(items, Ordering::Relaxed);
         frame.is_awaited |= is_awaited;
+        self.tell_misaddressed();
         stopped
     }
 
@@ -164,16 +165,17 @@ impl Unpacker {
     ) {
         let payload = match outcome {
             Ok(payload) => payload,
-            Err(Missing::Actor) => return self.misaddressed(),
+            Err(Missing::Actor) => return self.misaddressed += 1,
             Err(Missing::Payload(why)) => return self.payload_lost(offer, why),
         };
         // Now there may be room for the next.
         self.peer.payloads.wanted.is_done(payload.len());
         self.inner.ring();
-        let Some(actor) = self.actor(key) else { return self.misaddressed() };
+        let Some(actor) = self.actor(key) else { return self.misaddressed += 1 };
+        let has_ended = actor.has_ended();
         // How bytes become its message is the user's code.
         match guarded(|| actor.tell_with(encoding, message, payload)) {
-            Some(Some(true)) => {}
+            Some(Some(true)) => self.misaddressed += u64::from(has_ended),
             Some(None) => self.payload_lost(offer, PayloadError::NotTaken),
             Some(Some(false)) | None => self.inner.not_understood(),
         }
@@ -184,10 +186,5 @@ impl Unpacker {
         let lost = Control::PayloadLost { bytes, why: why.to_string() };
         self.control(&self.peer, &lost);
         self.inner.tell_listeners(&NodeEvent::PayloadLost { node: self.peer.node, bytes, why });
-    }
-
-    fn misaddressed(&self) {
-        // Relaxed: a count.
-        self.inner.misaddressed.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Unpacker {
     is_inside: bool,
     /// In a grid: a node that too much of what is handed on waits for.
     full: Option<Arc<Peer>>,
+    /// Messages of the frame or envelope that is taken apart that were for nobody.
+    pub(super) misaddressed: u64,
     /// Frames that wait for payloads.
     pub(super) held: Held,
 }
@@ -81,7 +83,8 @@ impl Actor for Unpacker {
 impl Unpacker {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
         let held = Held::default();
-        Unpacker { inner, peer, actors: Vec::new(), is_inside: false, full: None, held }
+        let (actors, is_inside, full, misaddressed) = (Vec::new(), false, None, 0);
+        Unpacker { inner, peer, actors, is_inside, full, misaddressed, held }
     }
 
     /// All of a frame was handed over.
@@ -132,12 +135,25 @@ impl Unpacker {
             Ok(None) => {}
             Ok(Some(from)) => {
                 let neighbour = std::mem::replace(&mut self.peer, from);
+                let of_neighbour = std::mem::take(&mut self.misaddressed);
                 self.is_inside = true;
                 self.items(envelope.payload, ctx);
                 self.is_inside = false;
+                self.tell_misaddressed();
+                self.misaddressed = of_neighbour;
                 self.peer = neighbour;
             }
             Err(_) => self.inner.not_understood(),
+        }
+    }
+
+    /// Counts what was for nobody, and tells whoever sent it.
+    pub(super) fn tell_misaddressed(&mut self) {
+        let messages = std::mem::take(&mut self.misaddressed);
+        if messages > 0 {
+            // Relaxed: a count.
+            self.inner.misaddressed.fetch_add(messages, Ordering::Relaxed);
+            self.control(&self.peer, &Control::Misaddressed { messages });
         }
     }
 
@@ -183,15 +199,15 @@ impl Unpacker {
     #[inline]
     pub(super) fn tell(&mut self, key: ActorKey, encoding: Encoding, message: &[u8]) -> bool {
         let Some(actor) = self.actor(key) else {
-            // Relaxed: a count.
-            self.inner.misaddressed.fetch_add(1, Ordering::Relaxed);
+            self.misaddressed += 1;
             return false;
         };
-        let is_internal = actor.is_internal();
+        let (is_internal, has_ended) = (actor.is_internal(), actor.has_ended());
         // How bytes become its message is the user's code.
         if guarded(|| actor.tell(encoding, message)) != Some(true) {
             self.inner.not_understood();
         }
+        self.misaddressed += u64::from(has_ended);
         is_internal
     }
 
@@ -252,6 +268,9 @@ impl Unpacker {
             Item::Control(Control::PayloadLost { bytes, why }) => {
                 let node = self.peer.node;
                 inner.tell_listeners(&NodeEvent::PayloadLostThere { node, bytes, why });
+            }
+            Item::Control(Control::Misaddressed { messages }) => {
+                inner.tell_listeners(&NodeEvent::Misaddressed { node: self.peer.node, messages });
             }
             Item::Control(Control::Stop { key, now }) => self.stop(key, now),
             Item::Control(Control::Adopt { key }) => {
