@@ -214,8 +214,27 @@ fn four_nodes_that_die_and_are_cut_lose_nothing_in_silence() {
     );
 }
 
+/// What lay in mailboxes of nodes that died: acknowledged, for a frame counts as handled when its messages are in mailboxes. By route (the two tests run side by side) and pair.
+static IN_MAILBOXES: Mutex<BTreeMap<(u8, u32, u32), u64>> = Mutex::new(BTreeMap::new());
+
+/// A message, from, to and which: in a mailbox until it is handled.
+struct Letter {
+    message: (u8, u32, u32, u64),
+    is_handled: bool,
+}
+
+impl Drop for Letter {
+    fn drop(&mut self) {
+        if !self.is_handled {
+            let (route, from, to, _) = self.message;
+            *IN_MAILBOXES.lock().unwrap().entry((route, from, to)).or_default() += 1;
+        }
+    }
+}
+
 /// Whole nodes: sends to all others as long as it is told to, and checks what comes.
 struct Soaker {
+    route: u8,
     me: u32,
     others: BTreeMap<u32, RemoteAddress<Soaker>>,
     books: Arc<Mutex<Books>>,
@@ -240,7 +259,7 @@ struct Books {
 }
 
 enum Msg {
-    Number((u32, u64)),
+    Number(Letter),
     Met(u32, Box<RemoteAddress<Soaker>>),
     End(u64),
     GoOn,
@@ -253,8 +272,10 @@ impl Actor for Soaker {
     type Msg = Msg;
     fn handle(&mut self, msg: Msg, ctx: &mut Context<'_, Self>) {
         match msg {
-            Msg::Number((from, number)) => {
-                let pair = (from, self.me);
+            Msg::Number(mut letter) => {
+                letter.is_handled = true;
+                let (_, from, to, number) = letter.message;
+                let pair = (from, to);
                 let mut books = self.books.lock().unwrap();
                 *books.received.entry(pair).or_default() += 1;
                 if let Some(last) = books.last.insert(pair, number)
@@ -294,7 +315,7 @@ impl Soaker {
                     *sent += 1;
                     *sent
                 };
-                if let Err(error) = other.send((self.me, next)) {
+                if let Err(error) = other.send((self.route, self.me, node, next)) {
                     // It was not sent: as if it had never been.
                     *self.books.lock().unwrap().sent.entry((self.me, node)).or_default() -= 1;
                     match error {
@@ -318,11 +339,11 @@ impl Soaker {
 
 impl RemoteActor for Soaker {
     const KIND: &'static str = "test.soaker";
-    type Message = (u32, u64);
+    type Message = (u8, u32, u32, u64);
     type Question = ();
     type Answer = ();
-    fn message(message: (u32, u64)) -> Msg {
-        Msg::Number(message)
+    fn message(message: (u8, u32, u32, u64)) -> Msg {
+        Msg::Number(Letter { message, is_handled: false })
     }
     fn question((): (), reply: Reply<()>) -> Msg {
         Msg::Asked(reply)
@@ -385,8 +406,14 @@ impl Real {
             *books.lock().unwrap().reported.entry((n, to.0)).or_default() += messages;
         });
         let (others, books) = (BTreeMap::new(), self.books.clone());
-        let soaker =
-            system.spawn(Soaker { me: n, others, books, end: self.end, is_waiting: false });
+        let soaker = system.spawn(Soaker {
+            route: route as u8,
+            me: n,
+            others,
+            books,
+            end: self.end,
+            is_waiting: false,
+        });
         node.export("soaker", &soaker).unwrap();
         self.hosts[n as usize] = Some(Host { system, node, soaker });
     }
@@ -419,6 +446,11 @@ impl Real {
         for to in (0..NODES).filter(|&to| to != n) {
             let missing = books.missing((n, to)).max(0);
             *books.died.entry((n, to)).or_default() += missing as u64;
+        }
+        for from in (0..NODES).filter(|&from| from != n) {
+            let key = (self.route as u8, from, n);
+            let letters = IN_MAILBOXES.lock().unwrap().remove(&key).unwrap_or_default();
+            *books.died.entry((from, n)).or_default() += letters;
         }
         drop(books);
         self.start(n);

@@ -18,7 +18,7 @@ pub enum NodeEvent {
         node: NodeId,
         /// Why.
         reason: DownReason,
-        /// So many of our frames it has handled for certain. Of a node that is no neighbour in a grid: messages, here and in `unacknowledged`.
+        /// So many of our frames it has handled for certain: their messages were in mailboxes (what actors had not got to is gone if the node has died). Of a node that is no neighbour in a grid: messages, here and in `unacknowledged`.
         last_acknowledged: u64,
         /// What was sent after those: nobody knows which of it arrived.
         unacknowledged: Lost,
