@@ -197,6 +197,11 @@ impl Link {
         Ok(())
     }
 
+    /// Whether something has happened that was not polled yet.
+    pub(crate) fn has_event(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The next thing that has happened.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()

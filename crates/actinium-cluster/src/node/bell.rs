@@ -6,11 +6,10 @@ use actinium_actor::SystemHandle;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
-use std::time::Duration;
 
 #[derive(Default)]
 pub(super) struct Alarm {
-    asleep: AtomicBool,
+    /// Set before it first looks for something to do.
     thread: OnceLock<Thread>,
     /// The system whose worker moves frames, if it may.
     system: OnceLock<SystemHandle>,
@@ -26,7 +25,7 @@ impl Alarm {
         let _ = self.system.set(system);
     }
 
-    /// There is something to do. Whoever rings has put it behind a lock that the sleeper looks behind.
+    /// There is something to do, which whoever is rung for finds when it looks.
     pub(super) fn ring(&self) {
         if let Some(system) = self.system.get() {
             if system.is_on_worker() {
@@ -45,24 +44,15 @@ impl Alarm {
 
     /// There is something to do for the node's thread.
     pub(super) fn ring_thread(&self) {
-        // SeqCst: the lock decides who comes first. Either the sleeper looks after us, and finds it; or before us, and then we see
-        // that it is asleep, because it said so before it looked.
-        if self.asleep.load(Ordering::SeqCst)
-            && self.asleep.swap(false, Ordering::SeqCst)
-            && let Some(thread) = self.thread.get()
-        {
+        // If it is awake, it does not go to sleep the next time; that costs no call to the system.
+        if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
     }
 
-    /// Sleeps until rung or for so long, unless `look` finds something to do. On the node's thread.
-    pub(super) fn sleep(&self, longest: Duration, look: impl FnOnce() -> bool) {
-        self.thread.get_or_init(thread::current);
-        self.asleep.store(true, Ordering::SeqCst);
-        if !look() {
-            thread::park_timeout(longest);
-        }
-        self.asleep.store(false, Ordering::SeqCst);
+    /// The calling thread is the node's.
+    pub(super) fn ring_this_thread(&self) {
+        let _ = self.thread.set(thread::current());
     }
 
     /// Whether somebody has rung for the worker.
@@ -80,7 +70,7 @@ impl Alarm {
 
     /// Whether the worker looks after the frames.
     pub(super) fn worker_steers(&self) -> bool {
-        // SeqCst: the node's thread asks after it has said that it is asleep; `set_worker_steers` comes before the bell.
+        // SeqCst: whoever rings asks after it has said that it calls; a worker that goes to sleep says so here before it looks for calls.
         self.steers.load(Ordering::SeqCst)
     }
 

@@ -153,9 +153,11 @@ impl Driver {
         did
     }
 
+    /// False if nothing came, or signs of life only: no more is to be expected behind these.
     fn receive(&mut self, now_ns: u64) -> bool {
-        for frames in 0..FRAMES_PER_TURN {
-            let Some((from, frame)) = self.fabric.poll() else { return frames > 0 };
+        let mut did = false;
+        for _ in 0..FRAMES_PER_TURN {
+            let Some((from, frame)) = self.fabric.poll() else { return did };
             if !self.ends.contains_key(&from) {
                 self.review(now_ns);
                 if self.around.is_some() {
@@ -165,11 +167,13 @@ impl Driver {
             if let Some(end) = self.ends.get_mut(&from) {
                 end.rests = false;
                 if is_datagram(&frame) {
+                    did = true;
                     end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
                         exchange.receive(here, &frame);
                     });
                 } else {
                     end.link.receive(frame, now_ns);
+                    did |= end.link.has_event();
                 }
             }
         }

@@ -96,6 +96,9 @@ const YIELDS: u32 = 256;
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 const SHORT_SLEEPS: u32 = 64;
 const LONG_SLEEP: Duration = Duration::from_millis(1);
+const LONG_SLEEPS: u32 = 1024;
+/// And after about a second of that: on a virtual machine, to wake a thread costs up to 10 µs, which is 1 % of a core already.
+const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 /// While a worker steers, it looks so often whether that one still does.
 const PATROL: Duration = Duration::from_millis(1);
 
@@ -296,8 +299,6 @@ impl Node {
         stage::leave();
         // Release: pairs with the acquire in `run`.
         self.inner.leaving.store(true, Ordering::Release);
-        // Behind the lock that the sleeper looks behind.
-        drop(lock(&self.inner.handled));
         self.inner.alarm.ring_thread();
         if let Some(thread) = lock(&self.thread).take() {
             // A panic there has been printed; the other nodes notice by its silence.
@@ -325,7 +326,7 @@ fn epoch() -> u64 {
 }
 
 fn run(helm: &Helm) {
-    let alarm = helm.alarm();
+    helm.alarm().ring_this_thread();
     // Acquire: pairs with the release in `Node::leave`.
     let leaving = || helm.inner.leaving.load(Ordering::Acquire);
     let (mut idle, mut seen) = (0_u32, 0);
@@ -333,7 +334,7 @@ fn run(helm: &Helm) {
     loop {
         if !leaving() && helm.is_steered(&mut seen) {
             idle = 0;
-            alarm.sleep(PATROL, || !alarm.worker_steers() || leaving());
+            thread::park_timeout(PATROL);
             continue;
         }
         // A worker has panicked with it: the other nodes notice by its silence, as if this thread had.
@@ -362,13 +363,7 @@ fn run(helm: &Helm) {
         match rest {
             Rest::Spin => std::hint::spin_loop(),
             Rest::Yield => thread::yield_now(),
-            Rest::Sleep(longest) => alarm.sleep(longest, || {
-                leaving()
-                    || helm.driver().is_none_or(|mut slot| {
-                        slot.as_mut()
-                            .is_none_or(|driver| driver.turn(false) || driver.is_gathering())
-                    })
-            }),
+            Rest::Sleep(longest) => thread::park_timeout(longest),
         }
     }
 }
@@ -396,8 +391,11 @@ fn rest(driver: &Driver, idle: u32) -> Rest {
     let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
     let mut longest = Duration::from_nanos(until_due);
     if !driver.can_ring {
-        let short = idle < YIELDS + SHORT_SLEEPS;
-        longest = longest.min(if short { SHORT_SLEEP } else { LONG_SLEEP });
+        longest = longest.min(match idle.saturating_sub(YIELDS) {
+            0..SHORT_SLEEPS => SHORT_SLEEP,
+            SHORT_SLEEPS..LONG_SLEEPS => LONG_SLEEP,
+            _ => LONGEST_SLEEP,
+        });
     }
     Rest::Sleep(longest)
 }
