@@ -1,11 +1,11 @@
 //! The report's page, of figures that are made up.
 
 use actinium_cli::events::outcome::{Ideal, Outcome};
-use actinium_cli::events::sampler::{Samples, Step};
 use actinium_cli::events::settings::{Mode, OnError, Order, Settings};
 use actinium_cli::events::sweep::{self, Point};
 use actinium_cli::events::{page, report};
 use actinium_cli::nodes::Nodes;
+use actinium_cli::process::sampler::{Samples, Step};
 use actinium_cli::setting::{Setting, Source};
 use actinium_events::workload::plan::Plan;
 use actinium_events::workload::{self, Syntax, Workload};

@@ -1,14 +1,14 @@
 //! What a run says: tables, or JSON.
 
 use super::outcome::{Ideal, Outcome};
-use super::sampler::Samples;
 use super::{SCHEMA_VERSION, Settings};
 use crate::Failure;
+use crate::process::Load;
 use actinium_events::workload::plan::Plan;
 use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
 use actinium_observe::{Cell, Column, Table};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Most modules, paths and failures that tables show; the JSON has them all.
@@ -49,83 +49,6 @@ pub struct Report<'a> {
     failures: &'a [EventFailure],
     /// CPU time on each CPU over time.
     load: Load,
-}
-
-/// CPU time by CPU and time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Load {
-    /// When each step ended.
-    end_s: Vec<f64>,
-    /// Threads of the process at that time.
-    threads: Vec<u64>,
-    /// For each CPU, the share of each step that it ran this process.
-    cpus: std::collections::BTreeMap<u32, Vec<f64>>,
-}
-
-impl Load {
-    /// Of samples.
-    pub fn of(samples: &Samples) -> Self {
-        let all: std::collections::BTreeSet<u32> =
-            samples.steps.iter().flat_map(|step| step.cpus.keys().copied()).collect();
-        let begins = std::iter::once(0.0).chain(samples.steps.iter().map(|step| step.end_s));
-        let lengths: Vec<f64> =
-            samples.steps.iter().zip(begins).map(|(step, begin)| step.end_s - begin).collect();
-        let share = |cpu: u32| {
-            let steps = samples.steps.iter().zip(&lengths);
-            steps
-                .map(|(step, length)| step.cpus.get(&cpu).copied().unwrap_or(0.0) / length)
-                .collect()
-        };
-        Load {
-            end_s: samples.steps.iter().map(|step| step.end_s).collect(),
-            threads: samples.steps.iter().map(|step| step.threads).collect(),
-            cpus: all.into_iter().map(|cpu| (cpu, share(cpu))).collect(),
-        }
-    }
-}
-
-impl Load {
-    /// When each step ended.
-    pub fn end_s(&self) -> &[f64] {
-        &self.end_s
-    }
-
-    /// Threads of the process at the end of each step.
-    pub fn threads(&self) -> &[u64] {
-        &self.threads
-    }
-
-    /// With at most so many steps: neighbours are put together.
-    #[must_use]
-    pub fn thinned(mut self, most: usize) -> Self {
-        while self.end_s.len() > most.max(1) {
-            self.halve();
-        }
-        self
-    }
-
-    fn halve(&mut self) {
-        let begins = std::iter::once(0.0).chain(self.end_s.iter().copied());
-        let lengths: Vec<f64> =
-            self.end_s.iter().zip(begins).map(|(end, begin)| end - begin).collect();
-        for shares in self.cpus.values_mut() {
-            let both = shares.chunks(2).zip(lengths.chunks(2));
-            let mean = |(shares, lengths): (&[f64], &[f64])| {
-                let sum: f64 =
-                    shares.iter().zip(lengths).map(|(share, length)| share * length).sum();
-                sum / lengths.iter().sum::<f64>()
-            };
-            *shares = both.map(mean).collect();
-        }
-        self.end_s = self.end_s.chunks(2).filter_map(|pair| pair.last().copied()).collect();
-        self.threads =
-            self.threads.chunks(2).filter_map(|pair| pair.iter().max().copied()).collect();
-    }
-
-    /// For each CPU, the share of each step that it ran this process.
-    pub fn cpus(&self) -> impl Iterator<Item = (u32, &[f64])> {
-        self.cpus.iter().map(|(&cpu, shares)| (cpu, shares.as_slice()))
-    }
 }
 
 impl<'a> Report<'a> {
@@ -389,23 +312,5 @@ fn failure_line(failure: &EventFailure) -> String {
     match failure.event {
         Some(event) => format!("module '{}', event {event}: {}", failure.module, failure.cause),
         None => format!("module '{}': {}", failure.module, failure.cause),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thinned_load_has_the_same_cpu_time() {
-        let load = Load {
-            end_s: vec![1.0, 4.0, 5.0],
-            threads: vec![2, 7, 3],
-            cpus: [(3, vec![0.5, 1.0, 0.25])].into(),
-        };
-        let thin = load.clone().thinned(2);
-        assert_eq!((&thin.end_s[..], &thin.threads[..]), (&[4.0, 5.0][..], &[7, 3][..]));
-        assert_eq!(thin.cpus[&3], [3.5 / 4.0, 0.25]);
-        assert_eq!(load.thinned(3).end_s.len(), 3);
     }
 }

@@ -1,16 +1,16 @@
 //! One node's part.
 
 use super::Job;
-use super::figures::{NodeFigures, ProcessFigures};
+use super::figures::NodeFigures;
 use super::guest::{self, Fate, Guest, Inbox, Lot, Target};
 use super::host::{GUEST, Gone, Host, Msg, Over, Task, Told, Writer};
 use super::report::ClusterOutcome;
 use super::words::{Piece, Up};
 use crate::events::interrupt::Interrupts;
 use crate::events::run::{Notes, of_processor};
-use crate::events::sampler::Sampler;
 use crate::events::settings::{OnError, Order};
 use crate::nodes::{self, DOWN_AFTER, FabricKind, MEETING, Started, failed};
+use crate::process::Watch;
 use crate::{Failure, output};
 use actinium::prelude::*;
 use actinium_cluster::NodeEvent;
@@ -18,7 +18,6 @@ use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_events::replay::part;
 use actinium_events::workload::{Role, Workload};
 use actinium_events::{Processor, RunSummary, Settings, Stopper};
-use actinium_observe::cpu::process_time;
 use actinium_observe::{Latency, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -250,9 +249,7 @@ impl<'a> Part<'a> {
         let bar = if is_shown { Progress::new(events, "events") } else { Progress::hidden(events) };
         let over = self.job.progress.clone();
         // Relaxed: a figure.
-        let sampler = Sampler::start(move || bar.set(over.load(Ordering::Relaxed)))
-            .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
-        let cpu = process_time();
+        let watch = Watch::start(move || bar.set(over.load(Ordering::Relaxed)))?;
         self.join()?;
         let (ran, beside) = std::thread::scope(|scope| {
             let beside = scope.spawn(beside);
@@ -260,15 +257,14 @@ impl<'a> Part<'a> {
             let beside = beside.join().map_err(|_| failed("a thread panicked"));
             (ran, beside)
         });
-        let cpu_s = (process_time() - cpu).as_secs_f64();
-        let samples = sampler.finish();
+        let process = watch.finish();
         match self.fate.get() {
             Some(Lot::Refused(why)) => return Err(Failure::Asked(why)),
             Some(Lot::Lost(why)) => return Err(Failure::Failed(why)),
             None => {}
         }
         let has_own_process = self.job.kind != FabricKind::InProcess || self.node == FIRST.0;
-        let process = has_own_process.then(|| ProcessFigures::new(cpu_s, &samples));
+        let process = has_own_process.then_some(process);
         let latency = self.latency.lock().unwrap_or_else(PoisonError::into_inner);
         let latency = latency.buckets().collect();
         let is_output = labels(self.job.workload);

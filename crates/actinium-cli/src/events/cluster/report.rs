@@ -3,9 +3,10 @@
 use super::figures::{self, NodeFigures};
 use super::host::{Failed, Gone, Over};
 use crate::Failure;
-use crate::events::report::{Load, Tables};
+use crate::events::report::Tables;
 use crate::events::{SCHEMA_VERSION, Settings};
 use crate::nodes;
+use crate::process::Load;
 use actinium_events::workload::plan::Plan;
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent, rate};

@@ -1,6 +1,6 @@
 //! Looks at the process while it runs: load of each CPU, and threads.
 
-use super::process;
+use super::told;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -81,18 +81,18 @@ impl Sampler {
 struct Taken<L> {
     look: L,
     begin: Instant,
-    threads: BTreeMap<u32, process::Thread>,
+    threads: BTreeMap<u32, told::Thread>,
     samples: Samples,
 }
 
 impl<L: FnMut()> Taken<L> {
     fn new(look: L) -> Self {
-        let samples = Samples { step_s: 0.0, steps: Vec::new(), threads_max: process::threads() };
-        Self { look, begin: Instant::now(), threads: process::thread_times(), samples }
+        let samples = Samples { step_s: 0.0, steps: Vec::new(), threads_max: told::threads() };
+        Self { look, begin: Instant::now(), threads: told::thread_times(), samples }
     }
 
     fn step(&mut self) {
-        let now = process::thread_times();
+        let now = told::thread_times();
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
             let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);
