@@ -1,11 +1,13 @@
 //! `actinium probe`.
 
 use crate::Failure;
-use crate::output::OutputArgs;
+use crate::nodes::FabricKind;
+use crate::output::{self, OutputArgs};
 use crate::probe::settings::ProbeArgs;
 use crate::probe::{Settings, cluster, report, run};
+use actinium_observe::report::writable;
 use clap::ArgMatches;
-use std::io::Write;
+use std::path::PathBuf;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -26,6 +28,10 @@ pub struct Args {
     #[command(flatten)]
     probe: ProbeArgs,
 
+    /// Write a report of all nodes to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", requires = "fabric", help_heading = "Output")]
+    report: Option<PathBuf>,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -40,17 +46,25 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.all_rows());
     }
     if let Some(kind) = settings.nodes.fabric.value {
-        // Elsewhere another process shows what all have measured.
-        let Some(report) = cluster::run(kind, &settings)? else { return Ok(()) };
-        if let Some(remark) = report.remark() {
-            // If nobody can read that, the figures have to do.
-            let _ = writeln!(std::io::stderr(), "actinium: {remark}");
-        }
-        args.output.report(&report, cluster::report::ClusterReport::text)?;
-        return report.verdict();
+        return over_nodes(args, &settings, kind);
     }
     let outcome = run::run(&settings, args.output.quiet)?;
     let report = report::Report::new(settings, &outcome);
     args.output.report(&report, report::Report::text)?;
+    report.verdict()
+}
+
+/// Elsewhere another process shows what all have measured.
+fn over_nodes(args: &Args, settings: &Settings, kind: FabricKind) -> Result<(), Failure> {
+    if let Some(path) = &args.report {
+        writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
+    }
+    let Some(report) = cluster::run(kind, settings)? else { return Ok(()) };
+    report.remark().into_iter().for_each(output::note);
+    if let Some(path) = &args.report {
+        let page = cluster::page::page(&report);
+        page.write(path).map_err(|error| Failure::Failed(error.to_string()))?;
+    }
+    args.output.report(&report, cluster::report::ClusterReport::text)?;
     report.verdict()
 }

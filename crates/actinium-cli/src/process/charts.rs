@@ -3,7 +3,7 @@
 use super::Load;
 use super::load::resample;
 use actinium_observe::cpu::CpuLoad;
-use actinium_observe::report::{LineChart, Series, Unit};
+use actinium_observe::report::{HeatMap, HeatRow, LineChart, Series, Unit};
 
 /// Most columns of a chart of CPUs.
 const COLUMNS_MAX: usize = 600;
@@ -23,6 +23,13 @@ pub fn cpus(loads: &[(String, &Load)]) -> CpuLoad {
         load.cpus().map(row)
     });
     CpuLoad { step_s, cpus: rows.collect() }
+}
+
+/// The same, drawn.
+pub fn cpu_map(title: &str, loads: &[(String, &Load)]) -> HeatMap {
+    let CpuLoad { step_s, cpus } = cpus(loads);
+    let rows = cpus.into_iter().map(|(name, shares)| HeatRow::new(name, shares));
+    HeatMap { rows: rows.collect(), ..HeatMap::new(title, Unit::Share, step_s) }.full(1.0)
 }
 
 /// How many threads of each of them ran on a CPU.

@@ -5,16 +5,17 @@ use super::figures::NodeFigures;
 use super::guest::{self, Fate, Guest, Inbox, Lot, Target};
 use super::host::{GUEST, Gone, Host, Msg, Over, Task, Told, Writer};
 use super::report::ClusterOutcome;
-use super::words::{Piece, Up};
+use super::words::Up;
 use crate::events::interrupt::Interrupts;
 use crate::events::run::{Notes, of_processor};
 use crate::events::settings::{OnError, Order};
-use crate::nodes::{self, DOWN_AFTER, FabricKind, MEETING, Started, failed};
+use crate::nodes::pieces::pieces;
+use crate::nodes::{self, DOWN_AFTER, FIRST, FabricKind, MEETING, Started, failed};
 use crate::process::Watch;
 use crate::{Failure, output};
 use actinium::prelude::*;
 use actinium_cluster::NodeEvent;
-use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::fabric::Fabric;
 use actinium_events::replay::part;
 use actinium_events::workload::{Role, Workload};
 use actinium_events::{Processor, RunSummary, Settings, Stopper};
@@ -25,14 +26,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The node with the queue.
-const FIRST: NodeId = NodeId(0);
 /// What the queue is called.
 const HOST: &str = "actinium.events.host";
 /// How long the first node waits for those who may come later: long enough for a launcher to start all that it starts.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of figures in a message: half of what a frame takes.
-const PIECE_BYTES: usize = 8 << 10;
 
 /// Runs this node's part. What came of all is known on the first node.
 ///
@@ -276,12 +273,7 @@ impl<'a> Part<'a> {
     fn run_other(mut self) -> Result<(), Failure> {
         let (figures, ()) = self.run(|| ())?;
         let Some(Target::There(host)) = &self.host else { unreachable!("it was met") };
-        let bytes = serde_json::to_vec(&figures).map_err(failed)?;
-        let pieces = bytes.chunks(PIECE_BYTES);
-        let last = pieces.len() - 1;
-        for (index, bytes) in pieces.enumerate() {
-            let bytes = bytes.to_vec().into();
-            let piece = Piece { node: self.node, bytes, is_last: index == last };
+        for piece in pieces(self.node, &figures)? {
             host.ask(piece, MEETING).wait().map_err(|error| failed(format!("{FIRST}: {error}")))?;
         }
         Ok(())
