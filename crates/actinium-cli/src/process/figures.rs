@@ -5,7 +5,7 @@ use super::{Load, told};
 use crate::Failure;
 use actinium_observe::cpu::process_time;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most steps of a load over time: as many as a screen shows.
 const STEPS_MAX: usize = 600;
@@ -17,6 +17,8 @@ pub struct ProcessFigures {
     pub host: String,
     /// Which machine that is: see [`told::machine`].
     pub machine: String,
+    /// How long it was looked at.
+    pub elapsed_s: f64,
     /// CPU time meanwhile.
     pub cpu_s: f64,
     /// The most threads that it had.
@@ -28,11 +30,12 @@ pub struct ProcessFigures {
 }
 
 impl ProcessFigures {
-    fn new(cpu_s: f64, samples: &Samples) -> Self {
+    fn new(elapsed: Duration, cpu: Duration, samples: &Samples) -> Self {
         ProcessFigures {
             host: told::host(),
             machine: told::machine(),
-            cpu_s,
+            elapsed_s: elapsed.as_secs_f64(),
+            cpu_s: cpu.as_secs_f64(),
             threads_max: samples.threads_max,
             memory_max_bytes: told::memory_max_bytes(),
             load: Load::of(samples).thinned(STEPS_MAX),
@@ -44,6 +47,8 @@ impl ProcessFigures {
 #[derive(Debug)]
 pub struct Watch {
     sampler: Sampler,
+    begin: Instant,
+    /// CPU time before.
     cpu: Duration,
 }
 
@@ -55,12 +60,31 @@ impl Watch {
     pub fn start(look: impl FnMut() + Send + 'static) -> Result<Self, Failure> {
         let failed = |error| Failure::Failed(format!("can not start a thread: {error}"));
         let sampler = Sampler::start(look).map_err(failed)?;
-        Ok(Watch { sampler, cpu: process_time() })
+        Ok(Watch { sampler, begin: Instant::now(), cpu: process_time() })
     }
 
     /// What was seen since.
     pub fn finish(self) -> ProcessFigures {
-        let cpu_s = (process_time() - self.cpu).as_secs_f64();
-        ProcessFigures::new(cpu_s, &self.sampler.finish())
+        let (elapsed, cpu) = (self.begin.elapsed(), process_time() - self.cpu);
+        ProcessFigures::new(elapsed, cpu, &self.sampler.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actinium_observe::cpu::thread_time;
+
+    #[test]
+    fn what_this_process_does_is_seen() {
+        let watch = Watch::start(|| ()).expect("a thread");
+        let used = thread_time();
+        while thread_time() - used < Duration::from_millis(20) {
+            std::hint::spin_loop();
+        }
+        let figures = watch.finish();
+        assert!(figures.cpu_s >= 0.02 && figures.elapsed_s > 0.0, "{figures:?}");
+        assert!(figures.load.threads_active().iter().any(|&threads| threads > 0.0), "{figures:?}");
+        assert!(!figures.host.is_empty() && !figures.machine.is_empty());
     }
 }

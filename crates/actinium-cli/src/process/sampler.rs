@@ -48,8 +48,9 @@ impl Sampler {
     pub fn start(look: impl FnMut() + Send + 'static) -> std::io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::Builder::new().name("sampler".to_owned());
+        // Here, so that it begins now, whenever the thread comes to run.
+        let mut taken = Taken::new(look);
         let thread = thread.spawn(move || {
-            let mut taken = Taken::new(look);
             let mut every = EVERY;
             loop {
                 let end = stopped.recv_timeout(every);

@@ -121,10 +121,7 @@ impl Figures {
             is_known.then(|| processes.iter().map(|process| of(process)).sum())
         };
         let cpu_s = processes.iter().map(|process| process.cpu_s).sum::<f64>();
-        let cpus = |process: &&ProcessFigures| match process.load.length_s() {
-            seconds if seconds > 0.0 => process.cpu_s / seconds,
-            _ => 0.0,
-        };
+        let cpus = processes.iter().map(|process| process.cpu_s / process.elapsed_s).sum();
         Figures {
             elapsed_time_ns,
             message_count,
@@ -146,7 +143,7 @@ impl Figures {
             waited_per_frame_ns: ratio(frames.waited_ns, frames.frames),
             refused_count: frames.refused,
             cpu_s: is_known.then_some(cpu_s),
-            cpus_used: is_known.then(|| processes.iter().map(cpus).sum()),
+            cpus_used: is_known.then_some(cpus),
             threads_max: sum(|process| process.threads_max),
             memory_max_bytes: sum(|process| process.memory_max_bytes),
             load: is_known.then(|| load(&processes)),
