@@ -2,12 +2,10 @@
 
 use crate::Failure;
 use crate::nodes::FabricKind;
-use crate::output::{self, OutputArgs};
+use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
 use crate::probe::settings::ProbeArgs;
 use crate::probe::{Settings, cluster, report, run};
-use actinium_observe::report::writable;
 use clap::ArgMatches;
-use std::path::PathBuf;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -28,12 +26,14 @@ pub struct Args {
     #[command(flatten)]
     probe: ProbeArgs,
 
-    /// Write a report of all nodes to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", requires = "fabric", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
 /// Runs the probe and prints its figures.
@@ -42,11 +42,14 @@ pub struct Args {
 /// If a setting is not allowed, the run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.probe, matches)?;
-    if args.output.show_settings {
+    if args.show.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.all_rows());
     }
     if let Some(kind) = settings.nodes.fabric.value {
         return over_nodes(args, &settings, kind);
+    }
+    if args.report.report.is_some() {
+        return Err(Failure::Asked("--report: only with --fabric".to_owned()));
     }
     let outcome = run::run(&settings, args.output.quiet)?;
     let report = report::Report::new(settings, &outcome);
@@ -56,15 +59,10 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
 
 /// Elsewhere another process shows what all have measured.
 fn over_nodes(args: &Args, settings: &Settings, kind: FabricKind) -> Result<(), Failure> {
-    if let Some(path) = &args.report {
-        writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
-    }
+    args.report.check()?;
     let Some(report) = cluster::run(kind, settings)? else { return Ok(()) };
     report.remark().into_iter().for_each(output::note);
-    if let Some(path) = &args.report {
-        let page = cluster::page::page(&report);
-        page.write(path).map_err(|error| Failure::Failed(error.to_string()))?;
-    }
+    args.report.write(|| cluster::page::page(&report))?;
     args.output.report(&report, cluster::report::ClusterReport::text)?;
     report.verdict()
 }

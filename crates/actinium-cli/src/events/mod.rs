@@ -4,6 +4,7 @@
 //! known before it runs. [`run`] and [`sweep`] run it while a [`sampler`](crate::process::sampler) looks on; [`report`] and [`page`] show what came of it, [`written`] keeps it event by event. [`cluster`] does all that over several nodes.
 
 pub mod cluster;
+mod figures;
 pub mod interrupt;
 pub mod load;
 pub mod outcome;

@@ -1,12 +1,13 @@
 //! What a run says: tables, or JSON.
 
+use super::figures::{Figures, verdict};
 use super::outcome::{Ideal, Outcome};
 use super::{SCHEMA_VERSION, Settings};
 use crate::Failure;
 use crate::process::Load;
 use actinium_events::workload::plan::Plan;
 use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
-use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
+use actinium_observe::number::{bytes, decimal, nanoseconds, percent};
 use actinium_observe::{Cell, Column, Table};
 use serde::Serialize;
 use std::fmt::Write;
@@ -111,27 +112,13 @@ impl<'a> Report<'a> {
     }
 
     fn figures(&self) -> Table {
-        let columns = [Column::left("figure"), Column::right("value"), Column::left("remark")];
-        let mut table = Table::new(columns);
-        let mut row = |name: &str, value: Cell, remark: String| {
-            table.row([name.into(), value, remark.into()]);
-        };
-        let remark = match self.interrupted {
-            true => format!("interrupted: {} were due", count(self.events_due)),
-            false => String::new(),
-        };
-        row("events", self.events.into(), remark);
-        for (name, number) in
-            [("failed", self.failed), ("retries", self.retries), ("abandoned", self.abandoned)]
-        {
-            if number > 0 {
-                row(name, number.into(), String::new());
-            }
-        }
-        row("elapsed", nanoseconds(self.elapsed_s * 1e9).into(), String::new());
-        row("events/s", decimal(self.events_per_s, 2).into(), String::new());
+        let counts =
+            [("failed", self.failed), ("retries", self.retries), ("abandoned", self.abandoned)];
+        let mut figures = Figures::new(self.events, self.events_due, self.interrupted, &counts);
+        figures.row("elapsed", nanoseconds(self.elapsed_s * 1e9), "");
+        figures.row("events/s", decimal(self.events_per_s, 2), "");
         let cpus = format!("{} CPUs on average", decimal(self.cpus_used, 2));
-        row("CPU time", nanoseconds(self.cpu_s * 1e9).into(), cpus);
+        figures.row("CPU time", nanoseconds(self.cpu_s * 1e9), &cpus);
         match self.ideal {
             Some(ideal) => {
                 let of = format!(
@@ -140,24 +127,20 @@ impl<'a> Report<'a> {
                     nanoseconds(ideal.elapsed_s * 1e9),
                     ideal.by
                 );
-                row("ideal", percent(self.events_per_s / ideal.events_per_s).into(), of);
+                figures.row("ideal", percent(self.events_per_s / ideal.events_per_s), &of);
                 let ratio = self.wall_by_ideal.unwrap_or(f64::NAN);
-                row(
-                    "wall / ideal",
-                    decimal(ratio, 3).into(),
-                    "elapsed time by the ideal's".to_owned(),
-                );
+                figures.row("wall / ideal", decimal(ratio, 3), "elapsed time by the ideal's");
             }
-            None => row("ideal", "-".into(), "modules take no time".to_owned()),
+            None => figures.row("ideal", "-", "modules take no time"),
         }
         let per_call = self.cpu_s * 1e9 / self.module_calls as f64;
         let per_call = format!("{} of CPU time each", nanoseconds(per_call.round()));
-        row("module calls", self.module_calls.into(), per_call);
-        row("events in flight", self.in_flight_max.into(), "at most".to_owned());
-        row("threads", self.threads_max.into(), "at most".to_owned());
-        row("memory", bytes(self.memory_max_bytes).into(), "at most in RAM".to_owned());
-        row("checksum", self.checksum.as_str().into(), "of all products".to_owned());
-        table
+        figures.row("module calls", self.module_calls, &per_call);
+        figures.row("events in flight", self.in_flight_max, "at most");
+        figures.row("threads", self.threads_max, "at most");
+        figures.row("memory", bytes(self.memory_max_bytes), "at most in RAM");
+        figures.row("checksum", self.checksum.as_str(), "of all products");
+        figures.table()
     }
 
     /// What one should know to read the tables.
@@ -173,17 +156,8 @@ impl<'a> Report<'a> {
     /// # Errors
     /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
-        if self.interrupted {
-            let (done, due) = (count(self.events), count(self.events_due));
-            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
-        }
-        match (self.failed, self.failures.first()) {
-            (0, None) => Ok(()),
-            (failed, first) => {
-                let first = first.map(failure_line).unwrap_or_default();
-                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
-            }
-        }
+        let first = self.failures.first().map(failure_line);
+        verdict(self.events, self.events_due, self.interrupted, self.failed, first)
     }
 }
 
