@@ -16,7 +16,8 @@ most --in-flight requests outstanding; each answers the PINGs of the others. It 
 --messages replies. Pings and replies both count as messages: each is delivered and handled.
 
 Latencies are true ones, from send to handling, of a sample of the sends (the report says how many). The elapsed time leaves out start-up and \
-warm-up. With --fabric, actors of several nodes ping each other, times are those from a ping to its reply, and the figures are of all nodes and of each. \
+warm-up. With --fabric, actors of several nodes ping each other, times are those from a ping to its reply (two hosts' clocks can not time one way), and the \
+figures are of all nodes and of each, as are threads active and the load of each CPU over time; --report, only with --fabric, draws them. \
 Where the period of a worker or actor is given, it is 1 / throughput, which is no latency.";
 
 /// What can be typed after `actinium probe`.
