@@ -90,7 +90,7 @@ fn outcome() -> Outcome {
         cpu_s: 0.03,
         threads_max: 5,
         memory_max_bytes: 9 << 20,
-        samples: Samples { step_s: 0.01, steps: vec![step(0.01), step(0.02)], threads_max: 5 },
+        samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
     }
 }
 

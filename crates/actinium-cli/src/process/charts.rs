@@ -34,7 +34,8 @@ pub fn cpu_map(title: &str, loads: &[(String, &Load)]) -> HeatMap {
 
 /// How many threads of each of them ran on a CPU.
 pub fn threads_active(loads: &[(String, &Load)]) -> LineChart {
-    let chart = LineChart::new("Threads active", Unit::Count)
+    // Fractions: no count.
+    let chart = LineChart::new("Threads active", Unit::Other(String::new()))
         .note("Threads that ran on a CPU: the mean between two looks, from each node's own begin.");
     lines(chart, loads, |load| load.threads_active().to_vec())
 }

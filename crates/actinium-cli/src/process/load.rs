@@ -169,7 +169,7 @@ mod tests {
     fn samples_become_shares_of_their_steps() {
         let step = |end_s, used| Step { end_s, cpus: [(3, used), (4, 0.5)].into(), threads: 4 };
         let steps = vec![step(0.5, 0.25), step(2.5, 1.5)];
-        let load = Load::of(&Samples { step_s: 1.0, steps, threads_max: 5 });
+        let load = Load::of(&Samples { steps, threads_max: 5 });
         assert_eq!((&load.end_s[..], &load.threads[..]), (&[0.5, 2.5][..], &[4, 4][..]));
         assert_eq!((&load.cpus[&3][..], &load.cpus[&4][..]), (&[0.5, 0.75][..], &[1.0, 0.25][..]));
         assert_eq!(load.threads_active, [1.5, 1.0]);
