@@ -1,6 +1,6 @@
 //! The probe over several nodes: each has its workers and actors, and actors ping those of all nodes.
 //!
-//! [`actors`] are what is measured, [`node`] is one node's part, [`figures`] are what a node has measured. [`report`] has those of all, for other programs; [`text`] and
+//! [`actors`] are what is measured, [`node`] is one node's part, [`figures`] are what a node has measured. [`report`] has those of all, for other programs; its text and
 //! [`page`] show it to people.
 
 pub mod actors;
