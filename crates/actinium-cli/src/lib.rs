@@ -12,6 +12,7 @@
 //! | [`launch`] | several processes of one program: their settings, their output, their end |
 //! | [`sim`] | simulated machines: settings, runs, reports, calibration |
 //! | [`nodes`] | commands on several nodes: their settings, how a process joins the others |
+//! | [`process`] | what this process uses over time: threads, CPUs, memory |
 //! | [`setting`] | a setting's value and where it came from: flag > environment > file > default |
 //! | [`wire`] | encodings: measuring, converting, explaining |
 //! | [`usage`] | what was asked wrongly, in one line |
@@ -31,6 +32,7 @@ pub mod nodes;
 pub mod output;
 pub mod parse;
 pub mod probe;
+pub mod process;
 pub mod setting;
 pub mod sim;
 pub mod usage;

@@ -2,8 +2,10 @@
 
 use crate::Failure;
 use crate::setting::{self, SettingsReport, Source};
+use actinium_observe::report::{Page, writable};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
 
 /// How a command that measures says what it has to say.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -15,10 +17,48 @@ pub struct OutputArgs {
     /// Print the figures' tables only: no progress bar on stderr, no details, no remarks
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+}
 
+/// For a command whose settings come from several sources: it says which.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ShowArgs {
     /// Print each setting, its value and where that came from (flag, env, file, default), and end
     #[arg(long, help_heading = "Output")]
     pub show_settings: bool,
+}
+
+/// A report beside what is printed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Write a report to this file: one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// What takes long had better fail before.
+    ///
+    /// # Errors
+    /// If the file can not be written.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.report {
+            Some(path) => {
+                writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the page, if one was asked for.
+    ///
+    /// # Errors
+    /// If it can not be written.
+    pub fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
+        match &self.report {
+            Some(path) => page().write(path).map_err(|error| Failure::Failed(error.to_string())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl OutputArgs {

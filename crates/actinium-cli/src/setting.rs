@@ -111,6 +111,13 @@ impl<T: Serialize> Serialize for Setting<T> {
     }
 }
 
+/// What one would type for the same: a flag for each that was said here, with a flag or in the environment.
+pub fn flags(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> String {
+    let is_said = |source| matches!(source, Source::Flag | Source::Environment(_));
+    let rows = rows.into_iter().filter(|&(_, _, source)| is_said(source));
+    rows.map(|(name, value, _)| format!(" --{name} {value}")).collect()
+}
+
 /// Name, value and source of each setting, for people.
 pub fn table(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> Table {
     let mut table =

@@ -2,33 +2,8 @@
 
 mod common;
 
-use common::{Ran, at, command, number, run, shipped};
+use common::{Ran, Scratch, at, command, number, run, shipped, text};
 use serde_json::Value;
-use std::path::PathBuf;
-
-/// A path of one test's own, which is free again afterwards.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("actinium-events-cluster-{}-{name}", std::process::id());
-        Scratch(std::env::temp_dir().join(name))
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("it is UTF-8")
-    }
-
-    fn text(&self) -> String {
-        std::fs::read_to_string(&self.0).expect("it is there")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// Imaging, a hundred times as fast.
 fn fast<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -94,21 +69,22 @@ fn check(json: &Value, nodes: usize) {
 #[test]
 fn nodes_of_one_process_make_what_one_node_makes() {
     let file = shipped("imaging.toml");
-    let (alone, together) = (Scratch::new("alone"), Scratch::new("together"));
-    let one = ["--order", "input", "--output", alone.path(), "--json"];
+    let scratch = Scratch::new("events-cluster-one");
+    let (alone, together) = (&scratch.path("alone"), &scratch.path("together"));
+    let one = ["--order", "input", "--output", alone, "--json"];
     let one = run(&fast(&file, &one)).json();
     for nodes in ["1", "3"] {
         let more = ["--fabric", "in-process", "--nodes", nodes, "--order", "input", "--json"];
-        let more = [&more[..], &["--output", together.path()]].concat();
+        let more = [&more[..], &["--output", together]].concat();
         let json = run(&fast(&file, &more)).json();
         check(&json, nodes.parse().expect("a number"));
         assert_eq!(json["checksum"], one["checksum"]);
-        assert_eq!(together.text(), alone.text(), "the same lines in the same order");
+        assert_eq!(text(together), text(alone), "the same lines in the same order");
         // They are in one process, whose figures the first has.
         let all = json["nodes"].as_array().expect("a list");
         assert!(all[0]["cpu_s"].is_number() && all[1..].iter().all(|node| node["cpu_s"].is_null()));
     }
-    assert_eq!(alone.text().lines().count(), 91);
+    assert_eq!(text(alone).lines().count(), 91);
     let json = run(&fast(&file, &["--fabric", "in-process", "--json"])).json();
     check(&json, 2);
     assert_eq!(json["checksum"], one["checksum"], "in any order");
@@ -117,10 +93,11 @@ fn nodes_of_one_process_make_what_one_node_makes() {
 #[test]
 fn lines_come_as_events_are_done_unless_order_is_asked_for() {
     let file = shipped("imaging.toml");
-    let lines = Scratch::new("completed");
+    let scratch = Scratch::new("events-cluster-completed");
+    let lines = &scratch.path("lines");
     for more in [&["--fabric", "in-process"][..], &[]] {
-        run(&fast(&file, &[&["--output", lines.path(), "--quiet"], more].concat())).ok();
-        let text = lines.text();
+        run(&fast(&file, &[&["--output", lines, "--quiet"], more].concat())).ok();
+        let text = text(lines);
         let number = |line: &str| line.split(',').next().and_then(|n| n.parse::<u64>().ok());
         let mut numbers: Vec<u64> = text.lines().skip(1).filter_map(number).collect();
         numbers.sort_unstable();
@@ -155,13 +132,11 @@ fn people_see_all_nodes_and_each() {
 
 #[test]
 fn a_report_shows_each_node() {
-    let (file, report) = (shipped("imaging.toml"), Scratch::new("report.html"));
-    run(&fast(
-        &file,
-        &["--fabric", "in-process", "--nodes", "2", "--report", report.path(), "--quiet"],
-    ))
-    .ok();
-    let html = report.text();
+    let (file, scratch) = (shipped("imaging.toml"), Scratch::new("events-cluster-report"));
+    let report = &scratch.path("report.html");
+    run(&fast(&file, &["--fabric", "in-process", "--nodes", "2", "--report", report, "--quiet"]))
+        .ok();
+    let html = text(report);
     for part in [
         "Events by node",
         "Threads of each node",
@@ -176,19 +151,18 @@ fn a_report_shows_each_node() {
 }
 
 /// Fails at every tenth event, in a module or in an output.
-fn failing(kind: &str) -> Scratch {
+fn failing(scratch: &Scratch, kind: &str) -> String {
     let text = format!(
         "format = 1\n[[modules]]\nlabel = \"a\"\ntime-ms = 0.01\n[[modules]]\nlabel = \"bad\"\nkind = \"{kind}\"\nfails-every = 10\ninputs = [\"a\"]\n[paths]\np = [\"bad\"]\n"
     );
-    let file = Scratch::new(&format!("failing-{kind}.toml"));
-    std::fs::write(&file.0, text).expect("a file");
-    file
+    scratch.file(&format!("{kind}.toml"), text)
 }
 
 #[test]
 fn failures_name_node_event_and_module() {
+    let scratch = Scratch::new("events-cluster-failing");
     for kind in ["analyzer", "output"] {
-        let file = failing(kind);
+        let file = &failing(&scratch, kind);
         let more = [
             "--fabric",
             "in-process",
@@ -200,9 +174,9 @@ fn failures_name_node_event_and_module() {
             "--order",
             "input",
         ];
-        let lines = Scratch::new(&format!("failing-{kind}.csv"));
-        let more = [&more[..], &["--output", lines.path()]].concat();
-        let Ran { code, stdout, stderr } = run(&fast(file.path(), &more));
+        let lines = &scratch.path("lines");
+        let more = [&more[..], &["--output", lines]].concat();
+        let Ran { code, stdout, stderr } = run(&fast(file, &more));
         assert_eq!(code, Some(1), "{stderr}");
         let json: Value = serde_json::from_str(&stdout).expect("JSON");
         assert_eq!((number(&json, "events"), number(&json, "failed")), (81.0, 9.0));
@@ -218,15 +192,15 @@ fn failures_name_node_event_and_module() {
         }
         assert!(stderr.contains("9 events failed; the first: node "), "{stderr}");
         assert!(stderr.contains("module 'bad'"), "{stderr}");
-        assert_eq!(lines.text().lines().count(), 82, "none of those that failed");
+        assert_eq!(text(lines).lines().count(), 82, "none of those that failed");
         // No more are begun after the first; each attempt is counted.
         let stop = ["--fabric", "in-process", "--nodes", "2", "--json", "--events", "5000"];
-        let Ran { code, stdout, .. } = run(&fast(file.path(), &stop));
+        let Ran { code, stdout, .. } = run(&fast(file, &stop));
         assert_eq!(code, Some(1));
         let json: Value = serde_json::from_str(&stdout).expect("JSON");
         assert!(number(&json, "failed") >= 1.0 && number(&json, "events") < 4_000.0, "{json}");
         let again = ["--fabric", "in-process", "--nodes", "2", "--json", "--on-error", "retry:2"];
-        let Ran { code, stdout, .. } = run(&fast(file.path(), &again));
+        let Ran { code, stdout, .. } = run(&fast(file, &again));
         assert_eq!(code, Some(1));
         let json: Value = serde_json::from_str(&stdout).expect("JSON");
         assert_eq!((number(&json, "failed"), number(&json, "retries")), (9.0, 18.0));
@@ -236,9 +210,10 @@ fn failures_name_node_event_and_module() {
 #[test]
 fn an_interrupt_finishes_what_is_in_flight() {
     use rustix::process::{Pid, Signal, kill_process};
-    let (file, lines) = (shipped("imaging.toml"), Scratch::new("interrupted"));
+    let (file, scratch) = (shipped("imaging.toml"), Scratch::new("events-cluster-interrupted"));
+    let lines = &scratch.path("lines");
     let more = ["--fabric", "in-process", "--events", "100000000", "--json", "--order", "input"];
-    let more = [&more[..], &["--output", lines.path()]].concat();
+    let more = [&more[..], &["--output", lines]].concat();
     let mut command = command(&fast(&file, &more));
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = child.spawn().expect("it starts");
@@ -255,7 +230,7 @@ fn an_interrupt_finishes_what_is_in_flight() {
     assert_eq!(json["interrupted"], true);
     let events = number(&json, "events") as usize;
     assert!(events < 100_000_000);
-    assert_eq!(lines.text().lines().count(), events + 1);
+    assert_eq!(text(lines).lines().count(), events + 1);
 }
 
 /// Whether both nodes of a process have their thread for interrupts.
@@ -331,8 +306,9 @@ mod mpi {
 
     #[test]
     fn ranks_share_the_events_and_the_first_reports() {
-        let (file, lines) = (shipped("imaging.toml"), Scratch::new("mpi"));
-        let more = ["--fabric", "mpi", "--order", "input", "--json", "--output", lines.path()];
+        let (file, scratch) = (shipped("imaging.toml"), Scratch::new("events-cluster-mpi"));
+        let (lines, alone) = (&scratch.path("lines"), &scratch.path("alone"));
+        let more = ["--fabric", "mpi", "--order", "input", "--json", "--output", lines];
         let ran: Ran = mpiexec("3", &fast(&file, &more)).output().expect("mpiexec starts").into();
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         let json: Value = serde_json::from_str(&ran.stdout).expect("one report, and nothing else");
@@ -342,9 +318,8 @@ mod mpi {
         assert!(
             json["nodes"].as_array().expect("a list").iter().all(|node| node["load"].is_object())
         );
-        let alone = Scratch::new("mpi-alone");
-        run(&fast(&file, &["--order", "input", "--output", alone.path(), "--quiet"])).ok();
-        assert_eq!(lines.text(), alone.text());
+        run(&fast(&file, &["--order", "input", "--output", alone, "--quiet"])).ok();
+        assert_eq!(text(lines), text(alone));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Nodes of one process that run events together, and what happens when one dies, comes late or was asked for something else.
 
+mod common;
+
 use actinium_cli::Failure;
 use actinium_cli::events::cluster::report::ClusterOutcome;
 use actinium_cli::events::cluster::{Job, node};
@@ -12,7 +14,7 @@ use actinium_cluster::fabric::in_process::Network;
 use actinium_events::replay;
 use actinium_events::workload::Workload;
 use clap::{Args, Command, FromArgMatches};
-use std::path::PathBuf;
+use common::{Scratch, text};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -45,32 +47,21 @@ some = ["even", "write"]
 all = ["all"]
 "#;
 
-/// A folder of one test's own.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("actinium-events-nodes-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(folder.join("workload.toml"), WORKLOAD).expect("a file");
-        Self(folder)
-    }
-
-    fn lines(&self) -> Vec<u64> {
-        let text = std::fs::read_to_string(self.0.join("lines.csv")).expect("it is there");
-        let mut lines = text.lines();
-        assert_eq!(lines.next(), Some("event,checksum"));
-        lines
-            .map(|line| line.split(',').next().and_then(|n| n.parse().ok()).expect("a number"))
-            .collect()
-    }
+/// A folder with the workload.
+fn scratch(name: &str) -> Scratch {
+    let scratch = Scratch::new(&format!("events-nodes-{name}"));
+    scratch.file("workload.toml", WORKLOAD);
+    scratch
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The events of the lines that were written.
+fn lines(scratch: &Scratch) -> Vec<u64> {
+    let text = text(&scratch.path("lines.csv"));
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("event,checksum"));
+    lines
+        .map(|line| line.split(',').next().and_then(|n| n.parse().ok()).expect("a number"))
+        .collect()
 }
 
 /// What a node is asked for.
@@ -83,7 +74,7 @@ struct Asked {
 
 impl Asked {
     fn new(scratch: &Scratch, more: &[&str]) -> Self {
-        let file = scratch.0.join("workload.toml").to_string_lossy().into_owned();
+        let file = scratch.path("workload.toml");
         let typed = ["test", &file, "--workers", "1"];
         let command = EventsArgs::augment_args(Command::new("test"));
         let matches = command.get_matches_from(typed.iter().chain(more));
@@ -96,7 +87,7 @@ impl Asked {
     }
 
     fn writing(scratch: &Scratch, more: &[&str]) -> Self {
-        let written = Written::create(&scratch.0.join("lines.csv")).expect("a file");
+        let written = Written::create(scratch.path("lines.csv").as_ref()).expect("a file");
         Asked { written: Some(written), ..Self::new(scratch, more) }
     }
 
@@ -135,7 +126,7 @@ fn first(outcome: Result<Option<ClusterOutcome>, Failure>) -> ClusterOutcome {
 
 #[test]
 fn what_a_node_has_not_done_when_it_dies_others_do_and_nothing_twice() {
-    let scratch = Scratch::new("dies");
+    let scratch = scratch("dies");
     let network = Network::new();
     let arguments = ["--events", "6000", "--slots", "4", "--order", "input"];
     // All are there before any starts.
@@ -163,7 +154,7 @@ fn what_a_node_has_not_done_when_it_dies_others_do_and_nothing_twice() {
         assert!(alive.expect("it runs").is_none(), "the first tells");
         self::first(first.join().expect("no panic"))
     });
-    assert!(scratch.lines().iter().copied().eq(0..6_000), "in order, and each once");
+    assert!(lines(&scratch).iter().copied().eq(0..6_000), "in order, and each once");
     assert_eq!((outcome.over.done, outcome.over.failed), (6_000, 0));
     assert_eq!(outcome.over.checksum, expected(&scratch, 6_000));
     let [gone] = &outcome.gone[..] else { panic!("{:?}", outcome.gone) };
@@ -177,7 +168,7 @@ fn what_a_node_has_not_done_when_it_dies_others_do_and_nothing_twice() {
 
 #[test]
 fn who_comes_late_gets_events() {
-    let scratch = Scratch::new("late");
+    let scratch = scratch("late");
     let network = Network::new();
     // By itself the first would take more than a minute.
     let asked = Asked::writing(&scratch, &["--events", "16000", "--slots", "1"]);
@@ -192,7 +183,7 @@ fn who_comes_late_gets_events() {
         assert!(late.run(&network, 1).expect("it runs").is_none());
         self::first(first.join().expect("no panic"))
     });
-    let mut lines = scratch.lines();
+    let mut lines = lines(&scratch);
     lines.sort_unstable();
     assert!(lines.iter().copied().eq(0..16_000), "each once");
     assert_eq!(outcome.over.checksum, expected(&scratch, 16_000));
@@ -202,7 +193,7 @@ fn who_comes_late_gets_events() {
 
 #[test]
 fn who_was_asked_for_something_else_is_refused_and_told_what_both_were_asked_for() {
-    let scratch = Scratch::new("other");
+    let scratch = scratch("other");
     let network = Network::new();
     let base = ["--events", "60", "--slots", "2"];
     let asked = Asked::new(&scratch, &base);
@@ -224,7 +215,7 @@ fn who_was_asked_for_something_else_is_refused_and_told_what_both_were_asked_for
 
 #[test]
 fn the_workload_itself_is_compared_and_what_each_node_may_choose_is_not() {
-    let scratch = Scratch::new("digest");
+    let scratch = scratch("digest");
     let network = Network::new();
     (0..3).for_each(|id| drop(network.node(NodeId(id))));
     let asked = Asked::new(&scratch, &["--events", "60"]);

@@ -1,11 +1,11 @@
 //! The report's page, of figures that are made up.
 
 use actinium_cli::events::outcome::{Ideal, Outcome};
-use actinium_cli::events::sampler::{Samples, Step};
 use actinium_cli::events::settings::{Mode, OnError, Order, Settings};
 use actinium_cli::events::sweep::{self, Point};
 use actinium_cli::events::{page, report};
 use actinium_cli::nodes::Nodes;
+use actinium_cli::process::sampler::{Samples, Step};
 use actinium_cli::setting::{Setting, Source};
 use actinium_events::workload::plan::Plan;
 use actinium_events::workload::{self, Syntax, Workload};
@@ -90,7 +90,7 @@ fn outcome() -> Outcome {
         cpu_s: 0.03,
         threads_max: 5,
         memory_max_bytes: 9 << 20,
-        samples: Samples { step_s: 0.01, steps: vec![step(0.01), step(0.02)], threads_max: 5 },
+        samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
     }
 }
 

@@ -2,32 +2,7 @@
 
 mod common;
 
-use common::{at, number, run, run_with, shipped};
-use std::path::PathBuf;
-
-/// A file of this test's own.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("actinium-events-plan-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join(name);
-        std::fs::write(&path, text).expect("a file");
-        Self(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("it is UTF-8")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use common::{Scratch, at, number, run, run_with, shipped};
 
 const SMALL: &str = "\
 format = 1
@@ -69,9 +44,9 @@ fn a_valid_file_is_said_to_be() {
 #[test]
 fn all_faults_are_printed_with_their_places() {
     let text = SMALL.replace("time-ms = 2", "time-ms = -2").replace("\"a\"]", "\"b\"]");
-    let file = Scratch::new("faults.toml", text);
-    let ran = run(&["events", file.path(), "--validate"]);
-    let path = file.path();
+    let scratch = Scratch::new("plan-faults");
+    let path = &scratch.file("faults.toml", text);
+    let ran = run(&["events", path, "--validate"]);
     assert_eq!(ran.code, Some(2));
     let starts = [
         format!(
@@ -85,7 +60,7 @@ fn all_faults_are_printed_with_their_places() {
     }
     assert_eq!(ran.stderr, format!("actinium: {path}: it can not be run: 2 errors, no warnings\n"));
 
-    let ran = run(&["events", file.path(), "--validate", "--json"]);
+    let ran = run(&["events", path, "--validate", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((ran.code, at(&json, "valid")), (Some(2), &false.into()));
     let fault = at(&json, "faults.0");
@@ -97,6 +72,7 @@ fn all_faults_are_printed_with_their_places() {
 
 #[test]
 fn a_file_that_can_not_be_run_is_refused_in_one_line() {
+    let scratch = Scratch::new("plan-errors");
     for (name, text, start) in [
         ("cut.json", "{\"process\": {\n\"label\": \"x", ":2:"),
         (
@@ -131,10 +107,10 @@ fn a_file_that_can_not_be_run_is_refused_in_one_line() {
             ":1:100: error: no path has a module",
         ),
     ] {
-        let file = Scratch::new(name, text);
+        let file = &scratch.file(name, text);
         for more in [&[][..], &["--plan"], &["--show-settings"]] {
-            let ran = run(&[&["events", file.path()], more].concat());
-            let expected = format!("actinium: {}{start}", file.path());
+            let ran = run(&[&["events", file], more].concat());
+            let expected = format!("actinium: {file}{start}");
             assert!(ran.stderr.starts_with(&expected), "{}\n{expected}", ran.stderr);
             assert_eq!(
                 (ran.code, ran.stdout.as_str(), ran.stderr.lines().count()),
@@ -142,13 +118,10 @@ fn a_file_that_can_not_be_run_is_refused_in_one_line() {
             );
         }
     }
-    let utf8 = Scratch::new("bytes.toml", b"format = 1\nname = \"\xff\"");
+    let utf8 = &scratch.file("bytes.toml", b"format = 1\nname = \"\xff\"");
     refused(
-        &["events", utf8.path()],
-        &format!(
-            "{}:2:9: error: the byte 0xFF is not UTF-8: the file has to be text in UTF-8",
-            utf8.path()
-        ),
+        &["events", utf8],
+        &format!("{utf8}:2:9: error: the byte 0xFF is not UTF-8: the file has to be text in UTF-8"),
     );
 }
 
@@ -158,15 +131,13 @@ fn what_is_no_file_is_refused() {
     refused(&["events", "/"], "/: error: it is a directory: name the file in it");
     refused(&["events", "/dev/null"], "/dev/null: error: it is not a regular file");
     refused(&["events"], "<CONFIG> is missing; 'actinium events --help' lists what is allowed");
-    let large = Scratch::new("large.toml", "");
-    let file = std::fs::OpenOptions::new().write(true).open(&large.0).expect("a file");
+    let scratch = Scratch::new("plan-large");
+    let large = &scratch.path("large.toml");
+    let file = std::fs::File::create(large).expect("a file");
     file.set_len(3_000_000_000).expect("a hole");
     refused(
-        &["events", large.path()],
-        &format!(
-            "{}: error: it has 3000000000 bytes: at most 67108864 are read (64 MiB)",
-            large.path()
-        ),
+        &["events", large],
+        &format!("{large}: error: it has 3000000000 bytes: at most 67108864 are read (64 MiB)"),
     );
 }
 
@@ -271,8 +242,9 @@ fn setting(
 
 #[test]
 fn the_flag_beats_the_environment_which_beats_the_file_which_beats_the_default() {
-    let file = Scratch::new("settings.toml", SMALL);
-    let bare = Scratch::new(
+    let scratch = Scratch::new("plan-settings");
+    let file = &scratch.file("settings.toml", SMALL);
+    let bare = &scratch.file(
         "bare.toml",
         SMALL.replace("slots = 3\nworkers = 2\n", "").replace("events = 12\n", ""),
     );
@@ -283,28 +255,27 @@ fn the_flag_beats_the_environment_which_beats_the_file_which_beats_the_default()
         ("policy", "--policy", "ACTINIUM_POLICY", "pool", "pinned", None),
     ] {
         let environment = [(variable, of_env)];
-        let file = file.path();
         assert_eq!(setting(file, name, &[flag, of_flag], &environment), pair(of_flag, "flag"));
         assert_eq!(setting(file, name, &[], &environment), pair(of_env, "env"));
         if let Some(of_file) = of_file {
             assert_eq!(setting(file, name, &[], &[]), pair(of_file, "file"));
         }
-        assert_eq!(setting(bare.path(), name, &[], &[]).1, "default");
+        assert_eq!(setting(bare, name, &[], &[]).1, "default");
     }
-    assert_eq!(setting(file.path(), "events", &[], &[]), pair("12", "file"));
-    assert_eq!(setting(file.path(), "events", &["--events", "9"], &[]), pair("9", "flag"));
-    assert_eq!(setting(bare.path(), "events", &[], &[]), pair("1000", "default"));
+    assert_eq!(setting(file, "events", &[], &[]), pair("12", "file"));
+    assert_eq!(setting(file, "events", &["--events", "9"], &[]), pair("9", "flag"));
+    assert_eq!(setting(bare, "events", &[], &[]), pair("1000", "default"));
     // One slot per worker where nobody says anything.
-    assert_eq!(setting(bare.path(), "slots", &["--workers", "3"], &[]), pair("3", "default"));
+    assert_eq!(setting(bare, "slots", &["--workers", "3"], &[]), pair("3", "default"));
     for (name, flag, value) in [
         ("mode", "--mode", "wait"),
         ("order", "--order", "input"),
         ("time_scale", "--time-scale", "0.5"),
     ] {
-        assert_eq!(setting(file.path(), name, &[flag, value], &[]), pair(value, "flag"));
-        assert_eq!(setting(file.path(), name, &[], &[]).1, "default");
+        assert_eq!(setting(file, name, &[flag, value], &[]), pair(value, "flag"));
+        assert_eq!(setting(file, name, &[], &[]).1, "default");
     }
-    let table = run(&["events", file.path(), "--show-settings", "--thread-type", "a=serial"]).ok();
+    let table = run(&["events", file, "--show-settings", "--thread-type", "a=serial"]).ok();
     assert!(table.contains("a=serial") && table.contains("file"), "{table}");
 }
 
@@ -314,8 +285,9 @@ fn plan(file: &str, more: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_plan_says_what_is_known() {
-    let file = Scratch::new("plan.toml", SMALL);
-    let json = plan(file.path(), &["--events", "100"]);
+    let scratch = Scratch::new("plan-plan");
+    let file = &scratch.file("plan.toml", SMALL);
+    let json = plan(file, &["--events", "100"]);
     for (path, expected) in [
         ("schema_version", 2.0),
         ("plan.modules", 2.0),
@@ -335,7 +307,7 @@ fn a_plan_says_what_is_known() {
         assert!((is / expected - 1.0).abs() < 0.02, "{path}: {is}, not {expected}");
     }
     assert_eq!(at(&json, "plan.critical_path.modules.1.label"), "out");
-    let text = run(&["events", file.path(), "--plan"]).ok();
+    let text = run(&["events", file, "--plan"]).ok();
     for part in ["levels", "critical path", "parallelism", "1,000.00", "ideal by list scheduling"] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -343,8 +315,9 @@ fn a_plan_says_what_is_known() {
 
 #[test]
 fn flags_bend_what_is_planned() {
-    let file = Scratch::new("bent.toml", SMALL);
-    let is = |more: &[&str], path: &str| number(&plan(file.path(), more), path);
+    let scratch = Scratch::new("plan-bent");
+    let file = &scratch.file("bent.toml", SMALL);
+    let is = |more: &[&str], path: &str| number(&plan(file, more), path);
     assert_eq!(is(&["--time-scale", "0.5"], "plan.total_ns.mean"), 1.5e6);
     assert_eq!(is(&["--time-scale", "0"], "plan.total_ns.mean"), 0.0);
     assert_eq!(is(&["--mode", "wait"], "plan.waiting_modules"), 2.0);
@@ -353,7 +326,7 @@ fn flags_bend_what_is_planned() {
     assert_eq!(is(&["--thread-type", "all=exclusive(x)"], "plan.ceilings.0.time_ns"), 3e6);
     assert_eq!(is(&["--slots", "5"], "plan.predictions.0.slots"), 5.0);
     assert_eq!(is(&["--workers", "1"], "plan.predictions.0.workers"), 1.0);
-    let all = plan(file.path(), &["--thread-type", "out=concurrent"]);
+    let all = plan(file, &["--thread-type", "out=concurrent"]);
     assert_eq!(all["plan"]["ceilings"], serde_json::json!([]));
     // The later one wins.
     let later = ["--thread-type", "all=serial", "--thread-type", "all=limited(3)"];
@@ -362,16 +335,12 @@ fn flags_bend_what_is_planned() {
 
 #[test]
 fn warnings_are_counted_unless_quiet() {
-    let file = Scratch::new(
-        "warned.toml",
-        SMALL.replace("[paths]", "[[modules]]\nlabel = \"b\"\n[paths]"),
-    );
-    let ran = run(&["events", file.path(), "--plan"]);
-    assert_eq!(
-        ran.stderr,
-        format!("actinium: {}: warnings: 1; --validate lists them\n", file.path())
-    );
-    run(&["events", file.path(), "--plan", "--quiet"]).ok();
-    let text = run(&["events", file.path(), "--validate"]).ok();
+    let scratch = Scratch::new("plan-warned");
+    let file = &scratch
+        .file("warned.toml", SMALL.replace("[paths]", "[[modules]]\nlabel = \"b\"\n[paths]"));
+    let ran = run(&["events", file, "--plan"]);
+    assert_eq!(ran.stderr, format!("actinium: {file}: warnings: 1; --validate lists them\n"));
+    run(&["events", file, "--plan", "--quiet"]).ok();
+    let text = run(&["events", file, "--validate"]).ok();
     assert!(text.ends_with(": it can be run: 1 warning\n"), "{text}");
 }

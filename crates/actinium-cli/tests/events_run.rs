@@ -2,39 +2,11 @@
 
 mod common;
 
-use common::{at, command, number, on_a_terminal, run, shipped};
+use common::{Scratch, at, command, number, on_a_terminal, run, shipped};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
-/// A folder of one test's own.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("actinium-events-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.path(name);
-        std::fs::write(&path, text).expect("a file");
-        path
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("it is UTF-8").to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Imaging, a hundred times as fast, as JSON.
 fn imaging(more: &[&str]) -> Value {
@@ -195,7 +167,7 @@ fn a_bar_shows_on_a_terminal_only() {
 
 #[test]
 fn a_report_is_written() {
-    let scratch = Scratch::new("report");
+    let scratch = Scratch::new("events-report");
     let path = scratch.path("report.html");
     let json = imaging(&["--report", &path]);
     assert_eq!(number(&json, "events"), 40.0);
@@ -209,8 +181,8 @@ fn a_report_is_written() {
 /// Of four events in flight the first takes longest: who is written first depends on the order that was asked for.
 #[test]
 fn outputs_come_in_the_order_that_is_asked_for() {
-    let scratch = Scratch::new("order");
-    let file = scratch.file("order.toml", &ORDER.replace("LONG", "150"));
+    let scratch = Scratch::new("events-order");
+    let file = scratch.file("order.toml", ORDER.replace("LONG", "150"));
     let written = |order: &str| -> Vec<u64> {
         let path = scratch.path(&format!("{order}.html"));
         run(&["events", &file, "--events", "12", "--order", order, "--report", &path]).ok();
@@ -284,7 +256,7 @@ fn a_report_that_can_not_be_written_is_found_out_before_the_run() {
 
 #[test]
 fn a_sweep_runs_each_number_of_slots() {
-    let scratch = Scratch::new("sweep");
+    let scratch = Scratch::new("events-sweep");
     let path = scratch.path("sweep.html");
     let json = imaging(&["--sweep", "slots=1,2,5", "--report", &path]);
     assert_eq!(json["sweep"], "slots");
@@ -305,15 +277,15 @@ fn a_sweep_runs_each_number_of_slots() {
     assert_eq!(table.lines().count(), 4, "{table}");
     assert!(table.contains("of perfect") && table.contains("100.0 %"), "{table}");
     // Nobody says how many events: all times have to come in, and every slot has some.
-    let own = scratch.file("one.toml", &ONE.replace("time-ms = 4", "times-ms = [0.1, 0.2, 0.3]"));
+    let own = scratch.file("one.toml", ONE.replace("time-ms = 4", "times-ms = [0.1, 0.2, 0.3]"));
     let json = run(&["events", &own, "--sweep", "slots=1,2", "--json"]).json();
     assert_eq!((number(&json, "points.0.events"), number(&json, "points.1.events")), (4.0, 8.0));
 }
 
 #[test]
 fn a_failure_names_module_event_and_cause() {
-    let scratch = Scratch::new("failure");
-    let file = scratch.file("fails.toml", &ONE.replace("time-ms = 4", "fails-every = 5"));
+    let scratch = Scratch::new("events-failure");
+    let file = scratch.file("fails.toml", ONE.replace("time-ms = 4", "fails-every = 5"));
     let ran = run(&["events", &file, "--events", "20", "--slots", "1"]);
     assert_eq!(ran.code, Some(1));
     let start = "actinium: 1 events failed; the first: module 'a', event 4: ";
@@ -336,7 +308,7 @@ fn a_failure_names_module_event_and_cause() {
 
 #[test]
 fn the_demo_framework_s_throwing_modules_throw() {
-    let scratch = Scratch::new("throwing");
+    let scratch = Scratch::new("events-throwing");
     let text = r#"{"process": {"label": "T", "source": {"@type": "demo::SimpleSource", "iterations": 3},
         "filters": [{"@label": "f", "@type": "demo::FastPassFilter", "threadType": "ThreadUnsafe", "toGet": [{"label": "a"}]}],
         "producers": [{"@label": "a", "@type": "demo::ThrowingProducer", "threadType": "ThreadUnsafe", "toGet": []}],
@@ -397,7 +369,7 @@ fn interrupt(child: &Child) {
 
 #[test]
 fn ctrl_c_finishes_the_events_in_flight_and_still_reports() {
-    let scratch = Scratch::new("ctrl-c");
+    let scratch = Scratch::new("events-ctrl-c");
     let file = scratch.file("one.toml", ONE);
     let report = scratch.path("report.html");
     let child = begun(&[
@@ -432,7 +404,7 @@ fn ctrl_c_finishes_the_events_in_flight_and_still_reports() {
 
 #[test]
 fn a_second_ctrl_c_stops_at_once() {
-    let scratch = Scratch::new("ctrl-c-twice");
+    let scratch = Scratch::new("events-ctrl-c-twice");
     // A while of computing and an hour of waiting in each event.
     let hour = ONE
         .replace("time-ms = 4", "time-ms = 200")

@@ -136,7 +136,7 @@ fn what_can_not_be_started_is_named() {
 #[cfg(feature = "zenoh")]
 mod zenoh {
     use super::*;
-    use common::{number, run_with, small, with};
+    use common::{Scratch, number, run_with, shipped, small, text, with};
     use serde_json::Value;
 
     /// The report: what node 0 prints, without its number.
@@ -171,18 +171,11 @@ mod zenoh {
         assert!(stderr.contains("the nodes have different settings"), "{stderr}");
     }
 
-    /// Imaging, a hundred times as fast.
-    fn imaging() -> String {
-        let workloads = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
-        workloads.join("imaging.toml").to_str().expect("UTF-8").to_owned()
-    }
-
     #[test]
     fn nodes_share_events_and_the_first_reports() {
-        let file = imaging();
-        let lines =
-            std::env::temp_dir().join(format!("actinium-launch-{}.csv", std::process::id()));
-        let path = lines.to_str().expect("UTF-8");
+        let file = shipped("imaging.toml");
+        let scratch = Scratch::new("launch-events");
+        let path = &scratch.path("lines.csv");
         let events = ["launch", "-n", "3", "--", "events", &file, "--fabric", "zenoh", "--json"];
         let more = ["--workers", "1", "--events", "90", "--time-scale", "0.01"];
         let order = ["--order", "input", "--output", path];
@@ -194,17 +187,16 @@ mod zenoh {
         let nodes = json["nodes"].as_array().expect("nodes");
         assert_eq!(nodes.iter().map(|node| number(node, "events")).sum::<f64>(), 90.0);
         assert!(nodes.iter().all(|node| node["load"].is_object()), "each is a process");
-        let text = std::fs::read_to_string(&lines).expect("it is there");
+        let text = text(path);
         let numbers = text.lines().skip(1).map(|line| line.split(',').next().expect("a number"));
         assert!(numbers.eq((0..90).map(|n| n.to_string())), "in order");
-        let _ = std::fs::remove_file(lines);
     }
 
     #[test]
     fn nodes_that_were_asked_for_other_events_are_refused() {
         let script =
             "exec \"$0\" events \"$1\" --fabric zenoh --workers 1 --events 10$ACTINIUM_NODE --json";
-        let file = imaging();
+        let file = shipped("imaging.toml");
         let launch = ["launch", "-n", "2", "--", "sh", "-c", script];
         let Ran { code, stderr, .. } =
             run(&[&launch[..], &[env!("CARGO_BIN_EXE_actinium"), &file]].concat());
@@ -217,13 +209,10 @@ mod zenoh {
     #[test]
     fn who_comes_late_gets_events_and_who_is_killed_loses_them_to_others() {
         use std::io::BufRead;
-        let folder = std::env::temp_dir().join(format!("actinium-late-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let file = folder.join("workload.toml");
+        let scratch = Scratch::new("launch-late");
         let text = "format = 1\n[[modules]]\nlabel = \"wait\"\nwork = \"wait\"\ntime-ms = 5\n\
                     [[modules]]\nlabel = \"write\"\nkind = \"output\"\ninputs = [\"wait\"]\n[paths]\np = [\"write\"]\n";
-        std::fs::write(&file, text).expect("a file");
-        let file = file.to_str().expect("UTF-8");
+        let file = &scratch.file("workload.toml", text);
         let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("tcp/{}", port.local_addr().expect("an address"));
         drop(port);
@@ -256,7 +245,6 @@ mod zenoh {
         assert_eq!((number(&json, "node_count"), number(&json, "nodes.1.slots")), (2.0, 500.0));
         assert_eq!(number(&json, "nodes_down.0.node"), 1.0);
         assert!(number(&json, "given_again") >= 1.0);
-        let _ = std::fs::remove_dir_all(folder);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{at, number, run, run_with, with};
+use common::{Scratch, at, number, run, run_with, text, with};
 use serde_json::Value;
 
 /// An experiment that takes no time; arguments that are given replace its own.
@@ -216,12 +216,10 @@ fn settings_are_shown_with_their_sources() {
 
 #[test]
 fn the_report_has_the_heat_map() {
-    let folder = std::env::temp_dir().join(format!("actinium-locality-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("locality.html");
-    run(&small(&["--report", path.to_str().expect("a path")])).ok();
-    let html = std::fs::read_to_string(&path).expect("a report");
-    std::fs::remove_dir_all(&folder).expect("it was made above");
+    let scratch = Scratch::new("locality");
+    let path = &scratch.path("locality.html");
+    run(&small(&["--report", path])).ok();
+    let html = text(path);
     assert!(html.contains("class=\"grid\"") && html.contains("--share:"), "a heat map");
     for word in ["4 actors, 2 accesses, 64 bytes", "pinned", "affine", "geometric mean of all rows"]
     {

@@ -3,7 +3,7 @@
 mod common;
 
 use actinium::topology::Topology;
-use common::{at, number, on_a_terminal, run};
+use common::{Scratch, at, number, on_a_terminal, run, text};
 use serde_json::Value;
 
 /// `startup` with one small segment, measured once; with some arguments more.
@@ -169,19 +169,16 @@ fn tables_have_a_line_each() {
 
 #[test]
 fn reports_are_pages() {
-    let folder = std::env::temp_dir().join(format!("actinium-memory-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join("page.html");
-    let path = file.to_str().expect("UTF-8");
+    let scratch = Scratch::new("memory");
+    let path = &scratch.path("page.html");
     quiet(stream(&["--placement", "heap,interleave", "--report", path]));
-    let page = std::fs::read_to_string(&file).expect("the page");
+    let page = text(path);
     for words in ["triad", "Pages by node", "interleave", "node 0"] {
         assert!(page.contains(words), "{words}");
     }
     quiet(startup(&["--mode", "none,eager", "--no-limit", "--report", path]));
-    let page = std::fs::read_to_string(&file).expect("the page");
+    let page = text(path);
     assert!(page.contains("Time until it could begin") && page.contains("eager"));
-    std::fs::remove_dir_all(&folder).expect("it is ours");
 
     let ran = run(&stream(&["--report", "/nowhere/page.html"]));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
@@ -288,13 +285,12 @@ fn nodes_measure_at_the_same_time_and_the_first_reports() {
     let many = ["memory", "stream", "--size", "64k", "--times", "250", "--threads", "1"];
     let many = json([&many[..], &["--placement", "heap", "--fabric", "in-process"]].concat());
     assert!(number(&many, "stores.0.gb_per_s.0") > 0.0);
-    let page = std::env::temp_dir().join(format!("actinium-stream-{}.html", std::process::id()));
-    let path = page.to_str().expect("UTF-8");
+    let scratch = Scratch::new("stream");
+    let path = &scratch.path("page.html");
     let table = quiet(nodes(&["--fabric", "in-process", "--report", path]));
     assert!(table.contains("all 2") && table.contains("triad GB/s"), "{table}");
-    let html = std::fs::read_to_string(&page).expect("it is written");
+    let html = text(path);
     assert!(html.contains("heap, sum") && html.contains("interleave, node 1"));
-    let _ = std::fs::remove_file(page);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Ran, command, number, run, small};
+use common::{Ran, Scratch, command, number, run, small, text};
 use serde_json::Value;
 
 #[track_caller]
@@ -35,6 +35,54 @@ fn check(json: &Value, nodes: u64) {
     let longest = all.iter().map(|node| node["elapsed_time_ns"].as_u64().expect("a time"));
     assert_eq!(longest.max(), Some(get("elapsed_time_ns")));
     assert!(get("termination_ns") > 0);
+    check_levels(json, nodes);
+    check_levels(&json["nodes"][0], 1);
+    for sum in ["remote_message_count", "frame_count", "left_free", "refused_count"] {
+        let counts = all.iter().map(|node| node[sum].as_u64().expect("a count"));
+        assert_eq!(counts.sum::<u64>(), get(sum), "{sum}");
+    }
+    let sampled = |json: &Value| json["round_trip"]["count"].as_u64();
+    let sampled_by_each = all.iter().map(sampled).sum::<Option<u64>>();
+    assert_eq!(sampled_by_each, sampled(json), "{json}");
+    let used = all.iter().filter_map(|node| node["cpu_s"].as_f64());
+    assert_eq!(used.sum::<f64>(), number(json, "cpu_s"));
+}
+
+/// The four levels of all nodes, or of one.
+#[track_caller]
+fn check_levels(json: &Value, nodes: u64) {
+    let throughput = &json["throughput"];
+    assert_eq!(throughput["nodes"], nodes);
+    let computation = number(throughput, "computation_per_s");
+    let elapsed_s = number(json, "elapsed_time_ns") * 1e-9;
+    for (level, count) in
+        [("computation", 1), ("node", nodes), ("worker", nodes), ("actor", 4 * nodes)]
+    {
+        let per_s = number(throughput, &format!("{level}_per_s")) * count as f64;
+        assert!((per_s / computation - 1.0).abs() < 1e-9, "{level}");
+        assert!((per_s * elapsed_s / number(json, "message_count") - 1.0).abs() < 1e-6, "{level}");
+    }
+}
+
+/// Threads over time, and the load of CPUs of one machine if it is of one: as many values as there are steps.
+#[track_caller]
+fn check_load(load: &Value, has_cpus: bool) {
+    let list = |of: &str| -> Vec<f64> {
+        let list = load[of].as_array().unwrap_or_else(|| panic!("{of} in {load}"));
+        list.iter().map(|value| value.as_f64().expect("a number")).collect()
+    };
+    let (ends, active) = (list("end_s"), list("threads_active"));
+    assert!(!ends.is_empty() && ends.is_sorted() && ends[0] > 0.0, "{load}");
+    // The worker, the node's thread, and the one that looks, at least.
+    assert!(list("threads").iter().all(|&threads| threads >= 3.0), "{load}");
+    assert!(list("threads").len() == ends.len() && active.len() == ends.len(), "{load}");
+    assert!(active.iter().any(|&threads| threads > 0.0), "{load}");
+    let Some(cpus) = load["cpus"].as_object() else { return assert!(!has_cpus, "{load}") };
+    assert!(has_cpus && !cpus.is_empty(), "{load}");
+    for (step, active) in active.iter().enumerate() {
+        let shares = cpus.values().map(|shares| shares[step].as_f64().expect("a share"));
+        assert!((shares.sum::<f64>() - active).abs() < 1e-9, "{load}");
+    }
 }
 
 #[test]
@@ -46,6 +94,24 @@ fn nodes_of_one_process_ping_each_other_and_end_together() {
         assert!(number(&json, "round_trip.quantiles_ns.p50") > 0.0);
     }
     check(&cluster(&["--fabric", "in-process"]), 2);
+}
+
+#[test]
+fn nodes_of_one_process_have_its_threads_and_cpus_together() {
+    let json = cluster(&["--fabric", "in-process", "--nodes", "3"]);
+    check_load(&json["load"], false);
+    check_load(&json["nodes"][0]["load"], true);
+    for node in [1, 2] {
+        let node = &json["nodes"][node];
+        assert_eq!((&node["load"], &node["cpu_s"]), (&Value::Null, &Value::Null));
+    }
+    let machines = json["machines"].as_array().expect("a list");
+    assert_eq!((machines.len(), &machines[0]["nodes"]), (1, &vec![0, 1, 2].into()));
+    assert_eq!(machines[0]["load"], json["nodes"][0]["load"]);
+    assert!(!machines[0]["host"].as_str().expect("a name").is_empty());
+    assert!(number(&json, "cpus_used") > 0.0 && number(&json, "memory_max_bytes") > 1e6);
+    // A worker and a thread of its own for each node.
+    assert!(number(&json, "threads_max") >= 6.0, "{json}");
 }
 
 #[test]
@@ -92,6 +158,14 @@ fn people_see_all_nodes_and_each() {
         "to others",
         "per frame",
         "handed on",
+        "of a worker",
+        "all nodes",
+        "node 1",
+        "waited",
+        "urgent",
+        "CPU time",
+        "threads active",
+        "CPU ",
         "route       direct: 1.00 hops",
         "the end     was known to all",
     ] {
@@ -99,6 +173,44 @@ fn people_see_all_nodes_and_each() {
     }
     let quiet = run(&small(&["--fabric", "in-process", "--nodes", "2", "--quiet"])).ok();
     assert!(quiet.contains("per frame") && !quiet.contains("the end"), "{quiet}");
+}
+
+#[test]
+fn a_report_has_all_nodes_and_each() {
+    let scratch = Scratch::new("probe-report");
+    let page = scratch.path("nodes.html");
+    let stdout = run(&small(&["--fabric", "in-process", "--report", &page, "--quiet"])).ok();
+    assert!(stdout.contains("per frame"), "it is shown, too: {stdout}");
+    let html = text(&page);
+    for part in [
+        "Messages between nodes",
+        "800 pings and replies between 8 actors of 2 nodes",
+        "actinium probe --workers 1 --actors 4 --messages 50 --warm-up 0 --fabric in-process",
+        "of an actor",
+        "99.9 %",
+        ">node 1<",
+        "Why frames left",
+        "Threads active",
+        "Load of each CPU",
+        "all nodes, CPU ",
+        "All nodes are in one process.",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("NaN") && !html.contains("Load of each CPU by each node"));
+    let without = ["--fabric", "in-process", "--report", &page, "--no-counters", "--nodes", "1"];
+    run(&small(&without)).ok();
+    let html = text(&page);
+    assert!(html.contains("--nodes 1 --no-counters") && !html.contains("Round trip"), "{html}");
+}
+
+#[test]
+fn a_report_that_can_not_be_written_is_refused_before_anything_runs() {
+    // More pings than anybody waits for.
+    let forever = ["--messages", "1000000000", "--fabric", "in-process"];
+    let report = ["--report", "/no/such/folder/x.html"];
+    refused(&[&forever[..], &report].concat(), &["--report: cannot write /no/such/folder/x.html"]);
+    refused(&["--report", "x.html"], &["--fabric"]);
 }
 
 #[track_caller]
@@ -160,6 +272,35 @@ mod mpi {
     }
 
     #[test]
+    fn each_rank_has_threads_and_cpus_of_its_own_and_one_page_shows_them() {
+        let scratch = Scratch::new("probe-ranks");
+        let page = scratch.path("ranks.html");
+        let ran = job("3", &["--fabric", "mpi", "--json", "--report", &page]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        check(&json, 3);
+        let nodes = json["nodes"].as_array().expect("a list");
+        nodes.iter().for_each(|node| check_load(&node["load"], true));
+        check_load(&json["load"], false);
+        check_load(&json["machines"][0]["load"], true);
+        // They are on one machine, and each has threads of its own.
+        assert_eq!(json["machines"][0]["nodes"], Value::from(vec![0, 1, 2]));
+        assert_eq!(json["machines"].as_array().map(Vec::len), Some(1));
+        let of_each = nodes.iter().map(|node| number(node, "threads_max")).sum::<f64>();
+        assert_eq!(number(&json, "threads_max"), of_each);
+        let html = text(&page);
+        for part in [
+            "mpiexec -n 3 actinium probe --workers 1",
+            "Load of each CPU by each node",
+            "node 0, CPU ",
+            "node 2, CPU ",
+            "all nodes, CPU ",
+        ] {
+            assert!(html.contains(part), "{part}");
+        }
+    }
+
+    #[test]
     fn outside_mpiexec_it_is_one_node_and_says_so() {
         let Ran { code, stdout, stderr } = run(&small(&["--fabric", "mpi", "--json"]));
         assert_eq!(code, Some(0), "{stderr}");
@@ -170,5 +311,28 @@ mod mpi {
     #[test]
     fn its_number_of_nodes_is_the_jobs() {
         refused(&["--fabric", "mpi", "--nodes", "2"], &["--nodes", "mpiexec"]);
+    }
+}
+
+#[cfg(feature = "zenoh")]
+mod zenoh {
+    use super::*;
+
+    #[test]
+    fn processes_that_are_launched_have_one_report() {
+        let scratch = Scratch::new("probe-launched");
+        let page = scratch.path("launched.html");
+        let probe = small(&["--fabric", "zenoh", "--json", "--report", &page]);
+        let Ran { code, stdout, stderr } =
+            run(&[&["launch", "-n", "3", "--"], &probe[..]].concat());
+        assert_eq!(code, Some(0), "{stderr}");
+        let lines = stdout.lines().map(|line| line.strip_prefix("[0] ").expect("node 0 reports"));
+        let json = lines.collect::<Vec<_>>().join("\n");
+        let json: Value = serde_json::from_str(&json).expect("one report, and nothing else");
+        check(&json, 3);
+        let nodes = json["nodes"].as_array().expect("a list");
+        nodes.iter().for_each(|node| check_load(&node["load"], true));
+        let html = text(&page);
+        assert!(html.contains("node 2, CPU ") && html.contains("of 3 nodes"));
     }
 }

@@ -7,6 +7,7 @@
 //! | [`throughput`] | messages and elapsed time into the four-level throughput |
 //! | [`repeat`] | repeated runs into a median, a spread and a ratio that says whether it is clear |
 //! | [`number`] | numbers into text with separators, prefixes and units |
+//! | [`spark`] | values over time into a line of small bars |
 //! | [`table`] | rows into aligned columns |
 //! | [`report`] | charts and tables into one self-contained HTML page |
 //! | [`cpu`] | what the system counts into the load of each CPU over time |
@@ -37,6 +38,7 @@ pub mod number;
 pub mod progress;
 pub mod repeat;
 pub mod report;
+pub mod spark;
 pub mod table;
 pub mod throughput;
 

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::elastic::settings::ElasticArgs;
 use crate::elastic::{Settings, burst, hop, pi, report};
-use crate::output::OutputArgs;
+use crate::output::{OutputArgs, ShowArgs};
 use actinium_observe::Progress;
 use clap::ArgMatches;
 
@@ -24,6 +24,9 @@ pub struct Args {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
 /// Measures and prints the figures.
@@ -32,7 +35,7 @@ pub struct Args {
 /// If a setting is not allowed, a run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.elastic, matches)?;
-    if args.output.show_settings {
+    if args.show.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
     let (hops, bursts) = (settings.hops.value, settings.bursts.value);

@@ -8,12 +8,11 @@ use crate::events::{
     SCHEMA_VERSION, Settings, cluster, load, page, plan, report, run as running, sweep, validate,
 };
 use crate::nodes::{DOWN_AFTER, FabricKind};
-use crate::output::{self, OutputArgs};
+use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::Plan;
-use actinium_observe::report::{Page, writable};
 use clap::ArgMatches;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// What it does, in `--help`.
@@ -52,9 +51,8 @@ pub struct Args {
     #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with_all = ["slots", "written", "fabric"])]
     sweep: Option<Sweep>,
 
-    /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
     /// Write a line for each event to this file, in the order in which its outputs ran: its number, and a checksum of what its paths' ends saw
     #[arg(long = "output", value_name = "FILE", help_heading = "Output")]
@@ -62,6 +60,9 @@ pub struct Args {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
 /// Does what was asked.
@@ -74,7 +75,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     }
     let (mut workload, warnings) = load::read(&args.events)?;
     let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
-    if args.output.show_settings {
+    if args.show.show_settings {
         return args.output.settings(SCHEMA_VERSION, &settings, settings.all_rows());
     }
     load::bend(&mut workload, &settings)?;
@@ -86,15 +87,13 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if args.plan {
         return plan::run(&workload, &settings, args.output.json);
     }
-    if let Some(report) = &args.report {
-        writable(report).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
-    }
+    args.report.check()?;
     let written = args.written.as_deref().map(Written::create).transpose()?;
     let plan = Plan::new(&workload);
     if let Some(kind) = settings.nodes.fabric.value {
         return over_nodes(args, &workload, &settings, &plan, written, kind);
     }
-    let notes = Notes { report: args.report.is_some(), quiet: args.output.quiet };
+    let notes = Notes { report: args.report.report.is_some(), quiet: args.output.quiet };
     match &args.sweep {
         None => once(args, &workload, &settings, &plan, notes, written),
         Some(sweep) => all(args, &workload, &settings, &plan, notes, sweep),
@@ -112,9 +111,7 @@ fn once(
     let outcome = running::once(workload, settings, plan, notes, written)?;
     let ideal = running::ideal(workload, settings, plan, settings.slots.value, &outcome);
     let report = report::Report::new(settings, plan, &outcome, ideal);
-    if let Some(path) = &args.report {
-        write(&page::of_run(settings, plan, &outcome, ideal), path)?;
-    }
+    args.report.write(|| page::of_run(settings, plan, &outcome, ideal))?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }
@@ -137,9 +134,7 @@ fn over_nodes(
     if let Some(remark) = report.remark() {
         output::note(remark);
     }
-    if let Some(path) = &args.report {
-        write(&cluster::page::page(settings, plan, &outcome, &report), path)?;
-    }
+    args.report.write(|| cluster::page::page(settings, plan, &outcome, &report))?;
     args.output.report(&report, cluster::report::Report::text)?;
     written.and_then(|()| report.verdict())
 }
@@ -154,15 +149,9 @@ fn all(
 ) -> Result<(), Failure> {
     let points = running::sweep(workload, settings, plan, notes, &sweep.slots)?;
     let report = sweep::Report::new(settings, &points);
-    if let Some(path) = &args.report {
-        write(&page::of_sweep(settings, plan, &points), path)?;
-    }
+    args.report.write(|| page::of_sweep(settings, plan, &points))?;
     args.output.report(&report, |report, _| report.table().to_string())?;
     points.iter().try_for_each(|point| {
         report::Report::new(settings, plan, &point.outcome, point.ideal).verdict()
     })
-}
-
-fn write(page: &Page, path: &Path) -> Result<(), Failure> {
-    page.write(path).map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -3,10 +3,8 @@
 use crate::Failure;
 use crate::locality::settings::LocalityArgs;
 use crate::locality::{Settings, grid, page, report};
-use crate::output::OutputArgs;
-use actinium_observe::report::writable;
+use crate::output::{OutputArgs, ReportArgs, ShowArgs};
 use clap::ArgMatches;
-use std::path::PathBuf;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -31,12 +29,14 @@ pub struct Args {
     #[command(flatten)]
     locality: LocalityArgs,
 
-    /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
 }
 
 /// Runs the experiment and prints its figures.
@@ -45,17 +45,13 @@ pub struct Args {
 /// If a setting is not allowed, a run fails or the output can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let settings = Settings::settle(&args.locality, matches)?;
-    if args.output.show_settings {
+    if args.show.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
-    if let Some(path) = &args.report {
-        writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
-    }
+    args.report.check()?;
     let measured = grid::measure(&settings, args.output.quiet)?;
     let report = report::Report::new(settings, measured);
-    if let Some(path) = &args.report {
-        page::of(&report).write(path).map_err(|error| Failure::Failed(error.to_string()))?;
-    }
+    args.report.write(|| page::of(&report))?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

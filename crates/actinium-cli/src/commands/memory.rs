@@ -6,14 +6,14 @@ use crate::memory::{
     child, startup, startup_report, stream_nodes, stream_nodes_report, stream_report,
 };
 use crate::nodes::{FabricArgs, FabricKind, Nodes};
+use crate::output::{OutputArgs, ReportArgs};
 use crate::{Failure, output};
 use actinium::topology::Topology;
 use actinium_memory::{PageSize, Placement, Size};
 use actinium_observe::Table;
-use actinium_observe::report::{Page, writable};
+use actinium_observe::report::Page;
 use clap::{ArgMatches, Subcommand};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -48,17 +48,11 @@ struct Common {
     #[arg(long, value_name = "N", value_parser = arguments::threads)]
     threads: Option<usize>,
 
-    /// Print JSON, with a schema_version, instead of a table
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// Print the table only: no remarks on stderr
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
-
-    /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -175,7 +169,7 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
         return child::run(task, *size, common.pages, &args.placement, args.register, threads);
     }
     let threads = threads(common, &look()?)?;
-    common.check()?;
+    common.report.check()?;
     // Here, so that a ring that can not be had is said once and at once.
     args.register.open().map_err(crate::memory::failure)?;
     let sizes = args.size.iter();
@@ -200,7 +194,7 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
     let nodes = Nodes::settle_which(&args.fabric, matches)?;
     let (common, machine) = (&args.common, look()?);
     let threads = threads(common, &machine)?;
-    common.check()?;
+    common.report.check()?;
     let bytes = match args.size {
         None => stream::default_bytes(&machine),
         Some(size) => startup::bytes_of(size, PageSize::Base, &Placement::Interleave)?,
@@ -248,33 +242,13 @@ impl Common {
         page: impl FnOnce() -> Page,
         table: impl FnOnce() -> Table,
     ) -> Result<(), Failure> {
-        self.write(page)?;
-        match self.json {
-            true => output::print_json(report),
-            false => output::print(table().to_string()),
-        }
-    }
-
-    /// What takes long had better fail before.
-    fn check(&self) -> Result<(), Failure> {
-        match &self.report {
-            Some(path) => {
-                writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))
-            }
-            None => Ok(()),
-        }
+        self.report.write(page)?;
+        self.output.report(report, |_, _| table().to_string())
     }
 
     fn note(&self, line: &str) {
-        if !self.quiet && !self.json {
+        if !self.output.quiet && !self.output.json {
             output::note(line);
-        }
-    }
-
-    fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
-        match &self.report {
-            Some(path) => page().write(path).map_err(|error| Failure::Failed(error.to_string())),
-            None => Ok(()),
         }
     }
 }

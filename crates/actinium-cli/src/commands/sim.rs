@@ -1,10 +1,9 @@
 //! `actinium sim`.
 
+use crate::Failure;
+use crate::output::{OutputArgs, ReportArgs};
 use crate::sim::cluster::{self, ClusterArgs};
 use crate::sim::{Settings, SimArgs, calibrate, report, run, sweep};
-use crate::{Failure, output};
-use actinium_observe::report::writable;
-use std::path::PathBuf;
 
 /// What it does, in `--help`.
 pub(crate) const ABOUT: &str = "\
@@ -33,13 +32,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["machine", "grid"])]
     calibrate: bool,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the tables only: no progress bar on stderr, no remarks below the tables
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What else can be simulated.
@@ -64,34 +58,20 @@ pub struct Cluster {
     #[command(flatten)]
     cluster: ClusterArgs,
 
-    /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the tables only: no progress bar on stderr, no remarks below the tables
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn run_cluster(args: &Cluster) -> Result<(), Failure> {
     let settings = cluster::Settings::settle(&args.cluster)?;
-    if let Some(path) = &args.report {
-        writable(path).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
-    }
-    let sizes = cluster::run::run(&settings, args.quiet)?;
+    args.report.check()?;
+    let sizes = cluster::run::run(&settings, args.output.quiet)?;
     let report = cluster::report::Report::new(settings, &sizes);
-    if let Some(path) = &args.report {
-        let page = cluster::page::of(&report);
-        page.write(path).map_err(|error| Failure::Failed(error.to_string()))?;
-    }
-    match args.json {
-        true => output::print_json(&report),
-        false => output::print(report.text(args.quiet)),
-    }
+    args.report.write(|| cluster::page::of(&report))?;
+    args.output.report(&report, cluster::report::Report::text)
 }
 
 /// Simulates, and prints what came of it.
@@ -105,23 +85,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let settings = Settings::settle(&args.sim)?;
     if args.calibrate {
         let report = calibrate::calibrate(&settings)?;
-        return match args.json {
-            true => output::print_json(&report),
-            false => output::print(report.text(args.quiet)),
-        };
+        return args.output.report(&report, calibrate::Report::text);
     }
     if args.sweep {
-        let report = sweep::sweep(&settings, args.quiet)?;
-        return match args.json {
-            true => output::print_json(&report),
-            false => output::print(report.text(args.quiet)),
-        };
+        let report = sweep::sweep(&settings, args.output.quiet)?;
+        return args.output.report(&report, sweep::Report::text);
     }
     let cells = settings.cells();
-    let figures = run::run(&settings, &cells, &settings.policies(), args.quiet)?;
+    let figures = run::run(&settings, &cells, &settings.policies(), args.output.quiet)?;
     let report = report::Report::new(&settings, &cells, figures);
-    match args.json {
-        true => output::print_json(&report),
-        false => output::print(report.text(args.quiet)),
-    }
+    args.output.report(&report, report::Report::text)
 }

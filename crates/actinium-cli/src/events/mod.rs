@@ -1,18 +1,17 @@
 //! Event-processing workloads.
 //!
 //! [`settings`] say what is run and how, [`load`] reads the workload and bends it as the flags want, [`validate`] and [`plan`] show what is
-//! known before it runs. [`run`] and [`sweep`] run it while a [`sampler`] looks on; [`report`] and [`page`] show what came of it, [`written`] keeps it event by event. [`cluster`] does all that over several nodes.
+//! known before it runs. [`run`] and [`sweep`] run it while a [`sampler`](crate::process::sampler) looks on; [`report`] and [`page`] show what came of it, [`written`] keeps it event by event. [`cluster`] does all that over several nodes.
 
 pub mod cluster;
+mod figures;
 pub mod interrupt;
 pub mod load;
 pub mod outcome;
 pub mod page;
 pub mod plan;
-pub mod process;
 pub mod report;
 pub mod run;
-pub mod sampler;
 pub mod settings;
 pub mod sweep;
 pub mod validate;

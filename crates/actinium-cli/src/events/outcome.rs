@@ -1,6 +1,6 @@
 //! What came of a run.
 
-use super::sampler::Samples;
+use crate::process::sampler::Samples;
 use actinium_events::RunSummary;
 use actinium_events::workload::Workload;
 use actinium_events::workload::plan::flow::Flow;

@@ -1,14 +1,15 @@
 //! What a run says: tables, or JSON.
 
+use super::figures::{Figures, verdict};
 use super::outcome::{Ideal, Outcome};
-use super::sampler::Samples;
 use super::{SCHEMA_VERSION, Settings};
 use crate::Failure;
+use crate::process::Load;
 use actinium_events::workload::plan::Plan;
 use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
-use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
+use actinium_observe::number::{bytes, decimal, nanoseconds, percent};
 use actinium_observe::{Cell, Column, Table};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// Most modules, paths and failures that tables show; the JSON has them all.
@@ -49,83 +50,6 @@ pub struct Report<'a> {
     failures: &'a [EventFailure],
     /// CPU time on each CPU over time.
     load: Load,
-}
-
-/// CPU time by CPU and time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Load {
-    /// When each step ended.
-    end_s: Vec<f64>,
-    /// Threads of the process at that time.
-    threads: Vec<u64>,
-    /// For each CPU, the share of each step that it ran this process.
-    cpus: std::collections::BTreeMap<u32, Vec<f64>>,
-}
-
-impl Load {
-    /// Of samples.
-    pub fn of(samples: &Samples) -> Self {
-        let all: std::collections::BTreeSet<u32> =
-            samples.steps.iter().flat_map(|step| step.cpus.keys().copied()).collect();
-        let begins = std::iter::once(0.0).chain(samples.steps.iter().map(|step| step.end_s));
-        let lengths: Vec<f64> =
-            samples.steps.iter().zip(begins).map(|(step, begin)| step.end_s - begin).collect();
-        let share = |cpu: u32| {
-            let steps = samples.steps.iter().zip(&lengths);
-            steps
-                .map(|(step, length)| step.cpus.get(&cpu).copied().unwrap_or(0.0) / length)
-                .collect()
-        };
-        Load {
-            end_s: samples.steps.iter().map(|step| step.end_s).collect(),
-            threads: samples.steps.iter().map(|step| step.threads).collect(),
-            cpus: all.into_iter().map(|cpu| (cpu, share(cpu))).collect(),
-        }
-    }
-}
-
-impl Load {
-    /// When each step ended.
-    pub fn end_s(&self) -> &[f64] {
-        &self.end_s
-    }
-
-    /// Threads of the process at the end of each step.
-    pub fn threads(&self) -> &[u64] {
-        &self.threads
-    }
-
-    /// With at most so many steps: neighbours are put together.
-    #[must_use]
-    pub fn thinned(mut self, most: usize) -> Self {
-        while self.end_s.len() > most.max(1) {
-            self.halve();
-        }
-        self
-    }
-
-    fn halve(&mut self) {
-        let begins = std::iter::once(0.0).chain(self.end_s.iter().copied());
-        let lengths: Vec<f64> =
-            self.end_s.iter().zip(begins).map(|(end, begin)| end - begin).collect();
-        for shares in self.cpus.values_mut() {
-            let both = shares.chunks(2).zip(lengths.chunks(2));
-            let mean = |(shares, lengths): (&[f64], &[f64])| {
-                let sum: f64 =
-                    shares.iter().zip(lengths).map(|(share, length)| share * length).sum();
-                sum / lengths.iter().sum::<f64>()
-            };
-            *shares = both.map(mean).collect();
-        }
-        self.end_s = self.end_s.chunks(2).filter_map(|pair| pair.last().copied()).collect();
-        self.threads =
-            self.threads.chunks(2).filter_map(|pair| pair.iter().max().copied()).collect();
-    }
-
-    /// For each CPU, the share of each step that it ran this process.
-    pub fn cpus(&self) -> impl Iterator<Item = (u32, &[f64])> {
-        self.cpus.iter().map(|(&cpu, shares)| (cpu, shares.as_slice()))
-    }
 }
 
 impl<'a> Report<'a> {
@@ -188,27 +112,13 @@ impl<'a> Report<'a> {
     }
 
     fn figures(&self) -> Table {
-        let columns = [Column::left("figure"), Column::right("value"), Column::left("remark")];
-        let mut table = Table::new(columns);
-        let mut row = |name: &str, value: Cell, remark: String| {
-            table.row([name.into(), value, remark.into()]);
-        };
-        let remark = match self.interrupted {
-            true => format!("interrupted: {} were due", count(self.events_due)),
-            false => String::new(),
-        };
-        row("events", self.events.into(), remark);
-        for (name, number) in
-            [("failed", self.failed), ("retries", self.retries), ("abandoned", self.abandoned)]
-        {
-            if number > 0 {
-                row(name, number.into(), String::new());
-            }
-        }
-        row("elapsed", nanoseconds(self.elapsed_s * 1e9).into(), String::new());
-        row("events/s", decimal(self.events_per_s, 2).into(), String::new());
+        let counts =
+            [("failed", self.failed), ("retries", self.retries), ("abandoned", self.abandoned)];
+        let mut figures = Figures::new(self.events, self.events_due, self.interrupted, &counts);
+        figures.row("elapsed", nanoseconds(self.elapsed_s * 1e9), "");
+        figures.row("events/s", decimal(self.events_per_s, 2), "");
         let cpus = format!("{} CPUs on average", decimal(self.cpus_used, 2));
-        row("CPU time", nanoseconds(self.cpu_s * 1e9).into(), cpus);
+        figures.row("CPU time", nanoseconds(self.cpu_s * 1e9), &cpus);
         match self.ideal {
             Some(ideal) => {
                 let of = format!(
@@ -217,24 +127,20 @@ impl<'a> Report<'a> {
                     nanoseconds(ideal.elapsed_s * 1e9),
                     ideal.by
                 );
-                row("ideal", percent(self.events_per_s / ideal.events_per_s).into(), of);
+                figures.row("ideal", percent(self.events_per_s / ideal.events_per_s), &of);
                 let ratio = self.wall_by_ideal.unwrap_or(f64::NAN);
-                row(
-                    "wall / ideal",
-                    decimal(ratio, 3).into(),
-                    "elapsed time by the ideal's".to_owned(),
-                );
+                figures.row("wall / ideal", decimal(ratio, 3), "elapsed time by the ideal's");
             }
-            None => row("ideal", "-".into(), "modules take no time".to_owned()),
+            None => figures.row("ideal", "-", "modules take no time"),
         }
         let per_call = self.cpu_s * 1e9 / self.module_calls as f64;
         let per_call = format!("{} of CPU time each", nanoseconds(per_call.round()));
-        row("module calls", self.module_calls.into(), per_call);
-        row("events in flight", self.in_flight_max.into(), "at most".to_owned());
-        row("threads", self.threads_max.into(), "at most".to_owned());
-        row("memory", bytes(self.memory_max_bytes).into(), "at most in RAM".to_owned());
-        row("checksum", self.checksum.as_str().into(), "of all products".to_owned());
-        table
+        figures.row("module calls", self.module_calls, &per_call);
+        figures.row("events in flight", self.in_flight_max, "at most");
+        figures.row("threads", self.threads_max, "at most");
+        figures.row("memory", bytes(self.memory_max_bytes), "at most in RAM");
+        figures.row("checksum", self.checksum.as_str(), "of all products");
+        figures.table()
     }
 
     /// What one should know to read the tables.
@@ -250,17 +156,8 @@ impl<'a> Report<'a> {
     /// # Errors
     /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
-        if self.interrupted {
-            let (done, due) = (count(self.events), count(self.events_due));
-            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
-        }
-        match (self.failed, self.failures.first()) {
-            (0, None) => Ok(()),
-            (failed, first) => {
-                let first = first.map(failure_line).unwrap_or_default();
-                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
-            }
-        }
+        let first = self.failures.first().map(failure_line);
+        verdict(self.events, self.events_due, self.interrupted, self.failed, first)
     }
 }
 
@@ -389,23 +286,5 @@ fn failure_line(failure: &EventFailure) -> String {
     match failure.event {
         Some(event) => format!("module '{}', event {event}: {}", failure.module, failure.cause),
         None => format!("module '{}': {}", failure.module, failure.cause),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thinned_load_has_the_same_cpu_time() {
-        let load = Load {
-            end_s: vec![1.0, 4.0, 5.0],
-            threads: vec![2, 7, 3],
-            cpus: [(3, vec![0.5, 1.0, 0.25])].into(),
-        };
-        let thin = load.clone().thinned(2);
-        assert_eq!((&thin.end_s[..], &thin.threads[..]), (&[4.0, 5.0][..], &[7, 3][..]));
-        assert_eq!(thin.cpus[&3], [3.5 / 4.0, 0.25]);
-        assert_eq!(load.thinned(3).end_s.len(), 3);
     }
 }

@@ -2,10 +2,11 @@
 
 use super::interrupt::Interrupts;
 use super::outcome::{Ideal, Outcome, bound_s};
-use super::sampler::Sampler;
 use super::settings::{OnError, Order, Settings};
+use super::sweep;
 use super::written::{self, Written};
-use super::{process, sweep};
+use crate::process::sampler::Sampler;
+use crate::process::told;
 use crate::{Failure, output};
 use actinium_events::replay::part::{self, Seen};
 use actinium_events::replay::{self, Total};
@@ -193,7 +194,7 @@ fn measure(
         checksum,
         cpu_s,
         threads_max: samples.threads_max,
-        memory_max_bytes: process::memory_max_bytes(),
+        memory_max_bytes: told::memory_max_bytes(),
         samples,
     })
 }

@@ -3,7 +3,7 @@
 use super::stream::{self, Achieved, KERNELS, Settings};
 use super::stream_report::pages_by_node;
 use crate::Failure;
-use crate::nodes::{self, DOWN_AFTER, Program, Started, failed};
+use crate::nodes::{self, DOWN_AFTER, FIRST, Program, Started, failed};
 use actinium::System;
 use actinium::topology::Topology;
 use actinium_cluster::Team;
@@ -87,7 +87,7 @@ impl Program for Job<'_> {
             *lost = lost.take().or(met.err().map(failed));
         };
         let id = started.node.id();
-        let is_first = id == NodeId(0);
+        let is_first = id == FIRST;
         let note = |line: &str| {
             if is_first {
                 (self.note)(line)

@@ -1,12 +1,15 @@
 //! Commands that run on several nodes: what all of these share.
 //!
 //! [`settings`] say on which nodes and by which fabric, [`join`] how a process finds the others over Zenoh. [`run()`] runs this process's part of a
-//! [`Program`], [`Started`] is a node that has joined.
+//! [`Program`], [`Started`] is a node that has joined. [`gather()`] brings to the first what all have to say, in [`pieces`] that fit in frames.
 
+mod gather;
 pub mod join;
+pub mod pieces;
 pub mod settings;
 mod started;
 
+pub use gather::gather;
 pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
 pub(crate) use started::failed;
 pub use started::{DOWN_AFTER, MEETING, Started, config};
@@ -15,6 +18,9 @@ use crate::Failure;
 use actinium_cluster::fabric::in_process::{InProcess, Network};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use std::thread;
+
+/// The node that tells what came of it, keeps queues, and is there in any cluster.
+pub const FIRST: NodeId = NodeId(0);
 
 /// What each node runs.
 pub trait Program: Sync {

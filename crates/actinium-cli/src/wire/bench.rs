@@ -3,14 +3,13 @@
 use super::loopback::{self, OnLink};
 use super::measure::{self, Cost};
 use super::{messages, monitor, report};
+use crate::Failure;
+use crate::output::{OutputArgs, ReportArgs};
 use crate::setting::Setting;
-use crate::{Failure, output};
-use actinium_observe::report::writable;
 use actinium_wire::link::ENCODING_VARIABLE;
 use actinium_wire::{Encoding, Message};
 use clap::{ArgMatches, ValueEnum};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What can be typed after `actinium wire bench`.
@@ -42,17 +41,11 @@ pub struct Args {
     #[arg(long)]
     checksum: bool,
 
-    /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 
-    /// Print JSON, with a schema_version, instead of tables
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Print the tables only: no remarks
-    #[arg(long, short, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 #[derive(Clone, Debug)]
@@ -103,9 +96,7 @@ pub struct Row {
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     let chosen = Setting::parsed(args.encoding.clone(), matches, "encoding")
         .or_env(ENCODING_VARIABLE, encodings)?;
-    if let Some(report) = &args.report {
-        writable(report).map_err(|error| Failure::Asked(format!("--report: {error}")))?;
-    }
+    args.report.check()?;
     let mut rows = Vec::new();
     for which in &args.message {
         let measured = match which {
@@ -117,13 +108,8 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     }
     let monitor_ns = monitor::cost(Duration::from_millis(args.time)).map_err(Failure::Failed)?;
     let report = report::Report::new(rows, monitor_ns, args.checksum, args.time);
-    if let Some(path) = &args.report {
-        report.page().write(path).map_err(|error| Failure::Failed(error.to_string()))?;
-    }
-    match args.json {
-        true => output::print_json(&report)?,
-        false => output::print(report.text(args.quiet))?,
-    }
+    args.report.write(|| report.page())?;
+    args.output.report(&report, report::Report::text)?;
     report.verdict()
 }
 

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// What a call of the command did.
@@ -44,6 +44,44 @@ impl Ran {
         let stdout = self.ok();
         serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error} in {stdout}"))
     }
+}
+
+/// A folder of one test's own, which is gone afterwards.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty one. The name is no other test's of the same program.
+    pub(crate) fn new(name: &str) -> Self {
+        let name = format!("actinium-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Scratch(folder)
+    }
+
+    /// Where a file of this name is, or may be made.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("it is UTF-8").to_owned()
+    }
+
+    /// Makes a file; where it is.
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What stands in a file.
+#[track_caller]
+pub(crate) fn text(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// A call, without this test's environment settings.

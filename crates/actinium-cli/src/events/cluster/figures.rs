@@ -1,14 +1,9 @@
 //! What one node has measured; it travels to the first.
 
-use crate::events::process;
-use crate::events::report::Load;
-use crate::events::sampler::Samples;
+use crate::process::ProcessFigures;
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures, RunSummary};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-
-/// Most steps of a node's load over time: as many as a screen shows.
-const STEPS_MAX: usize = 600;
 
 /// See the module.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -33,31 +28,6 @@ pub struct NodeFigures {
     pub resources: Vec<ResourceFigures>,
     /// Figures of its process. None: another node is in the same, and has them.
     pub process: Option<ProcessFigures>,
-}
-
-/// What a process has used.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ProcessFigures {
-    /// CPU time meanwhile.
-    pub cpu_s: f64,
-    /// The most threads that it had.
-    pub threads_max: u64,
-    /// The most memory that it had in RAM.
-    pub memory_max_bytes: u64,
-    /// Threads, and CPU time on each CPU, over time.
-    pub load: Load,
-}
-
-impl ProcessFigures {
-    /// Of this one.
-    pub fn new(cpu_s: f64, samples: &Samples) -> Self {
-        ProcessFigures {
-            cpu_s,
-            threads_max: samples.threads_max,
-            memory_max_bytes: process::memory_max_bytes(),
-            load: Load::of(samples).thinned(STEPS_MAX),
-        }
-    }
 }
 
 impl NodeFigures {

@@ -2,9 +2,10 @@
 
 use super::guest::{Guest, Inbox, work};
 use super::queue::{Ended, Queue};
-use super::words::{Down, Piece, Up};
+use super::words::{Down, Up};
 use crate::events::written::{Written, sum};
 use crate::nodes::MEETING;
+use crate::nodes::pieces::Piece;
 use crate::output::note;
 use actinium::prelude::*;
 use actinium_cluster::fabric::NodeId;

@@ -1,24 +1,24 @@
 //! One node's part.
 
 use super::Job;
-use super::figures::{NodeFigures, ProcessFigures};
+use super::figures::NodeFigures;
 use super::guest::{self, Fate, Guest, Inbox, Lot, Target};
 use super::host::{GUEST, Gone, Host, Msg, Over, Task, Told, Writer};
 use super::report::ClusterOutcome;
-use super::words::{Piece, Up};
+use super::words::Up;
 use crate::events::interrupt::Interrupts;
 use crate::events::run::{Notes, of_processor};
-use crate::events::sampler::Sampler;
 use crate::events::settings::{OnError, Order};
-use crate::nodes::{self, DOWN_AFTER, FabricKind, MEETING, Started, failed};
+use crate::nodes::pieces::pieces;
+use crate::nodes::{self, DOWN_AFTER, FIRST, FabricKind, MEETING, Started, failed};
+use crate::process::Watch;
 use crate::{Failure, output};
 use actinium::prelude::*;
 use actinium_cluster::NodeEvent;
-use actinium_cluster::fabric::{Fabric, NodeId};
+use actinium_cluster::fabric::Fabric;
 use actinium_events::replay::part;
 use actinium_events::workload::{Role, Workload};
 use actinium_events::{Processor, RunSummary, Settings, Stopper};
-use actinium_observe::cpu::process_time;
 use actinium_observe::{Latency, Progress};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -26,14 +26,10 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The node with the queue.
-const FIRST: NodeId = NodeId(0);
 /// What the queue is called.
 const HOST: &str = "actinium.events.host";
 /// How long the first node waits for those who may come later: long enough for a launcher to start all that it starts.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of figures in a message: half of what a frame takes.
-const PIECE_BYTES: usize = 8 << 10;
 
 /// Runs this node's part. What came of all is known on the first node.
 ///
@@ -250,9 +246,7 @@ impl<'a> Part<'a> {
         let bar = if is_shown { Progress::new(events, "events") } else { Progress::hidden(events) };
         let over = self.job.progress.clone();
         // Relaxed: a figure.
-        let sampler = Sampler::start(move || bar.set(over.load(Ordering::Relaxed)))
-            .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
-        let cpu = process_time();
+        let watch = Watch::start(move || bar.set(over.load(Ordering::Relaxed)))?;
         self.join()?;
         let (ran, beside) = std::thread::scope(|scope| {
             let beside = scope.spawn(beside);
@@ -260,15 +254,14 @@ impl<'a> Part<'a> {
             let beside = beside.join().map_err(|_| failed("a thread panicked"));
             (ran, beside)
         });
-        let cpu_s = (process_time() - cpu).as_secs_f64();
-        let samples = sampler.finish();
+        let process = watch.finish();
         match self.fate.get() {
             Some(Lot::Refused(why)) => return Err(Failure::Asked(why)),
             Some(Lot::Lost(why)) => return Err(Failure::Failed(why)),
             None => {}
         }
         let has_own_process = self.job.kind != FabricKind::InProcess || self.node == FIRST.0;
-        let process = has_own_process.then(|| ProcessFigures::new(cpu_s, &samples));
+        let process = has_own_process.then_some(process);
         let latency = self.latency.lock().unwrap_or_else(PoisonError::into_inner);
         let latency = latency.buckets().collect();
         let is_output = labels(self.job.workload);
@@ -280,12 +273,7 @@ impl<'a> Part<'a> {
     fn run_other(mut self) -> Result<(), Failure> {
         let (figures, ()) = self.run(|| ())?;
         let Some(Target::There(host)) = &self.host else { unreachable!("it was met") };
-        let bytes = serde_json::to_vec(&figures).map_err(failed)?;
-        let pieces = bytes.chunks(PIECE_BYTES);
-        let last = pieces.len() - 1;
-        for (index, bytes) in pieces.enumerate() {
-            let bytes = bytes.to_vec().into();
-            let piece = Piece { node: self.node, bytes, is_last: index == last };
+        for piece in pieces(self.node, &figures)? {
             host.ask(piece, MEETING).wait().map_err(|error| failed(format!("{FIRST}: {error}")))?;
         }
         Ok(())

@@ -1,19 +1,14 @@
 //! `--report`: a run over several nodes as one page.
 
 use super::figures;
-use super::report::{ClusterOutcome, Report};
+use super::report::{ClusterOutcome, NodeReport, Report};
 use crate::events::Settings;
-use crate::events::page::{command, resample, title};
+use crate::events::page::{command, title};
+use crate::process::{Load, charts};
 use actinium_events::workload::plan::Plan;
 use actinium_events::{Failure, RunReport, RunSummary};
-use actinium_observe::cpu::CpuLoad;
 use actinium_observe::number::{nanoseconds, percent};
-use actinium_observe::report::{
-    Bar, Bars, Column, Figure, LineChart, Page, Section, Series, Table, Unit,
-};
-
-/// Most columns of the load chart.
-const COLUMNS_MAX: usize = 600;
+use actinium_observe::report::{Bar, Bars, Column, Figure, Page, Section, Table, Unit};
 
 /// The page.
 pub fn page(
@@ -23,7 +18,8 @@ pub fn page(
     report: &Report<'_>,
 ) -> Page {
     let summary = summary(outcome);
-    let cpus = cpus(report);
+    let loads = loads(report);
+    let cpus = charts::cpus(&loads);
     let rows = settings.rows().into_iter();
     let mut page = RunReport::new(title(plan), &summary)
         .command(command(settings, &[]))
@@ -36,7 +32,7 @@ pub fn page(
     let mut page = page.page();
     // Behind the failures, which come first.
     let at = page.sections.iter().position(|section| section.title != "Failures");
-    page.sections.insert(at.unwrap_or(page.sections.len()), nodes(outcome, report));
+    page.sections.insert(at.unwrap_or(page.sections.len()), nodes(outcome, report, &loads));
     page
 }
 
@@ -66,41 +62,19 @@ fn summary(outcome: &ClusterOutcome) -> RunSummary {
     }
 }
 
-/// The load of each CPU of each node, in steps of the same length from each node's begin.
-fn cpus(report: &Report<'_>) -> CpuLoad {
-    let loads = || report.nodes().iter().filter_map(|node| Some((node.node, node.load?)));
-    let ends = loads().filter_map(|(_, load)| load.end_s().last().copied());
-    let length = ends.fold(0.0, f64::max);
-    let columns = loads().map(|(_, load)| load.end_s().len()).max().unwrap_or(1);
-    let columns = columns.clamp(1, COLUMNS_MAX);
-    let step_s = length / columns as f64;
-    let row = |(node, load): (u32, &crate::events::report::Load)| {
-        let row = |(cpu, shares): (u32, &[f64])| {
-            let shares = resample(load.end_s(), shares, columns, step_s);
-            (format!("node {node}, CPU {cpu}"), shares)
-        };
-        load.cpus().map(row).collect::<Vec<_>>()
-    };
-    CpuLoad { step_s, cpus: loads().flat_map(row).collect() }
+/// Those of each process, by its first node.
+fn loads<'a>(report: &Report<'a>) -> Vec<(String, &'a Load)> {
+    let load = |node: &NodeReport<'a>| Some((format!("node {}", node.node), node.load?));
+    report.nodes().iter().filter_map(load).collect()
 }
 
-fn nodes(outcome: &ClusterOutcome, report: &Report<'_>) -> Section {
+fn nodes(outcome: &ClusterOutcome, report: &Report<'_>, loads: &[(String, &Load)]) -> Section {
     let label = |node: u32| format!("node {node}");
     let bars = report.nodes().iter().map(|node| {
         Bar::new(label(node.node), node.events as f64)
             .detail(format!("its workers were busy {} of the time", percent(node.share_busy())))
     });
     let events = Bars::new("Events by node", Unit::Count, bars.collect());
-    let mut threads = LineChart::new("Threads of each node's process", Unit::Count)
-        .note("From each node's own begin.")
-        .steps();
-    for node in report.nodes() {
-        if let Some(load) = node.load {
-            let times = std::iter::once(0.0).chain(load.end_s().iter().copied());
-            let points = times.zip(load.threads().iter().map(|&threads| threads as f64));
-            threads = threads.series(Series::new(label(node.node), points.collect()));
-        }
-    }
     let columns = vec![
         Column::text("node"),
         Column::number("events", Unit::Count),
@@ -136,5 +110,10 @@ fn nodes(outcome: &ClusterOutcome, report: &Report<'_>) -> Section {
             gone.node, gone.why, gone.given_again
         );
     }
-    Section::new("Nodes").text(text).chart(events).chart(threads).chart(table)
+    Section::new("Nodes")
+        .text(text)
+        .chart(events)
+        .chart(charts::threads_active(loads))
+        .chart(charts::threads(loads))
+        .chart(table)
 }

@@ -3,13 +3,15 @@
 use super::figures::{self, NodeFigures};
 use super::host::{Failed, Gone, Over};
 use crate::Failure;
-use crate::events::report::{Load, Tables};
+use crate::events::figures::{Figures, verdict};
+use crate::events::report::Tables;
 use crate::events::{SCHEMA_VERSION, Settings};
 use crate::nodes;
+use crate::process::Load;
 use actinium_events::workload::plan::Plan;
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent, rate};
-use actinium_observe::{Cell, Column, Latency, Quantiles, Table};
+use actinium_observe::{Column, Latency, Quantiles, Table};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -218,32 +220,19 @@ impl<'a> Report<'a> {
     }
 
     fn figures(&self) -> Table {
-        let columns = [Column::left("figure"), Column::right("value"), Column::left("remark")];
-        let mut table = Table::new(columns);
-        let mut row = |name: &str, value: Cell, remark: String| {
-            table.row([name.into(), value, remark.into()]);
-        };
-        let remark = match self.interrupted {
-            true => format!("interrupted: {} were due", count(self.events_due)),
-            false => String::new(),
-        };
-        row("events", self.events.into(), remark);
-        for (name, number) in [
+        let counts = [
             ("failed", self.failed),
             ("retries", self.retries),
             ("abandoned", self.abandoned),
             ("given again", self.given_again),
-        ] {
-            if number > 0 {
-                row(name, number.into(), String::new());
-            }
-        }
-        row("elapsed", nanoseconds(self.elapsed_s * 1e9).into(), String::new());
+        ];
+        let mut figures = Figures::new(self.events, self.events_due, self.interrupted, &counts);
+        figures.row("elapsed", nanoseconds(self.elapsed_s * 1e9), "");
         let cpus = format!("{} CPUs on average", decimal(self.cpus_used, 2));
-        row("CPU time", nanoseconds(self.cpu_s * 1e9).into(), cpus);
-        row("module calls", self.module_calls.into(), String::new());
-        row("checksum", self.checksum.as_str().into(), "of all products".to_owned());
-        table
+        figures.row("CPU time", nanoseconds(self.cpu_s * 1e9), &cpus);
+        figures.row("module calls", self.module_calls, "");
+        figures.row("checksum", self.checksum.as_str(), "of all products");
+        figures.table()
     }
 
     fn levels(&self) -> Table {
@@ -308,17 +297,8 @@ impl<'a> Report<'a> {
     /// # Errors
     /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
-        if self.interrupted {
-            let (done, due) = (count(self.events), count(self.events_due));
-            return Err(Failure::Failed(format!("interrupted after {done} of {due} events")));
-        }
-        match (self.failed, self.failures.first()) {
-            (0, None) => Ok(()),
-            (failed, first) => {
-                let first = first.map(line).unwrap_or_default();
-                Err(Failure::Failed(format!("{} events failed; the first: {first}", count(failed))))
-            }
-        }
+        let first = self.failures.first().map(line);
+        verdict(self.events, self.events_due, self.interrupted, self.failed, first)
     }
 }
 

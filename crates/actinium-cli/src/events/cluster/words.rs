@@ -1,6 +1,6 @@
 //! What the node with the queue and those that run events say to each other.
 
-use actinium_wire::{Blob, Message};
+use actinium_wire::Message;
 use serde::{Deserialize, Serialize};
 
 /// What a node says to the one with the queue.
@@ -61,16 +61,4 @@ pub enum Down {
     Stop,
     /// There are no more.
     End,
-}
-
-/// A node's figures, in pieces that fit in frames.
-#[derive(Clone, Debug, Serialize, Deserialize, Message)]
-#[message(name = "actinium.events.piece")]
-pub struct Piece {
-    /// Which node.
-    pub node: u32,
-    /// Some bytes of them.
-    pub bytes: Blob,
-    /// Whether they are the last.
-    pub is_last: bool,
 }

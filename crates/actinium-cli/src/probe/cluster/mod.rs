@@ -1,11 +1,14 @@
 //! The probe over several nodes: each has its workers and actors, and actors ping those of all nodes.
 //!
-//! [`actors`] are what is measured, [`node`] is one node's part, [`figures`] are what a node has measured, and [`report`] shows those of all.
+//! [`actors`] are what is measured, [`node`] is one node's part, [`figures`] are what a node has measured. [`report`] has those of all, for other programs; its text and
+//! [`page`] show it to people.
 
 pub mod actors;
 pub mod figures;
 pub mod node;
+pub mod page;
 pub mod report;
+mod text;
 
 use super::settings::{Placement, Settings};
 use crate::Failure;
@@ -34,11 +37,11 @@ impl Program for Probe<'_> {
         &self,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Option<ClusterReport>, Failure> {
-        let all = node::run(self.settings, fabric)?;
-        let is_first = all.first().is_some_and(|first| first.is_own);
-        let (settings, kind) = (self.settings.clone(), self.kind);
-        let report = || ClusterReport::new(settings, kind.name(), all, nodes::remark(kind));
-        Ok(is_first.then(report))
+        let (settings, kind) = (self.settings, self.kind);
+        let all = node::run(kind, settings, fabric)?;
+        let report =
+            |all| ClusterReport::new(settings.clone(), kind.name(), all, nodes::remark(kind));
+        Ok(all.map(report))
     }
 }
 

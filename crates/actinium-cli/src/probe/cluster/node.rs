@@ -1,10 +1,11 @@
 //! One node's part in the probe.
 
 use super::actors::{Arena, Msg, Prober, Target};
-use super::figures::NodeFigures;
+use super::figures::{Frames, NodeFigures};
 use crate::Failure;
-use crate::nodes::{self, DOWN_AFTER, MEETING, Started, failed};
+use crate::nodes::{self, DOWN_AFTER, FIRST, FabricKind, MEETING, Started, failed};
 use crate::probe::settings::Settings;
+use crate::process::Watch;
 use actinium::prelude::*;
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
@@ -14,14 +15,15 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Runs this node's part; the figures of all nodes, in order.
+/// Runs this node's part. The figures of all nodes, in order, are known on the first.
 ///
 /// # Errors
 /// If the node can not be started, or another one fails.
 pub fn run<F: Fabric + 'static>(
+    kind: FabricKind,
     settings: &Settings,
     fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
-) -> Result<Vec<NodeFigures>, Failure> {
+) -> Result<Option<Vec<NodeFigures>>, Failure> {
     let config = NodeConfig {
         route: settings.route.value,
         // 0 in an MPI job: it knows.
@@ -35,7 +37,9 @@ pub fn run<F: Fabric + 'static>(
         .counters(settings.counters.value)
         .build()?;
     let started = Started::new(system, config, fabric)?;
-    Part::set_up(settings, &started)?.run(settings)
+    let mut part = Part::set_up(settings, &started)?;
+    let own = part.run(kind, settings)?;
+    nodes::gather(&started, &part.team, own)
 }
 
 struct Part<'a> {
@@ -103,46 +107,35 @@ impl<'a> Part<'a> {
         Ok(targets.into())
     }
 
-    fn run(mut self, settings: &Settings) -> Result<Vec<NodeFigures>, Failure> {
+    fn run(&mut self, kind: FabricKind, settings: &Settings) -> Result<NodeFigures, Failure> {
         if settings.warm_up.value > 0 {
             self.round(settings.warm_up.value)?;
         }
         let before = self.handled()?;
         *self.round_trips() = Latency::new();
+        // All nodes of this process are seen by one of them.
+        let is_watched = kind != FabricKind::InProcess || self.node.id() == FIRST;
+        let watch = is_watched.then(|| Watch::start(|| ())).transpose()?;
         let (elapsed, termination) = self.round(settings.messages.value)?;
+        let process = watch.map(Watch::finish);
         let messages = self.handled()? - before;
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let round_trips = self.round_trips().buckets().collect();
         let stats = self.node.stats();
-        let gathered: Vec<_> = stats.peers.into_iter().map(|peer| peer.gather).collect();
-        let sum = |of: fn(&actinium_cluster::GatherCounters) -> u64| gathered.iter().map(of).sum();
-        let own = NodeFigures {
+        let frames = stats.peers.iter().map(|peer| peer.gather.frames);
+        Ok(NodeFigures {
             node: self.node.id().0,
-            is_own: false,
             elapsed_ns: nanoseconds(elapsed),
             termination_ns: nanoseconds(termination),
             messages,
             // Relaxed: no actor is at work.
             corrupted: self.arena.corrupted.load(Ordering::Relaxed),
             round_trips,
-            remote_messages: sum(|all| all.messages),
-            frames: sum(|all| all.frames),
-            full: sum(|all| all.full),
-            free: sum(|all| all.free),
-            idle: sum(|all| all.idle),
-            due: sum(|all| all.due),
-            urgent: sum(|all| all.urgent),
-            waited_ns: sum(|all| all.waited_ns),
-            handed_on: stats.handed_on,
-            destinations: sum(|all| u64::from(all.frames > 0)),
-            refused: sum(|all| all.refused),
+            frames: Frames::of(&stats),
+            destinations: frames.filter(|&frames| frames > 0).count() as u64,
             balanced: self.is_balanced(),
-        };
-        let mut all = self.team.all_gather(own).wait().map_err(failed)?;
-        for figures in &mut all {
-            figures.is_own = figures.node == self.node.id().0;
-        }
-        Ok(all)
+            process,
+        })
     }
 
     /// The node's own machinery still sends (acknowledgements, say), and a ledger that is looked at meanwhile may be one message out; a lost message

@@ -1,17 +1,17 @@
 //! What a probe over several nodes says: merged figures, and those of each node.
 
-use super::figures::NodeFigures;
+use super::figures::{Frames, NodeFigures};
 use crate::Failure;
 use crate::probe::settings::Settings;
-use actinium_observe::number::{count, decimal, duration};
-use actinium_observe::{Column, Latency, Quantiles, Shape, Table, Throughput};
+use crate::process::{Load, ProcessFigures};
+use actinium_observe::{Latency, Quantiles, Shape, Throughput};
 use serde::Serialize;
 use std::time::Duration;
 
 /// Rises when a field of the JSON goes or changes its meaning; not when one comes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const ROUND_TRIP: &str =
+pub(super) const ROUND_TRIP: &str =
     "times from a ping to its reply at the actor that pinged, of one in 16 pings of each actor";
 
 /// All figures. It serialises as the JSON that the command prints.
@@ -19,89 +19,180 @@ const ROUND_TRIP: &str =
 pub struct ClusterReport {
     schema_version: u32,
     actinium_version: &'static str,
-    settings: Settings,
-    fabric: &'static str,
-    node_count: u64,
-    worker_count: u64,
-    actor_count: u64,
-    message_count: u64,
-    /// The longest of the nodes' times.
-    elapsed_time_ns: u64,
-    throughput: Throughput,
+    pub(super) settings: Settings,
+    pub(super) fabric: &'static str,
+    pub(super) node_count: u64,
+    pub(super) worker_count: u64,
+    pub(super) actor_count: u64,
     round_trip_is: &'static str,
-    round_trip: Option<Quantiles>,
+    /// Of all nodes; the elapsed time is the longest of theirs. Of several machines the load has threads only.
+    #[serde(flatten)]
+    pub(super) all: Figures,
     /// How often a message between nodes left a node, on average: 1 where all go straight.
-    hops_per_message: Option<f64>,
+    pub(super) hops_per_message: Option<f64>,
     /// Nodes that one node gathers messages for, at most.
-    destination_count_max: u64,
+    pub(super) destination_count_max: u64,
     /// From the last reply of all until it was known that all nodes were done: the shortest of the nodes' times.
-    termination_ns: u64,
-    nodes: Vec<NodeReport>,
+    pub(super) termination_ns: u64,
+    pub(super) nodes: Vec<NodeReport>,
+    /// Where they ran, in the order of their first nodes.
+    pub(super) machines: Vec<Machine>,
     /// What is to be said of how it was started.
     remark: Option<&'static str>,
     #[serde(skip)]
     message_count_due: u64,
 }
 
+/// What is said of all nodes together, and of each.
 #[derive(Clone, Debug, Serialize)]
-struct NodeReport {
-    node: u32,
-    elapsed_time_ns: u64,
-    message_count: u64,
-    throughput_per_s: f64,
-    round_trip: Option<Quantiles>,
+pub(super) struct Figures {
+    pub(super) elapsed_time_ns: u64,
+    pub(super) message_count: u64,
+    pub(super) throughput: Throughput,
+    pub(super) round_trip: Option<Quantiles>,
     /// Start-up and warm-up included, as are the frames; and those that were handed on.
     remote_message_count: u64,
     /// Of these, the ones of other nodes.
     handed_on_count: u64,
-    /// Nodes that it has gathered messages for.
-    destination_count: u64,
     frame_count: u64,
-    messages_per_frame: Option<f64>,
+    pub(super) messages_per_frame: Option<f64>,
     left_full: u64,
     left_free: u64,
     left_idle: u64,
     left_due: u64,
     left_urgent: u64,
-    waited_per_frame_ns: Option<f64>,
+    pub(super) waited_per_frame_ns: Option<f64>,
     refused_count: u64,
+    /// Of the processes, as are all below; none where that is another node's, too.
+    pub(super) cpu_s: Option<f64>,
+    /// CPU time by the time that it was looked at.
+    pub(super) cpus_used: Option<f64>,
+    /// The most at a time; of all nodes the sum of these.
+    pub(super) threads_max: Option<u64>,
+    /// Likewise.
+    pub(super) memory_max_bytes: Option<u64>,
+    /// Threads, and CPU time on each CPU, over time.
+    pub(super) load: Option<Load>,
+    #[serde(skip)]
+    pub(super) frames: Frames,
+}
+
+/// One node's figures.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NodeReport {
+    pub(super) node: u32,
+    throughput_per_s: f64,
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+    /// Nodes that it has gathered messages for.
+    destination_count: u64,
     corrupted_count: u64,
     ledger_balanced: bool,
+}
+
+/// A machine, and what the nodes there have done with its CPUs.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Machine {
+    pub(super) host: String,
+    pub(super) nodes: Vec<u32>,
+    /// Of its nodes together.
+    pub(super) load: Load,
 }
 
 fn ratio(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| a as f64 / b as f64)
 }
 
-fn quantiles(latency: &Latency) -> Option<Quantiles> {
-    (latency.count() > 0).then(|| latency.quantiles())
+impl Figures {
+    /// Of some nodes, whose processes used all this.
+    fn new(
+        shape: Shape,
+        nodes: &[NodeFigures],
+        load: impl FnOnce(&[&ProcessFigures]) -> Load,
+    ) -> Self {
+        let elapsed_time_ns = nodes.iter().map(|one| one.elapsed_ns).max().unwrap_or_default();
+        let message_count = nodes.iter().map(|one| one.messages).sum();
+        let trips = nodes.iter().flat_map(|one| one.round_trips.iter().copied());
+        let trips = Latency::from_buckets(trips);
+        let frames: Frames = nodes.iter().map(|one| one.frames).sum();
+        let processes: Vec<_> = nodes.iter().filter_map(|one| one.process.as_ref()).collect();
+        let is_known = !processes.is_empty();
+        let sum = |of: fn(&ProcessFigures) -> u64| {
+            is_known.then(|| processes.iter().map(|process| of(process)).sum())
+        };
+        let cpu_s = processes.iter().map(|process| process.cpu_s).sum::<f64>();
+        let cpus = processes.iter().map(|process| process.cpu_s / process.elapsed_s).sum();
+        Figures {
+            elapsed_time_ns,
+            message_count,
+            throughput: Throughput::new(
+                shape,
+                message_count,
+                Duration::from_nanos(elapsed_time_ns),
+            ),
+            round_trip: (!trips.is_empty()).then(|| trips.quantiles()),
+            remote_message_count: frames.messages,
+            handed_on_count: frames.handed_on,
+            frame_count: frames.frames,
+            messages_per_frame: ratio(frames.messages, frames.frames),
+            left_full: frames.full,
+            left_free: frames.free,
+            left_idle: frames.idle,
+            left_due: frames.due,
+            left_urgent: frames.urgent,
+            waited_per_frame_ns: ratio(frames.waited_ns, frames.frames),
+            refused_count: frames.refused,
+            cpu_s: is_known.then_some(cpu_s),
+            cpus_used: is_known.then_some(cpus),
+            threads_max: sum(|process| process.threads_max),
+            memory_max_bytes: sum(|process| process.memory_max_bytes),
+            load: is_known.then(|| load(&processes)),
+            frames,
+        }
+    }
 }
 
 impl NodeReport {
-    fn new(figures: &NodeFigures) -> Self {
-        let seconds = figures.elapsed_ns as f64 / 1e9;
+    fn new(shape: Shape, node: &NodeFigures) -> Self {
+        let own = Shape { nodes: 1, ..shape };
+        let figures = Figures::new(own, std::slice::from_ref(node), merged);
         NodeReport {
-            node: figures.node,
-            elapsed_time_ns: figures.elapsed_ns,
-            message_count: figures.messages,
-            throughput_per_s: figures.messages as f64 / seconds,
-            round_trip: quantiles(&Latency::from_buckets(figures.round_trips.iter().copied())),
-            remote_message_count: figures.remote_messages,
-            handed_on_count: figures.handed_on,
-            destination_count: figures.destinations,
-            frame_count: figures.frames,
-            messages_per_frame: ratio(figures.remote_messages, figures.frames),
-            left_full: figures.full,
-            left_free: figures.free,
-            left_idle: figures.idle,
-            left_due: figures.due,
-            left_urgent: figures.urgent,
-            waited_per_frame_ns: ratio(figures.waited_ns, figures.frames),
-            refused_count: figures.refused,
-            corrupted_count: figures.corrupted,
-            ledger_balanced: figures.balanced,
+            node: node.node,
+            throughput_per_s: figures.throughput.computation_per_s,
+            figures,
+            destination_count: node.destinations,
+            corrupted_count: node.corrupted,
+            ledger_balanced: node.balanced,
         }
     }
+}
+
+fn merged(processes: &[&ProcessFigures]) -> Load {
+    let loads: Vec<&Load> = processes.iter().map(|process| &process.load).collect();
+    Load::merged(&loads)
+}
+
+/// The machines of these nodes. Nodes in one process are where that is.
+fn machines(all: &[NodeFigures]) -> Vec<Machine> {
+    let mut machines: Vec<(&str, Vec<&ProcessFigures>, Vec<u32>)> = Vec::new();
+    let mut at = None;
+    for node in all {
+        if let Some(process) = &node.process {
+            let known = machines.iter().position(|(machine, ..)| *machine == process.machine);
+            at = known.or(Some(machines.len()));
+            match known {
+                Some(place) => machines[place].1.push(process),
+                None => machines.push((&process.machine, vec![process], Vec::new())),
+            }
+        }
+        at.into_iter().for_each(|place| machines[place].2.push(node.node));
+    }
+    let machine = |(_, processes, nodes): (_, Vec<&ProcessFigures>, _)| Machine {
+        host: processes[0].host.clone(),
+        nodes,
+        load: merged(&processes),
+    };
+    machines.into_iter().map(machine).collect()
 }
 
 impl ClusterReport {
@@ -117,9 +208,8 @@ impl ClusterReport {
             workers_per_node: settings.workers.value as u64,
             actors_per_worker: u64::from(settings.actors.value),
         };
-        let elapsed_time_ns = all.iter().map(|one| one.elapsed_ns).max().unwrap_or_default();
-        let message_count = all.iter().map(|one| one.messages).sum();
-        let trips = all.iter().flat_map(|one| one.round_trips.iter().copied());
+        let figures = Figures::new(shape, &all, |processes| merged(processes).without_cpus());
+        let Frames { messages, handed_on, .. } = figures.frames;
         ClusterReport {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
@@ -127,23 +217,13 @@ impl ClusterReport {
             node_count: shape.nodes,
             worker_count: shape.workers(),
             actor_count: shape.actors(),
-            message_count,
-            elapsed_time_ns,
-            throughput: Throughput::new(
-                shape,
-                message_count,
-                Duration::from_nanos(elapsed_time_ns),
-            ),
             round_trip_is: ROUND_TRIP,
-            round_trip: quantiles(&Latency::from_buckets(trips)),
-            hops_per_message: {
-                let left: u64 = all.iter().map(|one| one.remote_messages).sum();
-                let handed_on: u64 = all.iter().map(|one| one.handed_on).sum();
-                ratio(left, left.saturating_sub(handed_on))
-            },
+            all: figures,
+            hops_per_message: ratio(messages, messages.saturating_sub(handed_on)),
             destination_count_max: all.iter().map(|one| one.destinations).max().unwrap_or_default(),
             termination_ns: all.iter().map(|one| one.termination_ns).min().unwrap_or_default(),
-            nodes: all.iter().map(NodeReport::new).collect(),
+            nodes: all.iter().map(|node| NodeReport::new(shape, node)).collect(),
+            machines: machines(&all),
             remark,
             message_count_due: settings.message_count() * shape.nodes,
             settings,
@@ -155,71 +235,35 @@ impl ClusterReport {
         self.remark
     }
 
-    /// For people: tables, and remarks unless `quiet`.
-    pub fn text(&self, quiet: bool) -> String {
-        let mut text = format!("{}\n", self.throughput.table());
-        if let Some(round_trip) = &self.round_trip {
-            text += &format!("{}\n", round_trip.table());
-        }
-        text += &self.table().to_string();
-        if !quiet {
-            text += &format!(
-                "\nfabric      {}, {} nodes with {} workers and {} actors in all\n\
-                 messages    pings and replies: both are delivered messages\n\
-                 elapsed     the longest of the nodes' times, from the barrier before to the last reply\n\
-                 round trip  {ROUND_TRIP}\n\
-                 frames      with all that left for other nodes, start-up and warm-up included; why they left: full, free (the sender was), \
-                 idle (a worker), due, urgent (a message)\n\
-                 route       {}: {} hops per message, and at most {} nodes that a node gathers for\n\
-                 the end     was known to all {} after the last reply\n",
-                self.fabric,
-                count(self.node_count),
-                count(self.worker_count),
-                count(self.actor_count),
-                self.settings.route.value,
-                decimal(self.hops_per_message.unwrap_or(f64::NAN), 2),
-                count(self.destination_count_max),
-                duration(Duration::from_nanos(self.termination_ns)),
-            );
-        }
-        text
+    /// All nodes together, then each, with what they are called.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (String, &Figures)> {
+        let nodes = self.nodes.iter().map(|node| (format!("node {}", node.node), &node.figures));
+        std::iter::once(("all nodes".to_owned(), &self.all)).chain(nodes)
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new([
-            Column::right("node"),
-            Column::right("elapsed s"),
-            Column::right("messages"),
-            Column::right("messages/s"),
-            Column::right("round trip 50 % ns"),
-            Column::right("99 % ns"),
-            Column::right("to others"),
-            Column::right("handed on"),
-            Column::right("frames"),
-            Column::right("per frame"),
-            Column::right("full/free/idle/due/urgent"),
-        ]);
-        for node in &self.nodes {
-            let trip = |of: fn(&Quantiles) -> u64| {
-                node.round_trip.as_ref().map_or("-".to_owned(), |all| count(of(all)))
-            };
-            let why =
-                [node.left_full, node.left_free, node.left_idle, node.left_due, node.left_urgent];
-            table.row([
-                u64::from(node.node).into(),
-                decimal(node.elapsed_time_ns as f64 / 1e9, 6).into(),
-                node.message_count.into(),
-                decimal(node.throughput_per_s, 0).into(),
-                trip(|all| all.quantiles_ns.p50).into(),
-                trip(|all| all.quantiles_ns.p99).into(),
-                node.remote_message_count.into(),
-                node.handed_on_count.into(),
-                node.frame_count.into(),
-                decimal(node.messages_per_frame.unwrap_or(f64::NAN), 1).into(),
-                why.map(count).join("/").into(),
-            ]);
+    /// Whether several nodes are in one process: then only figures of all are known of that.
+    pub(super) fn is_one_process(&self) -> bool {
+        let processes = self.nodes.iter().filter(|node| node.figures.load.is_some());
+        self.nodes.len() > 1 && processes.count() == 1
+    }
+
+    /// The loads of processes: each node's, or, where these are all in one, that of all.
+    pub(super) fn loads(&self) -> Vec<(String, &Load)> {
+        let parts = self.parts().skip(1).filter_map(|(name, it)| Some((name, it.load.as_ref()?)));
+        let whose = |name| if self.is_one_process() { "all nodes".to_owned() } else { name };
+        parts.map(|(name, load)| (whose(name), load)).collect()
+    }
+
+    /// The loads of machines.
+    pub(super) fn machine_loads(&self) -> Vec<(String, &Load)> {
+        if let [one] = &self.machines[..] {
+            return vec![("all nodes".to_owned(), &one.load)];
         }
-        table
+        let name = |machine: &Machine| {
+            let nodes: Vec<String> = machine.nodes.iter().map(u32::to_string).collect();
+            format!("{} (node {})", machine.host, nodes.join(", "))
+        };
+        self.machines.iter().map(|machine| (name(machine), &machine.load)).collect()
     }
 
     /// Whether the figures may be believed.
@@ -239,10 +283,10 @@ impl ClusterReport {
                 "{corrupted} payloads did not arrive as they were sent"
             )));
         }
-        if self.message_count != self.message_count_due {
+        if self.all.message_count != self.message_count_due {
             return Err(Failure::Failed(format!(
                 "{} pings and replies were handled, and {} were due",
-                self.message_count, self.message_count_due
+                self.all.message_count, self.message_count_due
             )));
         }
         Ok(())

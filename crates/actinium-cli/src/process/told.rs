@@ -19,6 +19,20 @@ fn status(key: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// The name of the machine that it runs on; empty if Linux does not tell.
+pub fn host() -> String {
+    line("/proc/sys/kernel/hostname")
+}
+
+/// Which machine that is: two processes that are told the same have the same CPUs, whatever their hosts are called. Empty if Linux does not tell.
+pub fn machine() -> String {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+fn line(file: &str) -> String {
+    std::fs::read_to_string(file).unwrap_or_default().trim().to_owned()
+}
+
 /// The CPU time of a thread, and the CPU that it was last on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thread {

@@ -1,6 +1,7 @@
 //! Looks at the process while it runs: load of each CPU, and threads.
 
-use super::process;
+use super::told;
+use actinium_observe::cpu::thread_time;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -8,14 +9,14 @@ use std::time::{Duration, Instant};
 
 /// How often it looks: seldom enough not to be noticed in the figures, and each look costs some system calls per thread.
 const EVERY: Duration = Duration::from_millis(50);
+/// Of a CPU's time, looks take at most one in so many parts: where there are many threads it looks less often.
+const REST: u32 = 50;
 /// After so many looks every second one is dropped and looks become half as frequent, so that memory is bounded.
 const LOOKS_MAX: usize = 4_096;
 
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// How long each step is, in seconds.
-    pub step_s: f64,
     /// One per step, from the start.
     pub steps: Vec<Step>,
     /// The most threads at any look.
@@ -48,18 +49,21 @@ impl Sampler {
     pub fn start(look: impl FnMut() + Send + 'static) -> std::io::Result<Self> {
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::Builder::new().name("sampler".to_owned());
+        // Here, so that it begins now, whenever the thread comes to run.
+        let mut taken = Taken::new(look);
         let thread = thread.spawn(move || {
-            let mut taken = Taken::new(look);
-            let mut every = EVERY;
+            let (mut every, mut rest) = (EVERY, EVERY);
             loop {
-                let end = stopped.recv_timeout(every);
+                let end = stopped.recv_timeout(every.max(rest));
+                let used = thread_time();
                 taken.step();
+                rest = (thread_time() - used) * REST;
                 if taken.samples.steps.len() == LOOKS_MAX {
                     taken.halve();
                     every *= 2;
                 }
                 if !matches!(end, Err(RecvTimeoutError::Timeout)) {
-                    return taken.finish(every);
+                    return taken.samples;
                 }
             }
         })?;
@@ -70,29 +74,25 @@ impl Sampler {
     pub fn finish(self) -> Samples {
         drop(self.stop);
         // It panics only if what it looks at does, which was said then.
-        self.thread.join().unwrap_or_else(|_| Samples {
-            step_s: 0.0,
-            steps: Vec::new(),
-            threads_max: 0,
-        })
+        self.thread.join().unwrap_or_default()
     }
 }
 
 struct Taken<L> {
     look: L,
     begin: Instant,
-    threads: BTreeMap<u32, process::Thread>,
+    threads: BTreeMap<u32, told::Thread>,
     samples: Samples,
 }
 
 impl<L: FnMut()> Taken<L> {
     fn new(look: L) -> Self {
-        let samples = Samples { step_s: 0.0, steps: Vec::new(), threads_max: process::threads() };
-        Self { look, begin: Instant::now(), threads: process::thread_times(), samples }
+        let samples = Samples { steps: Vec::new(), threads_max: told::threads() };
+        Self { look, begin: Instant::now(), threads: told::thread_times(), samples }
     }
 
     fn step(&mut self) {
-        let now = process::thread_times();
+        let now = told::thread_times();
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
             let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);
@@ -123,11 +123,6 @@ impl<L: FnMut()> Taken<L> {
             });
         }
         self.samples.steps = halved;
-    }
-
-    fn finish(mut self, every: Duration) -> Samples {
-        self.samples.step_s = every.as_secs_f64();
-        self.samples
     }
 }
 
