@@ -5,6 +5,10 @@ mod hosts;
 mod mpi;
 #[path = "../zenoh/node.rs"]
 mod node;
+// Nobody sends payloads here.
+#[allow(dead_code)]
+#[path = "../zenoh/parcels.rs"]
+mod parcels;
 // The ports of one host are another file's concern.
 #[allow(dead_code)]
 #[path = "../zenoh/process.rs"]

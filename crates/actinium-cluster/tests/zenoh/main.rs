@@ -4,6 +4,8 @@
 mod certificates;
 mod faults;
 mod node;
+mod parcels;
+mod payloads;
 mod process;
 mod secure;
 mod setting;
@@ -23,7 +25,7 @@ fn main() -> ExitCode {
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|it| name.contains(it));
-    let all = [streams::TESTS, secure::TESTS, faults::TESTS].concat();
+    let all = [streams::TESTS, payloads::TESTS, secure::TESTS, faults::TESTS].concat();
     let all: Vec<Test> = all.into_iter().filter(|(name, _)| is_wanted(name)).collect();
     println!("running {} tests", all.len());
     let mut code = ExitCode::SUCCESS;

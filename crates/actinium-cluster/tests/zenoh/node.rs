@@ -11,10 +11,12 @@
 //! | `claim NAME`, `gain NAME` | gives an actor of its own the name: tries once, or until it has it | `claimed`, `refused WHY` |
 //! | `who NAME`, `seek NAME` | asks who has the name: once, or until somebody has | `who NODE`, `nobody WHY` |
 //! | `figures PEER` | | `figures NAME=NUMBER ..` |
+//! | what [`crate::parcels`] says | | |
 //! | `leave` | leaves | `left` |
 
+use crate::parcels::Parcels;
 use crate::setting::Setting;
-use actinium_actor::{Actor, Address, Context, Reply, System};
+use actinium_actor::{Actor, Address, Context, Policy, Reply, System};
 use actinium_cluster::fabric::zenoh::{Zenoh, tell_notices};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::{
@@ -43,15 +45,15 @@ fn bytes(from: u32, number: u64, len: usize) -> Vec<u8> {
 
 /// Closed, it keeps the actor.
 #[derive(Default)]
-struct Gate(Mutex<bool>, Condvar);
+pub(crate) struct Gate(Mutex<bool>, Condvar);
 
 impl Gate {
-    fn set(&self, closed: bool) {
+    pub(crate) fn set(&self, closed: bool) {
         *self.0.lock().unwrap() = closed;
         self.1.notify_all();
     }
 
-    fn pass(&self) {
+    pub(crate) fn pass(&self) {
         drop(self.1.wait_while(self.0.lock().unwrap(), |closed| *closed).unwrap());
     }
 }
@@ -115,7 +117,7 @@ impl RemoteActor for Counter {
 }
 
 /// One line, whole.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).unwrap();
 }
@@ -131,6 +133,9 @@ struct Child {
     /// Messages that the links say are lost: here, and there.
     lost: Arc<AtomicU64>,
     lost_there: Arc<AtomicU64>,
+    /// Payloads of others that did not come.
+    payloads_lost: Arc<AtomicU64>,
+    parcels: Parcels,
 }
 
 /// Plays its part until it is told to leave, or nobody tells it anything any more.
@@ -147,17 +152,21 @@ pub(crate) fn drive<F: Fabric + 'static>(
     lines: impl Iterator<Item = String>,
     fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
 ) {
-    let system = System::builder().workers(1).build().unwrap();
+    // Of several workers no one keeps what another could do, whatever an actor does to it.
+    let policy = if setting.workers > 1 { Policy::Pool } else { Policy::default() };
+    let system = System::builder().workers(setting.workers).policy(policy).build().unwrap();
     let node = match Node::start(system.handle(), setting.node.clone(), fabric) {
         Ok(node) => node,
         Err(error) => return say(&format!("failed: {error}")),
     };
     let (lost, lost_there) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let (here, there) = (lost.clone(), lost_there.clone());
+    let payloads_lost = Arc::new(AtomicU64::new(0));
+    let (here, there, payloads) = (lost.clone(), lost_there.clone(), payloads_lost.clone());
     node.on_event(move |event| {
         let (count, lost) = match event {
             NodeEvent::Lost(_, lost) => (&here, lost.messages),
             NodeEvent::LostThere(_, lost) => (&there, lost.messages),
+            NodeEvent::PayloadLost { .. } => (&payloads, 1),
             _ => (&here, 0),
         };
         // Relaxed: counts that are looked at when all has come.
@@ -167,9 +176,21 @@ pub(crate) fn drive<F: Fabric + 'static>(
     let gate = Arc::new(Gate::default());
     let counter = system.spawn(Counter::new(&gate));
     node.export("counter", &counter).unwrap();
-    let (found, sent) = (BTreeMap::new(), BTreeMap::new());
-    let mut child =
-        Child { system, node, counter, gate, names: None, found, sent, lost, lost_there };
+    let parcels = Parcels::new(&system, &node);
+    let (names, found, sent) = (None, BTreeMap::new(), BTreeMap::new());
+    let mut child = Child {
+        system,
+        node,
+        counter,
+        gate,
+        names,
+        found,
+        sent,
+        lost,
+        lost_there,
+        payloads_lost,
+        parcels,
+    };
     say("ready");
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
@@ -192,6 +213,7 @@ pub(crate) fn drive<F: Fabric + 'static>(
             "seek" => say(&until(|| child.who(words[1]))),
             "figures" => child.figures(number(1) as u32),
             "leave" => break,
+            _ if child.parcels.told(&child.node, &words) => {}
             other => panic!("told to {other}"),
         }
     }
@@ -291,22 +313,32 @@ impl Child {
 
     fn figures(&mut self, peer: u32) {
         let received = self.counter.ask(|reply| Msg::When((0, 0), reply)).wait().unwrap();
+        let parcels = self.parcels.handled();
         let stats = self.node.stats();
-        let link = stats.peers.iter().find(|it| it.node.0 == peer).map(|it| it.link);
-        let link = link.unwrap_or_default();
+        let found = stats.peers.iter().find(|it| it.node.0 == peer);
+        let link = found.map(|it| it.link).unwrap_or_default();
+        let left = found.map(|it| it.gather).unwrap_or_default();
+        let payloads =
+            found.map_or((0, 0), |it| (it.payload_bytes_waiting, it.payload_bytes_ahead));
         // Relaxed: see where they are counted.
-        let (lost, lost_there) =
-            (self.lost.load(Ordering::Relaxed), self.lost_there.load(Ordering::Relaxed));
+        let [lost, lost_there, payloads_lost] = [&self.lost, &self.lost_there, &self.payloads_lost]
+            .map(|it| it.load(Ordering::Relaxed));
         let memory = std::fs::read_to_string("/proc/self/status").unwrap();
         let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
         say(&format!(
             "figures received={received} lost={lost} lost_there={lost_there} duplicates={} garbage={} \
-             resent={} up={} peak_kib={peak}",
+             resent={} up={} peak_kib={peak} parcels={parcels} payloads_lost={payloads_lost} \
+             waiting={} ahead={} left={} left_frames={} delivered_frames={}",
             link.duplicates,
             link.garbage,
             link.resent,
-            self.node.nodes_up().len()
+            self.node.nodes_up().len(),
+            payloads.0,
+            payloads.1,
+            left.messages,
+            left.frames,
+            link.delivered,
         ));
     }
 }

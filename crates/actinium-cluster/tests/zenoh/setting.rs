@@ -9,10 +9,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) zenoh: ZenohConfig,
     pub(crate) node: NodeConfig,
+    pub(crate) workers: usize,
     /// A rank of a job, and not over Zenoh.
     pub(crate) mpi: bool,
 }
@@ -34,7 +35,8 @@ impl Setting {
         };
         let link = LinkConfig { down_after_ns: PATIENT_NS, ..LinkConfig::default() };
         let linger = Duration::from_nanos(PATIENT_NS);
-        Setting { zenoh, node: NodeConfig { link, linger, ..NodeConfig::default() }, mpi: false }
+        let node = NodeConfig { link, linger, ..NodeConfig::default() };
+        Setting { zenoh, node, workers: 1, mpi: false }
     }
 
     /// As words.
@@ -43,6 +45,7 @@ impl Setting {
         let mut words = vec![
             format!("node={}", zenoh.node.0),
             format!("nodes={}", zenoh.nodes),
+            format!("workers={}", self.workers),
             format!("mpi={}", u8::from(self.mpi)),
             format!("routers={}", u8::from(zenoh.through_routers)),
             format!("lease_ms={}", zenoh.lease.as_millis()),
@@ -76,6 +79,7 @@ impl Setting {
             let number = || value.parse::<u64>().unwrap();
             let (zenoh, link) = (&mut setting.zenoh, &mut setting.node.link);
             match name {
+                "workers" => setting.workers = number() as usize,
                 "mpi" => setting.mpi = number() == 1,
                 "node" => zenoh.node = NodeId(number() as u32),
                 "nodes" => zenoh.nodes = number() as u32,

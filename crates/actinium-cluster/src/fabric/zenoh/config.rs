@@ -110,6 +110,9 @@ impl ZenohConfig {
             ("transport/unicast/accept_pending", json!(NODES_MAX)),
             ("transport/link/tx/lease", json!(lease_ms)),
             ("transport/link/tx/queue/size/data", json!(BATCHES)),
+            // Messages gather here already. By default Zenoh's sender sleeps for a millisecond and more, for a batch to fill, whenever it meets somebody who writes
+            // to one; all that may be under way goes in less.
+            ("transport/link/tx/queue/batching/time_limit", json!(0)),
             // A message for which there is no room is dropped, at once: `flow` keeps room, and the links count what is lost all the same.
             ("transport/link/tx/queue/congestion_control/drop/wait_before_drop", json!(0)),
         ];

@@ -67,7 +67,11 @@ impl Visit for Line {
     }
 }
 
-/// Without the places in Zenoh's sources, and without its advice on open files where something else was wrong.
+/// Said of a connection that QUIC closes while it is made: the error that Zenoh hands on leaves out what the other end has said.
+const CLOSED: &str =
+    " (why, QUIC tells the other end only: it may not believe this node's certificate)";
+
+/// Without the places in Zenoh's sources, and without its advice on open files where something else was wrong; with what it leaves out.
 fn for_people(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
@@ -88,6 +92,9 @@ fn for_people(line: &str) -> String {
         && !why.contains("os error")
     {
         return format!("A connection was refused: {why}");
+    }
+    if text.starts_with("Unable to connect") && text.contains(" error on QUIC link ") {
+        text += CLOSED;
     }
     text
 }
@@ -112,6 +119,10 @@ mod tests {
             (
                 "alert: UnknownCA. Hint: increase the system open file limit.",
                 "A connection was refused: alert: UnknownCA",
+            ),
+            (
+                "Unable to connect to x! Write error on QUIC link a => b: Connection closed.",
+                "Unable to connect to x! Write error on QUIC link a => b: Connection closed. (why, QUIC tells the other end only: it may not believe this node's certificate)",
             ),
             (
                 "Too many open files (os error 24). Hint: increase the system open file limit.",
