@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `take PAGES` | has memory of so many pages for what it sends, and as much for what comes | `takes` |
 //! | `parcels TO COUNT` | sends so many numbers, some with a payload, as there is room; fewer if that node goes down | `sent COUNT` or `cut COUNT` |
+//! | `prepare TO COUNT` | makes the payloads of the next so many beforehand | `prepared` |
 //! | `handled FROM COUNT` | waits until its actor has handled so many of that node's | `there` |
 //! | `shut`, `open` | its actor handles nothing, and again all | |
 //! | `home COUNT` | waits until what it sends from has room for so many payloads of 100,000 bytes, and nobody else has one of the short ones it has sent | `home` |
@@ -14,7 +15,7 @@ use actinium_actor::{Actor, Address, Context, Mailbox, Reply, SpawnOptions, Syst
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::{Node, RemoteActor, RemoteAddress, RemoteSendError};
 use actinium_memory::heap::{Arena, Heap, Payload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -137,6 +138,8 @@ pub(crate) struct Parcels {
     arena: Option<Arena>,
     found: BTreeMap<u32, RemoteAddress<Sink>>,
     sent: BTreeMap<u32, u64>,
+    /// Payloads of the next numbers.
+    prepared: VecDeque<Option<Payload>>,
     /// Of what was sent last.
     held: Vec<Payload>,
 }
@@ -154,7 +157,16 @@ impl Parcels {
         let sink = system.handle().spawn_with(options, sink).unwrap();
         node.export("parcels", &sink).unwrap();
         let (found, sent) = (BTreeMap::new(), BTreeMap::new());
-        Parcels { gate, sink, count, arena: None, found, sent, held: Vec::new() }
+        Parcels {
+            gate,
+            sink,
+            count,
+            arena: None,
+            found,
+            sent,
+            prepared: VecDeque::new(),
+            held: Vec::new(),
+        }
     }
 
     /// Whether this was for it.
@@ -163,6 +175,13 @@ impl Parcels {
         match words[0] {
             "take" => self.take(node, number(1) as usize),
             "parcels" => self.send(node, number(1) as u32, number(2)),
+            "prepare" => {
+                let (to, count) = (number(1) as u32, number(2));
+                let first = *self.sent.entry(to).or_default();
+                let own = node.id().0;
+                self.prepared = (first..first + count).map(|it| self.payload(own, it)).collect();
+                say("prepared");
+            }
             "handled" => {
                 let what = (number(1) as u32, number(2));
                 self.sink.ask(|reply| Msg::When(what, reply)).wait().unwrap();
@@ -195,32 +214,40 @@ impl Parcels {
         say("takes");
     }
 
+    /// What belongs to a number, when there is room for it.
+    fn payload(&mut self, own: u32, number: u64) -> Option<Payload> {
+        let arena = self.arena.as_mut().expect("it was told to take payloads");
+        let len = len_of(number)?;
+        loop {
+            match arena.payload_with(len, |into| fill(own, number, into)) {
+                Ok(payload) => return Some(payload),
+                // Some are still on their way.
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
     fn send(&mut self, node: &Node, to: u32, count: u64) {
         let find = || node.find::<Sink>(NodeId(to), "parcels", LIMIT).wait().unwrap();
         let there = self.found.entry(to).or_insert_with(find).clone();
-        let number = self.sent.entry(to).or_default();
-        let arena = self.arena.as_mut().expect("it was told to take payloads");
+        let mut number = *self.sent.entry(to).or_default();
         let own = node.id().0;
         self.held.clear();
         for sent in 0..count {
-            let payload = len_of(*number).map(|len| {
-                loop {
-                    match arena.payload_with(len, |into| fill(own, *number, into)) {
-                        Ok(payload) => break payload,
-                        // Some are still on their way.
-                        Err(_) => std::thread::yield_now(),
-                    }
-                }
-            });
+            let payload = match self.prepared.pop_front() {
+                Some(payload) => payload,
+                None => self.payload(own, number),
+            };
             // Few of them: the rest is to make room.
             if let Some(payload) = payload.as_ref().filter(|it| it.len() < 64 << 10) {
                 self.held.push(payload.clone());
             }
-            if !send_one(&there, (own, *number), payload) {
+            if !send_one(&there, (own, number), payload) {
                 self.found.remove(&to);
                 return say(&format!("cut {sent}"));
             }
-            *number += 1;
+            number += 1;
+            self.sent.insert(to, number);
         }
         say(&format!("sent {count}"));
     }

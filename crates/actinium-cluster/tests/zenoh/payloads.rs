@@ -110,8 +110,9 @@ fn send_to_stalled(zero: &mut Process, one: &mut Process) {
     until(zero, 1, "waiting", |bytes| bytes == 0);
     one.tell("shut");
     // So that all messages are on their way before anything is fetched: then all are known there before the mailbox is full.
-    one.stop();
     let more = SENT - BEFORE;
+    zero.ask(&format!("prepare 1 {more}"), "prepared");
+    one.stop();
     zero.ask(&format!("parcels 1 {more}"), &format!("sent {more}"));
     // A question may be among them.
     until(zero, 1, "left", |messages| messages >= SENT);
@@ -126,7 +127,7 @@ const WORKERS: usize = 2;
 
 fn impatient(setting: &mut Setting) {
     setting.workers = WORKERS;
-    setting.node.link.down_after_ns = 10_000_000_000;
+    setting.node.link.down_after_ns = 20_000_000_000;
 }
 
 /// The number behind a word.
