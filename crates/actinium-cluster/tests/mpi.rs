@@ -252,25 +252,33 @@ fn half() {
             }
         }
     } else {
-        let (from, pid) = receive(&mut fabric);
-        assert_eq!(from, two, "what rank 1 sends cannot arrive while it is stopped");
+        // Where MPI goes through sockets, what lies in these arrives while its sender is stopped.
+        let mut arrived = 0;
+        let mut from_two = |fabric: &mut Mpi| loop {
+            let (from, frame) = receive(fabric);
+            if from == two {
+                return frame;
+            }
+            assert!(frame == vec![arrived; 1 << 20], "frame {arrived}");
+            arrived += 1;
+        };
+        let pid = from_two(&mut fabric);
         let pid = u32::from_le_bytes(pid.try_into().unwrap());
         let is_stopped = || {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
             stat.rsplit(')').next().unwrap().trim_start().starts_with(['T', 't'])
         };
         while !is_stopped() {
-            assert_eq!(fabric.poll(), None);
             std::thread::yield_now();
         }
         for n in (0..1_000_u64).rev() {
             let ping = if n == 0 { vec![0] } else { n.to_le_bytes().to_vec() };
             fabric.send(two, &ping).unwrap();
-            assert_eq!(receive(&mut fabric), (two, ping));
+            assert_eq!(from_two(&mut fabric), ping);
         }
         let pid = pid.to_string();
         assert!(Command::new("kill").args(["-CONT", &pid]).status().unwrap().success());
-        for n in 0..FRAMES {
+        for n in arrived..FRAMES {
             let (from, frame) = receive(&mut fabric);
             assert!(from == one && frame == vec![n; 1 << 20], "frame {n}");
         }
