@@ -3,7 +3,9 @@
 use super::{LIMIT, patient};
 use actinium_actor::{Actor, Context, Mailbox, Reply, SpawnOptions, System};
 use actinium_cluster::fabric::mpi::Mpi;
-use actinium_cluster::fabric::{Fabric, MemoryError, NodeId, RegionId, TransferId};
+use actinium_cluster::fabric::{
+    Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused, TransferId,
+};
 use actinium_cluster::{Node, NodeEvent, RemoteActor, RemoteSendError, Team};
 use actinium_memory::heap::{Heap, Payload};
 use std::collections::VecDeque;
@@ -14,6 +16,36 @@ use std::sync::mpsc;
 enum By {
     Window,
     Frames,
+}
+
+/// MPI, with its windows if they are to be used: some have always any, others only if asked.
+struct With(Mpi, By);
+
+impl Fabric for With {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn node(&self) -> NodeId {
+        self.0.node()
+    }
+    fn nodes(&self) -> Vec<NodeId> {
+        self.0.nodes()
+    }
+    fn frame_bytes_max(&self) -> usize {
+        self.0.frame_bytes_max()
+    }
+    fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
+        self.0.send(to, frame)
+    }
+    fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+        self.0.poll()
+    }
+    fn recycle(&mut self, frame: Vec<u8>) {
+        self.0.recycle(frame);
+    }
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.0.remote_memory().filter(|_| self.1 == By::Window)
+    }
 }
 
 /// `came`: frames that the other rank, which may be ahead, has sent meanwhile.
@@ -183,7 +215,7 @@ fn stream(by: By) {
     let system = System::builder().workers(1).build().unwrap();
     let (tell, told) = mpsc::channel();
     let start = move || {
-        let mut fabric = Mpi::start()?;
+        let mut fabric = With(Mpi::start()?, by);
         let _ = tell.send(fabric.remote_memory().map_or(By::Frames, |_| By::Window));
         Ok(fabric)
     };
