@@ -147,11 +147,13 @@ fn settings_that_make_no_sense() {
 
 #[test]
 fn a_share_is_of_what_the_process_may_use() {
-    let builder = small().size(Size::Share(0.25)).mode(Mode::Lazy);
-    let quarter = builder.build().unwrap().len();
-    let all = small().size(Size::Share(1.0)).mode(Mode::Lazy).build().unwrap().len();
-    // Others take memory, and give it back, between the two.
-    assert!(all.abs_diff(4 * quarter) <= all / 2, "{quarter} of {all}");
+    let len = |share| small().size(Size::Share(share)).mode(Mode::Lazy).build().unwrap().len();
+    // Others take memory, and give it back, between the two: not always.
+    let is_quarter = |_| {
+        let (quarter, all) = (len(0.25), len(1.0));
+        all.abs_diff(4 * quarter) <= 4 * 4096
+    };
+    assert!((0..1_000).any(is_quarter), "a quarter is no quarter");
 }
 
 #[test]
