@@ -19,6 +19,7 @@ mod player;
 #[cfg(feature = "zenoh")]
 mod zenoh_alone;
 
+use actinium_observe::cpu::process_time;
 use player::{Error, Side, median};
 use std::time::Duration;
 
@@ -27,8 +28,6 @@ const ROUNDS: usize = 7;
 
 /// How long it looks what a node takes that has nothing to do.
 const REST: Duration = Duration::from_secs(10);
-/// Of what Linux counts processor time in.
-const TICKS_A_SECOND: f64 = 100.0;
 
 /// What an engine does by itself: messages a second, and nanoseconds from one node to the other.
 trait Engine {
@@ -90,24 +89,16 @@ fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
         E::NAME,
         ratio(4, 5)
     );
-    println!("at rest: {:.2} % of a core for a node", 100.0 * share_at_rest()?);
+    println!("at rest: {:.2} % of a core for a node", 100.0 * share_at_rest());
     println!("{:?}", side.node.stats().peers[0].gather);
     Ok(())
 }
 
 /// Of a core, by this process while nothing is asked of it.
-fn share_at_rest() -> Result<f64, Error> {
-    let ticks = || -> Result<u64, Error> {
-        let stat = std::fs::read_to_string("/proc/self/stat")?;
-        // Behind the program's name, which may have anything in it: utime and stime, proc(5).
-        let behind = stat.rsplit(')').next().unwrap_or_default();
-        let of =
-            |place| Ok::<u64, Error>(behind.split_whitespace().nth(place).unwrap_or("?").parse()?);
-        Ok(of(11)? + of(12)?)
-    };
-    let before = ticks()?;
+fn share_at_rest() -> f64 {
+    let before = process_time();
     std::thread::sleep(REST);
-    Ok((ticks()? - before) as f64 / TICKS_A_SECOND / REST.as_secs_f64())
+    (process_time() - before).as_secs_f64() / REST.as_secs_f64()
 }
 
 /// The side that answers: until the other one has left.
