@@ -280,13 +280,18 @@ pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) ->
 /// A message for an actor, and what is behind it, if that is what comes first: what most messages are.
 #[inline(always)]
 pub(crate) fn read_tell(payload: &[u8]) -> Option<(ActorKey, Encoding, &[u8], &[u8])> {
-    let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
-    if kind & ((1 << ENCODING_FROM_BIT) - 1) != TELL {
-        return None;
-    }
-    let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
+    let (TELL, encoding, body, rest) = read_head(payload)? else { return None };
     let (key, body) = read_key(body)?;
-    Some((key, Encoding::of_id(kind >> ENCODING_FROM_BIT)?, body, rest))
+    Some((key, encoding, body, rest))
+}
+
+/// The kind of the first message, its encoding and its body, and what is behind it.
+#[inline(always)]
+fn read_head(payload: &[u8]) -> Option<(u8, Encoding, &[u8], &[u8])> {
+    let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
+    let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
+    let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
+    Some((kind & ((1 << ENCODING_FROM_BIT) - 1), encoding, body, rest))
 }
 
 /// The first message, and what is behind it; None if there is none.
@@ -294,10 +299,8 @@ pub(crate) fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
     if let Some((key, encoding, message, rest)) = read_tell(payload) {
         return Some((Item::Tell(key, encoding, message), rest));
     }
-    let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
-    let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
-    let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
-    let item = match kind & ((1 << ENCODING_FROM_BIT) - 1) {
+    let (kind, encoding, body, rest) = read_head(payload)?;
+    let item = match kind {
         TELL_WITH => {
             let (key, body) = read_key(body)?;
             let (words, body) = body.split_first_chunk::<24>()?;
