@@ -310,14 +310,15 @@ fn what_is_made_outside_is_spread_and_who_follows_one_that_has_ended_starts_wher
     }
 }
 
-/// Takes fifty times as long elsewhere as at worker 0.
-struct Homebody;
+/// Takes fifty times as long elsewhere as at worker 0, and counts its messages.
+struct Homebody(Arc<AtomicUsize>);
 
 impl Actor for Homebody {
     type Msg = ();
 
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
         toil(if ctx.worker() == 0 { 2_000 } else { 100_000 });
+        self.0.fetch_add(1, SeqCst);
     }
 }
 
@@ -326,12 +327,39 @@ fn what_a_first_turn_elsewhere_costs_more_is_learnt_of_the_type() {
     let affine = Affine { footprint_ns_per_kib: 1, ..EAGER_BUT_LIGHT };
     let system = system(Policy::Affine(affine), 2);
     assert_eq!(system.learnt::<Homebody>().cost_ns, None);
-    let make = || system.spawn_with(SpawnOptions::new().on_worker(0), || Homebody).unwrap();
-    // Enough of them that the other worker comes before they are done, however slow all is.
-    let homebodies: Vec<_> = (0..32).map(|_| make()).collect();
-    // Ends when the other worker has taken one of them that was known at home.
+    type Ends = (mpsc::Sender<()>, mpsc::Receiver<()>);
+    let busy = || {
+        does(|(began, end): Ends, ctx: &mut Context<'_, _>| {
+            began.send(()).unwrap();
+            // At worker 0 it would hold up those that it is to give time to.
+            if ctx.worker() == 1 {
+                end.recv().unwrap();
+            }
+        })
+    };
+    // Ends when worker 1 has taken one of them that was known at home. Those of a round are new, so that none keeps worker 1 busy for ever that it took before
+    // anything was known of it.
     while system.learnt::<Homebody>().footprint_kib.is_none_or(|kib| kib < 100) {
-        homebodies.iter().for_each(|homebody| homebody.send(()).unwrap());
+        // While they start and become known, worker 1 has something else to do.
+        let ((begins, began), (end, ends)) = (mpsc::channel(), mpsc::channel());
+        let busy = system.spawn_with(SpawnOptions::new().on_worker(1), busy).unwrap();
+        busy.send((begins, ends)).unwrap();
+        began.recv().unwrap();
+        let handled = Arc::new(AtomicUsize::new(0));
+        let make = || {
+            let handled = handled.clone();
+            let make = move || Homebody(handled.clone());
+            system.spawn_with(SpawnOptions::new().on_worker(0), make).unwrap()
+        };
+        let homebodies: Vec<_> = (0..32).map(|_| make()).collect();
+        let send = || homebodies.iter().for_each(|homebody| homebody.send(()).unwrap());
+        send();
+        while handled.load(SeqCst) < homebodies.len() {
+            std::thread::yield_now();
+        }
+        _ = end.send(());
+        system.wait_idle();
+        send();
         system.wait_idle();
     }
     assert!(system.learnt::<Homebody>().cost_ns > Some(0));
