@@ -2,7 +2,7 @@
 
 use crate::actor::{Actor, ActorId, Down, StopReason};
 use crate::address::Address;
-use crate::cell::{ActorCell, CoreRef, NOTE_STOP};
+use crate::cell::{ActorCell, CoreRef, NOTE_STOP, NOTE_YIELD};
 use crate::control::Control;
 use crate::life::refuse;
 use crate::spawn::{SpawnError, SpawnOptions};
@@ -79,6 +79,44 @@ impl<'a, A: Actor> Context<'a, A> {
     /// (To end after what is in the mailbox: `ctx.address().stop()`.)
     pub fn stop(&self) {
         self.worker.note().set(self.worker.note().get() | NOTE_STOP);
+    }
+
+    /// Ends the turn when this call returns: what else is ready on this worker runs before the actor's next message. A turn is many messages long, for that is fastest; but
+    /// whoever sends much with each message had better let its receivers run while that is warm in the caches, and before their mailboxes grow long.
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Address, Context, System};
+    ///
+    /// struct Lines(Address<Words>);
+    /// struct Words(std::sync::mpsc::Sender<String>);
+    ///
+    /// impl Actor for Lines {
+    ///     type Msg = &'static str;
+    ///     fn handle(&mut self, line: &'static str, ctx: &mut Context<'_, Self>) {
+    ///         line.split(' ').for_each(|word| self.0.tell(word.to_owned()));
+    ///         // The words of this line are handled before the next one is taken apart.
+    ///         ctx.yield_now();
+    ///     }
+    /// }
+    ///
+    /// impl Actor for Words {
+    ///     type Msg = String;
+    ///     fn handle(&mut self, word: String, _ctx: &mut Context<'_, Self>) {
+    ///         let _ = self.0.send(word);
+    ///     }
+    /// }
+    ///
+    /// let (sender, words) = std::sync::mpsc::channel();
+    /// let system = System::builder().workers(1).build()?;
+    /// let lines = system.spawn(Lines(system.spawn(Words(sender))));
+    /// lines.send("one two")?;
+    /// lines.send("three")?;
+    /// system.wait_idle();
+    /// assert_eq!(words.try_iter().collect::<Vec<_>>(), ["one", "two", "three"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn yield_now(&self) {
+        self.worker.note().set(self.worker.note().get() | NOTE_YIELD);
     }
 
     /// Starts another actor, on this worker for a start. It is nobody's child: it lives on when this one ends.

@@ -3,10 +3,11 @@
 mod common;
 
 use actinium_actor::testing::TestSystem;
-use actinium_actor::{ActorId, Policy, Shutdown};
+use actinium_actor::{ActorId, Context, Policy, Shutdown};
 use common::{Does, does, system};
 use std::collections::HashMap;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 
 const OTHERS: usize = if cfg!(miri) { 20 } else { 1_000 };
 
@@ -104,5 +105,33 @@ fn by_lot_nobody_waits_much_longer() {
         }
         // To wait for 25 times the mean has a chance of e^-25 for each of 20,000 turns.
         assert!(longest_wait(&sys.trace()) < 2_500);
+    }
+}
+
+/// Each message of the one makes three for another, which handles them before the next if the one lets it.
+#[test]
+fn whoever_yields_lets_others_run_before_its_next_message() {
+    for policy in Policy::ALL {
+        for (yields, expected) in [(true, [0, 3, 6]), (false, [0, 0, 0])] {
+            let system = system(policy, 1);
+            let (sender, seen) = mpsc::channel();
+            let starter = system.spawn(does(move |(), ctx| {
+                let handled = Arc::new(AtomicUsize::new(0));
+                let count = handled.clone();
+                let many = ctx.spawn(does(move |(), _| _ = count.fetch_add(1, SeqCst)));
+                let sender = sender.clone();
+                let one = ctx.spawn(does(move |(), ctx: &mut Context<'_, Does<()>>| {
+                    sender.send(handled.load(SeqCst)).unwrap();
+                    (0..3).for_each(|_| many.send(()).unwrap());
+                    if yields {
+                        ctx.yield_now();
+                    }
+                }));
+                (0..3).for_each(|_| one.send(()).unwrap());
+            }));
+            starter.send(()).unwrap();
+            system.wait_idle();
+            assert_eq!(seen.try_iter().collect::<Vec<_>>(), expected, "{policy}, {yields}");
+        }
     }
 }

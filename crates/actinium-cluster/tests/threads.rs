@@ -10,6 +10,7 @@ use actinium_cluster::{
     StartError,
 };
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -444,4 +445,96 @@ fn urgent_messages_stay_in_order_and_are_counted() {
     }
     let gather = hosts[0].1.stats().peers[0].gather;
     assert!(gather.urgent > 0, "{gather:?}");
+}
+
+/// Messages of the gauge that were taken out of frames.
+static HANDED_OVER: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes how many of its messages waited in its mailbox at most.
+#[derive(Default)]
+struct Gauge {
+    handled: usize,
+    most: usize,
+    done: Option<Reply<u64>>,
+}
+
+enum GaugeMsg {
+    One,
+    Most(Reply<u64>),
+}
+
+const GAUGED: usize = 20_000;
+
+impl Actor for Gauge {
+    type Msg = GaugeMsg;
+
+    fn handle(&mut self, msg: GaugeMsg, _ctx: &mut Context<'_, Self>) {
+        match msg {
+            GaugeMsg::One => {
+                self.most = self.most.max(HANDED_OVER.load(SeqCst) - self.handled);
+                self.handled += 1;
+            }
+            GaugeMsg::Most(reply) => self.done = Some(reply),
+        }
+        if self.handled == GAUGED
+            && let Some(reply) = self.done.take()
+        {
+            reply.send(self.most as u64).unwrap();
+        }
+    }
+}
+
+impl RemoteActor for Gauge {
+    const KIND: &'static str = "test.gauge";
+    type Message = ();
+    type Question = ();
+    type Answer = u64;
+    fn message((): ()) -> GaugeMsg {
+        HANDED_OVER.fetch_add(1, SeqCst);
+        GaugeMsg::One
+    }
+    fn question((): (), reply: Reply<u64>) -> GaugeMsg {
+        GaugeMsg::Most(reply)
+    }
+}
+
+/// Sends so many messages to a gauge: as many in a turn as there is room for.
+struct Burst(RemoteAddress<Gauge>, usize);
+
+impl Actor for Burst {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        while self.1 > 0 {
+            match self.0.send(()) {
+                Ok(()) => self.1 -= 1,
+                Err(RemoteSendError::Full(())) => return ctx.pipe(self.0.room(), |()| ()),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// However much has come, and however long frames are.
+#[test]
+fn receivers_handle_a_piece_of_what_has_come_before_they_get_the_next() {
+    let network = Network::new();
+    let hosts = [0, 1].map(|n| {
+        let fabric = network.node(NodeId(n));
+        // No turn ends early because the machine is busy.
+        let system = System::builder().workers(1).batch_time(Duration::from_secs(1));
+        let system = system.build().unwrap();
+        let node = Node::start(system.handle(), patient(), move || Ok(fabric)).unwrap();
+        (system, node)
+    });
+    let gauge = hosts[1].0.spawn(Gauge::default());
+    hosts[1].1.export("gauge", &gauge).unwrap();
+    let there = hosts[0].1.lookup::<Gauge>(NodeId(1), "gauge", LIMIT).wait().unwrap();
+    let burst = hosts[0].0.spawn(Burst(there.clone(), GAUGED));
+    burst.send(()).unwrap();
+    let most = there.ask((), LIMIT).wait().unwrap();
+    // Two turns of the gauge, and far less than a frame.
+    assert!(most <= 128, "{most} waited");
+    let gathered = hosts[0].1.stats().peers[0].gather;
+    assert!(gathered.messages > 500 * gathered.full && gathered.full > 5, "{gathered:?}");
 }

@@ -61,6 +61,8 @@ pub(crate) const NOTE_MUTED: u32 = 1;
 pub(crate) const NOTE_STOP: u32 = 2;
 /// A worker's note for the running actor: there is a control for it, handed over in this turn.
 pub(crate) const NOTE_CONTROL: u32 = 4;
+/// It lets others run before its next message.
+pub(crate) const NOTE_YIELD: u32 = 8;
 /// Messages moved from the shared part of a mailbox to the own part at a time.
 const REFILL: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 
@@ -570,7 +572,8 @@ impl<A: Actor> ActorCell<A> {
                 return match note {
                     note if note & NOTE_STOP != 0 => Pause::Stop,
                     note if note & NOTE_CONTROL != 0 => Pause::More,
-                    _ => Pause::Muted,
+                    note if note & NOTE_MUTED != 0 => Pause::Muted,
+                    _ => Pause::More,
                 };
             }
             if *handled == until {

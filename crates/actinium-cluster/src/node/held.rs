@@ -1,6 +1,10 @@
-//! Frames whose messages wait for payloads: they and all that came behind them from the same node wait, so that order holds.
+//! What one other node has sent and was not handed over yet.
 //!
-//! All payloads that are offered in what waits are wanted at once, so that one is fetched while another is handed over. They have tickets: numbers in the order in
+//! Messages are handed over in pieces, after each of which their receivers have their turns. Else the messages of all frames that have come, a
+//! window of them, would lie in mailboxes that no cache holds.
+//!
+//! Where a message waits for its payload, it and all that came behind it from the same node wait, so that order holds. All payloads that are offered in what waits are then
+//! wanted at once, so that one is fetched while another is handed over. They have tickets: numbers in the order in
 //! which their messages come. A frame counts as handled when all of it was handed over, so what waits is bounded by the other node's credit.
 
 use super::unpack::{UnpackMsg, Unpacker};
@@ -21,12 +25,31 @@ pub(super) enum Missing {
     Payload(PayloadError),
 }
 
+/// Messages of a piece: as many as an actor handles in a turn, unless the system's builder says otherwise.
+const PIECE: usize = 64;
+
+/// Why no more of a frame was handed over.
+enum Stop {
+    /// That was all.
+    End,
+    /// That was a piece.
+    Piece(usize),
+    /// The message at this place waits for its payload.
+    Payload(usize),
+}
+
 /// What waits.
 #[derive(Default)]
 pub(super) struct Held {
     /// Frames, and what is to come behind them; the first is a frame that has been handed over up to `at`.
     queue: VecDeque<UnpackMsg>,
     at: usize,
+    /// Messages of the present piece so far.
+    handed: usize,
+    /// The actor has told itself to go on.
+    goes_on: bool,
+    /// A payload was waited for since the queue was last empty: all that are offered in it are wanted.
+    wants: bool,
     /// The ticket of the next payload that is wanted, and that of the next whose turn it is.
     last: u64,
     turn: u64,
@@ -35,18 +58,9 @@ pub(super) struct Held {
 
 impl Unpacker {
     /// A frame has come.
-    pub(super) fn frame(&mut self, mut frame: Delivery, ctx: &mut Context<'_, Self>) {
-        let at = if self.held.queue.is_empty() {
-            match self.hand_over(&mut frame, 0, ctx) {
-                None => return self.handed_over(frame, ctx),
-                Some(at) => at,
-            }
-        } else {
-            0
-        };
-        self.want(&frame, at);
-        if self.held.queue.is_empty() {
-            self.held.at = at;
+    pub(super) fn frame(&mut self, frame: Delivery, ctx: &mut Context<'_, Self>) {
+        if self.held.wants {
+            self.want(&frame, 0);
         }
         self.behind(UnpackMsg::Frame(frame), ctx);
     }
@@ -68,44 +82,65 @@ impl Unpacker {
         ctx: &mut Context<'_, Self>,
     ) {
         self.held.fetched.insert(ticket, outcome.map_err(Missing::Payload));
-        if ticket == self.held.turn {
+        if ticket == self.held.turn && !self.held.goes_on {
             self.go_on(ctx);
         }
     }
 
-    /// Hands over what can be: at most one frame in a turn, as when nothing waits, so that full mailboxes stop it.
-    pub(super) fn go_on(&mut self, ctx: &mut Context<'_, Self>) {
+    /// The actor has told itself so.
+    pub(super) fn told_to_go_on(&mut self, ctx: &mut Context<'_, Self>) {
+        self.held.goes_on = false;
+        self.go_on(ctx);
+    }
+
+    /// Hands over what can be: a frame, or a piece of one. So full mailboxes stop it, too.
+    fn go_on(&mut self, ctx: &mut Context<'_, Self>) {
         while let Some(first) = self.held.queue.pop_front() {
             let UnpackMsg::Frame(mut frame) = first else {
                 self.up_or_down(first);
                 continue;
             };
             let at = std::mem::take(&mut self.held.at);
-            if let Some(at) = self.hand_over(&mut frame, at, ctx) {
-                self.held.at = at;
-                self.held.queue.push_front(UnpackMsg::Frame(frame));
-                return;
+            let stop = self.hand_over(&mut frame, at, ctx);
+            if self.held.handed == PIECE {
+                self.held.handed = 0;
+                ctx.yield_now();
             }
-            self.handed_over(frame, ctx);
+            match stop {
+                Stop::End => self.handed_over(frame, ctx),
+                Stop::Piece(at) | Stop::Payload(at) => {
+                    self.held.at = at;
+                    self.held.queue.push_front(UnpackMsg::Frame(frame));
+                }
+            }
+            if let Stop::Payload(at) = stop {
+                return self.want_all(at);
+            }
             if !self.held.queue.is_empty() {
-                ctx.address().tell(UnpackMsg::GoOn);
+                self.held.goes_on = true;
+                return ctx.address().tell(UnpackMsg::GoOn);
             }
-            return;
         }
+        self.held.wants = false;
     }
 
-    /// Hands over the messages of a frame from a place on. Where it had to stop, because a payload is not there yet.
+    /// Hands over the next piece of a frame, from a place on.
     fn hand_over(
         &mut self,
         frame: &mut Delivery,
         from: usize,
         ctx: &mut Context<'_, Self>,
-    ) -> Option<usize> {
+    ) -> Stop {
         let mut is_awaited = false;
         let payload = frame.payload();
         let mut rest = payload.get(from..).unwrap_or_default();
-        let (mut items, mut stopped) = (0, None);
+        let (mut items, mut stop) = (0, Stop::End);
         while !rest.is_empty() {
+            if self.held.handed == PIECE {
+                stop = Stop::Piece(payload.len() - rest.len());
+                break;
+            }
+            self.held.handed += 1;
             if let Some((key, encoding, message, behind)) = message::read_tell(rest) {
                 items += u64::from(!self.tell(key, encoding, message));
                 rest = behind;
@@ -117,7 +152,7 @@ impl Unpacker {
             };
             if let Item::TellWith(key, encoding, offer, message) = item {
                 let Some(outcome) = self.held.fetched.remove(&self.held.turn) else {
-                    stopped = Some(payload.len() - rest.len());
+                    stop = Stop::Payload(payload.len() - rest.len());
                     break;
                 };
                 self.held.turn += 1;
@@ -134,7 +169,23 @@ impl Unpacker {
         self.inner.received.fetch_add(items, Ordering::Relaxed);
         frame.is_awaited |= is_awaited;
         self.tell_misaddressed();
-        stopped
+        stop
+    }
+
+    /// Wants what is offered in all that waits, unless it does: in the first frame from a place on.
+    fn want_all(&mut self, at: usize) {
+        if std::mem::replace(&mut self.held.wants, true) {
+            return;
+        }
+        let queue = std::mem::take(&mut self.held.queue);
+        let frames = queue.iter().filter_map(|msg| match msg {
+            UnpackMsg::Frame(frame) => Some(frame),
+            _ => None,
+        });
+        for (index, frame) in frames.enumerate() {
+            self.want(frame, if index == 0 { at } else { 0 });
+        }
+        self.held.queue = queue;
     }
 
     /// Wants what is offered in a frame from a place on.

@@ -62,7 +62,7 @@ impl Actor for Unpacker {
             UnpackMsg::Frame(frame) => self.frame(frame, ctx),
             UnpackMsg::Up | UnpackMsg::Down(_) | UnpackMsg::Far(_) => self.behind(msg, ctx),
             UnpackMsg::Fetched(ticket, outcome) => self.fetched(ticket, outcome, ctx),
-            UnpackMsg::GoOn => self.go_on(ctx),
+            UnpackMsg::GoOn => self.told_to_go_on(ctx),
             UnpackMsg::Handled(frame) => self.inner.frame_handled(self.peer.node, frame),
             UnpackMsg::Answered(peer, question, answer) => {
                 let answer = answer.as_deref().map_err(|unanswered| *unanswered);
