@@ -13,11 +13,16 @@
 mod answer;
 mod any;
 mod codec;
+// One engine has them.
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+mod doorbell;
 pub mod fabric;
 mod gather;
 pub mod link;
 mod message;
 mod movable;
+#[cfg(feature = "mpi")]
+mod mpi_bell;
 #[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]

@@ -1,6 +1,8 @@
 //! Ranks of an MPI job as nodes. Started without `mpiexec`, each of its tests starts itself under it; a job's ranks then play
 //! the parts.
 
+#[path = "mpi_parts/bell.rs"]
+mod bell;
 #[path = "mpi_parts/payloads.rs"]
 mod payloads;
 
@@ -220,6 +222,11 @@ fn long() {
     println!("long: {bytes} bytes");
 }
 
+fn is_stopped(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim_start().starts_with(['T', 't'])
+}
+
 /// Rank 1 stops itself with long frames half-way to rank 0, which meanwhile goes on talking with rank 2.
 fn half() {
     const FRAMES: u8 = 3;
@@ -263,12 +270,8 @@ fn half() {
             arrived += 1;
         };
         let pid = from_two(&mut fabric);
-        let pid = u32::from_le_bytes(pid.try_into().unwrap());
-        let is_stopped = || {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            stat.rsplit(')').next().unwrap().trim_start().starts_with(['T', 't'])
-        };
-        while !is_stopped() {
+        let pid = u32::from_le_bytes(pid.try_into().unwrap()).to_string();
+        while !is_stopped(&pid) {
             std::thread::yield_now();
         }
         for n in (0..1_000_u64).rev() {
@@ -279,7 +282,6 @@ fn half() {
         // MPICH reads the sender's memory here, stopped or not.
         let is_mpich = mpi::environment::library_version().is_ok_and(|it| it.contains("MPICH"));
         assert!(is_mpich || arrived == 0, "what rank 1 sends cannot arrive while it is stopped");
-        let pid = pid.to_string();
         assert!(Command::new("kill").args(["-CONT", &pid]).status().unwrap().success());
         for n in arrived..FRAMES {
             let (from, frame) = receive(&mut fabric);
@@ -318,6 +320,9 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("stopped", "2", stopped),
     ("killed", "2", killed),
     ("alone", "1", alone),
+    ("doorbells", "2", bell::rings),
+    ("a stopped doorbell", "2", bell::stopped),
+    ("nodes at rest", "2", bell::rest),
     ("windows", "2", payloads::windows),
     ("payloads by windows", "2", payloads::by_window),
     ("payloads by frames", "2", payloads::by_frames),
@@ -376,6 +381,9 @@ fn main() -> ExitCode {
             "windows" => output.status.success() && text.matches("windows: ").count() == 2,
             "payloads by windows" | "payloads by frames" => {
                 output.status.success() && text.matches("payloads: ").count() == 2
+            }
+            "doorbells" | "nodes at rest" => {
+                output.status.success() && text.matches(&format!("{part}: ")).count() == 2
             }
             "stream" => output.status.success() && text.matches("streamed: ").count() == 2,
             "long" => output.status.success() && text.matches("long: ").count() == 2,

@@ -6,9 +6,10 @@
 use crate::player::{Error, PAYLOAD_BYTES, PAYLOADS_UNDER_WAY, Side, median};
 use crate::{Engine, answer, compare, loggp};
 use actinium_cluster::fabric::mpi::Mpi;
-use actinium_cluster::fabric::{Bell, Fabric, NodeId, RemoteMemory, SendRefused};
+use actinium_cluster::fabric::{Arming, Bell, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
@@ -154,6 +155,12 @@ impl Fabric for Wrapped {
     }
     fn set_bell(&mut self, bell: Bell) -> bool {
         self.mpi.set_bell(bell)
+    }
+    fn doorbell(&mut self) -> Option<Arc<dyn Doorbell>> {
+        self.mpi.doorbell()
+    }
+    fn arm(&mut self) -> Arming {
+        self.mpi.arm()
     }
 }
 

@@ -13,6 +13,9 @@ use actinium_memory::heap::{Payload, Unwritten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+pub use crate::doorbell::Woken;
 
 /// A node: one process of the cluster, or one of several in a process in tests.
 #[derive(
@@ -60,6 +63,26 @@ impl std::error::Error for SendRefused {}
 /// Wakes whoever drives a fabric.
 pub type Bell = Arc<dyn Fn() + Send + Sync>;
 
+/// Where whoever drives a fabric sleeps, and is woken: by other nodes while the fabric is [armed](Fabric::arm), by its own process always.
+pub trait Doorbell: Send + Sync {
+    /// Sleeps for so long at most, unless it was rung since the last sleep. One thread sleeps there.
+    fn sleep(&self, longest: Duration) -> Woken;
+
+    /// Wakes the sleeper, or keeps it from falling asleep. Whatever was to be done before is seen by who was woken.
+    fn ring(&self);
+}
+
+/// What a fabric says to one who wants to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arming {
+    /// Nobody rings: it must be polled.
+    Poll,
+    /// Something has come: poll now.
+    Come,
+    /// Nothing has come, and from now until the next [`Doorbell::sleep`] has ended whatever comes rings there. That may be late, or left out for a moment: a sleep has a bound.
+    Armed,
+}
+
 /// An engine that moves frames between nodes. It is used by one thread at a time, and mostly by the same for long; no call blocks.
 pub trait Fabric: Send {
     /// What it is called: "mpi", say.
@@ -92,6 +115,16 @@ pub trait Fabric: Send {
     fn set_bell(&mut self, bell: Bell) -> bool {
         drop(bell);
         false
+    }
+
+    /// Where to sleep, if there is a place where other nodes can ring: for a fabric that cannot call a bell.
+    fn doorbell(&mut self) -> Option<Arc<dyn Doorbell>> {
+        None
+    }
+
+    /// Whoever drives it wants to sleep at its doorbell. Until it has slept there, it looks for nothing.
+    fn arm(&mut self) -> Arming {
+        Arming::Poll
     }
 
     /// Remote memory, where the engine has it.

@@ -11,14 +11,19 @@
 //! Remote memory is a window (`mpi_window`), where this MPI has any: Open MPI 4.1 has none without RDMA between hosts, or without reading of other processes' memory on
 //! one.
 //!
+//! Where all ranks are on one host, each has a *doorbell* (`mpi_bell`): one that is about to sleep arms it and looks once more, and who sends to it afterwards wakes it. What MPI itself could not pass on
+//! at once comes after the ring, so a sleep is bounded all the same.
+//!
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
-use super::{Fabric, NodeId, RemoteMemory, SendRefused};
+use super::{Arming, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
+use crate::mpi_bell::Bells;
 use crate::mpi_transfer::{Transfer, World};
 use crate::mpi_window::Windows;
 use mpi::environment::Universe;
 use mpi::traits::{Communicator, CommunicatorCollectives, Source};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -33,6 +38,9 @@ const OVERHEAD_BYTES: usize = 512;
 /// Frames whose memory is kept for later ones, and how long they are at most.
 const SPARE_MAX: usize = 32;
 const SPARE_BYTES_MAX: usize = 64 << 10;
+
+/// How often it looks before it sleeps: what Open MPI moves in one call, it finds in the next, and some things come in steps.
+const LAST_LOOKS: usize = 4;
 
 /// Memory of frames that have left or were handled.
 #[derive(Default)]
@@ -79,6 +87,8 @@ pub struct Mpi {
     node: NodeId,
     /// None: this MPI has none here.
     windows: Option<Windows>,
+    /// None: not all ranks are on this host.
+    bells: Option<Bells>,
     // Dropped last: that ends MPI.
     _universe: Universe,
 }
@@ -103,6 +113,7 @@ impl Mpi {
             receiving: VecDeque::new(),
             spare: Spare::default(),
             windows: Windows::open(&world, node, size as u32),
+            bells: Bells::open(&world),
             node,
             world,
             _universe: universe,
@@ -121,6 +132,27 @@ impl Mpi {
         bytes.clear();
         bytes.extend_from_slice(frame);
         rank.sending.push_back(Transfer::send(&self.world, to, tag, bytes));
+        if let Some(bells) = &self.bells {
+            bells.ring(to);
+        }
+    }
+
+    /// Whether something is under way that moves on only while this node calls MPI. Whoever is to receive it is rung for once more: it may have found nothing yet. (With MPICH, the first
+    /// messages of two ranks need both several times.)
+    fn is_half_way(&mut self) -> bool {
+        let mut is_sending = false;
+        for (to, rank) in self.ranks.iter_mut().enumerate() {
+            while let Some(left) = rank.left() {
+                self.spare.add(left);
+            }
+            if !rank.sending.is_empty() {
+                is_sending = true;
+                if let Some(bells) = &self.bells {
+                    bells.ring(to);
+                }
+            }
+        }
+        is_sending || !self.receiving.is_empty()
     }
 }
 
@@ -205,6 +237,28 @@ impl Fabric for Mpi {
 
     fn recycle(&mut self, frame: Vec<u8>) {
         self.spare.add(frame);
+    }
+
+    fn doorbell(&mut self) -> Option<Arc<dyn Doorbell>> {
+        let bells = self.bells.as_ref()?;
+        Some(Arc::new(bells.doorbell(self.node.0 as usize)))
+    }
+
+    fn arm(&mut self) -> Arming {
+        if self.bells.is_none() || self.is_half_way() {
+            return Arming::Poll;
+        }
+        let (Some(bells), own) = (&self.bells, self.node.0 as usize) else { return Arming::Poll };
+        if !bells.arm(own) {
+            return Arming::Come;
+        }
+        // The look that belongs to it: see `Word`.
+        let mut looks = (0..LAST_LOOKS).map(|_| self.world.any_process().immediate_probe());
+        if looks.any(|found| found.is_some()) {
+            bells.disarm(own);
+            return Arming::Come;
+        }
+        Arming::Armed
     }
 
     fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {

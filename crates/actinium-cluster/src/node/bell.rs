@@ -2,15 +2,19 @@
 //!
 //! Frames are moved by the node's thread, or, where the system has one worker, by that worker while it is awake: see `helm`.
 
+use crate::fabric::{Doorbell, Woken};
 use actinium_actor::SystemHandle;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 #[derive(Default)]
 pub(super) struct Alarm {
     /// Set before it first looks for something to do.
     thread: OnceLock<Thread>,
+    /// Where it sleeps, if the fabric has a place for that. Set before anybody rings.
+    doorbell: OnceLock<Arc<dyn Doorbell>>,
     /// The system whose worker moves frames, if it may.
     system: OnceLock<SystemHandle>,
     /// Somebody who is not that worker has rung for it.
@@ -44,10 +48,27 @@ impl Alarm {
 
     /// There is something to do for the node's thread.
     pub(super) fn ring_thread(&self) {
+        if let Some(doorbell) = self.doorbell.get() {
+            return doorbell.ring();
+        }
         // If it is awake, it does not go to sleep the next time; that costs no call to the system.
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
+    }
+
+    /// The node's thread sleeps at the fabric's doorbell from now on.
+    pub(super) fn sleep_at(&self, doorbell: Arc<dyn Doorbell>) {
+        let _ = self.doorbell.set(doorbell);
+    }
+
+    /// The node's thread sleeps until it is rung for, so long at most.
+    pub(super) fn sleep(&self, longest: Duration) -> Woken {
+        if let Some(doorbell) = self.doorbell.get() {
+            return doorbell.sleep(longest);
+        }
+        thread::park_timeout(longest);
+        Woken::Late
     }
 
     /// The calling thread is the node's.

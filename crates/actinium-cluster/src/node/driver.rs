@@ -5,7 +5,7 @@ use super::unpack::{UnpackMsg, Unpacker};
 use super::{Inner, NodeConfig, NodeEvent, NodeStats, Peer, RegisterError, SpawnArgs, lock};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
-use crate::fabric::{Bell, Fabric, NodeId};
+use crate::fabric::{Arming, Bell, Fabric, NodeId};
 use crate::link::{BadConfig, Delivery, Down, DownReason, HEADER_BYTES, Link, LinkEvent};
 use crate::message;
 use crate::movable::{Migrate, Movables};
@@ -37,7 +37,7 @@ pub(super) struct Driver {
     ends: BTreeMap<NodeId, End>,
     /// In a grid: the nodes that are no neighbours.
     around: Option<Around>,
-    review_at_ns: u64,
+    pub(super) review_at_ns: u64,
     /// Room for what the workers have handled.
     handled: Vec<(NodeId, Delivery)>,
     pub(super) can_ring: bool,
@@ -73,6 +73,9 @@ impl Driver {
         let alarm = inner.alarm.clone();
         let bell: Bell = Arc::new(move || alarm.ring());
         let can_ring = fabric.set_bell(bell);
+        if let Some(doorbell) = fabric.doorbell() {
+            inner.alarm.sleep_at(doorbell);
+        }
         let around = Around::new(grid);
         let mut driver = Driver {
             inner,
@@ -239,6 +242,11 @@ impl Driver {
         self.ends.values().any(|end| end.link.has_credit() && !end.peer.gather.is_empty())
     }
 
+    /// The node's thread wants to sleep.
+    pub(super) fn arm(&mut self) -> Arming {
+        self.fabric.arm()
+    }
+
     /// Whether payloads are being fetched.
     pub(super) fn is_fetching(&self) -> bool {
         self.ends.values().any(|end| end.exchange.is_fetching())
@@ -262,7 +270,7 @@ impl Driver {
         is_settled && around.is_settled() && around.may_leave(&self.inner, &self.ends)
     }
 
-    /// When there is something to do, if nothing happens before.
+    /// When there is something to do, if nothing happens before; to see who is there aside.
     pub(super) fn due_ns(&self) -> u64 {
         let (now_ns, resend_ns) = (self.inner.clock.now_ns(), self.inner.resend_ns());
         let links = self.ends.values().filter(|end| !end.rests).map(|end| {
@@ -270,7 +278,7 @@ impl Driver {
             end.link.due_ns().min(payloads)
         });
         let questions = lock(&self.inner.questions).next_deadline_ns();
-        links.chain(questions).chain([self.review_at_ns]).min().unwrap_or(u64::MAX)
+        links.chain(questions).min().unwrap_or(u64::MAX)
     }
 
     /// Says farewell, and tells all that wait for an answer that none will come.

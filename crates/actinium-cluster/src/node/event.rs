@@ -98,6 +98,10 @@ pub struct NodeStats {
     pub not_understood: u64,
     /// How often a worker has looked after the frames itself: see [`Node::start`](crate::Node::start).
     pub steered: u64,
+    /// How often its thread has begun to sleep until it is rung for: by another node, where the fabric is polled and has a [doorbell](crate::fabric::Doorbell).
+    pub rested: u64,
+    /// How often another node has woken it from that.
+    pub rung: u64,
 }
 
 /// What a node has counted of one other.

@@ -195,6 +195,9 @@ pub(crate) struct Inner {
     received: AtomicU64,
     /// How often the worker has moved frames.
     steered: AtomicU64,
+    /// How often the thread has slept where other nodes ring, and how often one did.
+    rested: AtomicU64,
+    rung: AtomicU64,
     leaving: AtomicBool,
 }
 
@@ -255,6 +258,8 @@ impl Inner {
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             steered: AtomicU64::new(0),
+            rested: AtomicU64::new(0),
+            rung: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
         })
     }
@@ -618,6 +623,9 @@ impl Inner {
             misaddressed: self.misaddressed.load(Ordering::Relaxed),
             not_understood: self.not_understood.load(Ordering::Relaxed),
             steered: self.steered.load(Ordering::Relaxed),
+            // Relaxed: counts, too.
+            rested: self.rested.load(Ordering::Relaxed),
+            rung: self.rung.load(Ordering::Relaxed),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::helm::Helm;
 use super::{ExportError, Inner, NodeConfig, NodeEvent, NodeStats, RegisterError, SpawnArgs, lock};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
-use crate::fabric::{Fabric, NodeId};
+use crate::fabric::{Arming, Fabric, NodeId, Woken};
 use crate::link::BadConfig;
 use crate::movable::{Migrate, Movables};
 use crate::names::{Names, NamesConfig};
@@ -92,13 +92,17 @@ pub struct Node {
 /// Turns without anything to do: so many it spins, then it lets others run, then it sleeps.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 256;
-/// Where the fabric has to be polled, it sleeps so long so often, and then longer.
+/// Where the fabric has to be polled, and no other node rings for it, it sleeps so long so often, and then longer.
 const SHORT_SLEEP: Duration = Duration::from_micros(50);
 const SHORT_SLEEPS: u32 = 64;
 const LONG_SLEEP: Duration = Duration::from_millis(1);
 const LONG_SLEEPS: u32 = 1024;
 /// And after about a second of that: on a virtual machine, to wake a thread costs up to 10 µs, which is 1 % of a core already.
 const LONGEST_SLEEP: Duration = Duration::from_millis(2);
+/// Where other nodes ring, it sleeps so after so many sleeps, some 70 ms, and so long at most: what the fabric could not pass on at once comes behind its ring (it does soon, so the
+/// first sleeps are the same), and who was to ring may have been stopped before it did.
+const ARMED_SLEEPS: u32 = 128;
+const BACKSTOP: Duration = Duration::from_millis(20);
 /// While a worker steers, it looks so often whether that one still does.
 const PATROL: Duration = Duration::from_millis(1);
 
@@ -334,7 +338,7 @@ fn run(helm: &Helm) {
     loop {
         if !leaving() && helm.is_steered(&mut seen) {
             idle = 0;
-            thread::park_timeout(PATROL);
+            helm.alarm().sleep(PATROL);
             continue;
         }
         // A worker has panicked with it: the other nodes notice by its silence, as if this thread had.
@@ -363,7 +367,12 @@ fn run(helm: &Helm) {
         match rest {
             Rest::Spin => std::hint::spin_loop(),
             Rest::Yield => thread::yield_now(),
-            Rest::Sleep(longest) => thread::park_timeout(longest),
+            Rest::Sleep(longest) => {
+                if helm.alarm().sleep(longest) == Woken::Elsewhere {
+                    // Relaxed: a count.
+                    helm.inner.rung.fetch_add(1, Ordering::Relaxed);
+                }
+            }
         }
     }
 }
@@ -376,7 +385,7 @@ enum Rest {
 }
 
 /// When it had nothing to do so often.
-fn rest(driver: &Driver, idle: u32) -> Rest {
+fn rest(driver: &mut Driver, idle: u32) -> Rest {
     if idle < SPINS {
         return Rest::Spin;
     }
@@ -388,14 +397,31 @@ fn rest(driver: &Driver, idle: u32) -> Rest {
         // anything is under way, the sender must not sleep.
         return Rest::Yield;
     }
-    let until_due = driver.due_ns().saturating_sub(driver.inner.clock.now_ns());
-    let mut longest = Duration::from_nanos(until_due);
-    if !driver.can_ring {
-        longest = longest.min(match idle.saturating_sub(YIELDS) {
-            0..SHORT_SLEEPS => SHORT_SLEEP,
-            SHORT_SLEEPS..LONG_SLEEPS => LONG_SLEEP,
-            _ => LONGEST_SLEEP,
-        });
+    let (due_ns, now_ns) = (driver.due_ns(), driver.inner.clock.now_ns());
+    let until = |at_ns: u64| Duration::from_nanos(at_ns.saturating_sub(now_ns));
+    let longest = until(due_ns.min(driver.review_at_ns));
+    if driver.can_ring {
+        return Rest::Sleep(longest);
     }
-    Rest::Sleep(longest)
+    // Last: whatever anybody of this process does from now on rings, too.
+    let arming = driver.arm();
+    let polled = match idle.saturating_sub(YIELDS) {
+        0..SHORT_SLEEPS => SHORT_SLEEP,
+        SHORT_SLEEPS..ARMED_SLEEPS => LONG_SLEEP,
+        ARMED_SLEEPS..LONG_SLEEPS if arming == Arming::Poll => LONG_SLEEP,
+        _ => LONGEST_SLEEP,
+    };
+    match arming {
+        Arming::Come => Rest::Yield,
+        Arming::Poll => Rest::Sleep(longest.min(polled)),
+        Arming::Armed => {
+            // Relaxed: a count.
+            driver.inner.rested.fetch_add(1, Ordering::Relaxed);
+            if idle.saturating_sub(YIELDS) < ARMED_SLEEPS {
+                return Rest::Sleep(longest.min(polled));
+            }
+            // To see who is there has time until then: the ranks of a job stay the same.
+            Rest::Sleep(until(due_ns).min(BACKSTOP))
+        }
+    }
 }

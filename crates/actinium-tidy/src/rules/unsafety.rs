@@ -7,8 +7,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("actinium-scheduler", &[]),
     ("actinium-memory", &[]),
     ("actinium-actor", &["mailbox", "cell"]),
-    // FFI: a receive that is under way while its owner does something else; windows.
-    ("actinium-cluster", &["mpi_transfer", "mpi_window"]),
+    // FFI: a receive that is under way while its owner does something else; windows; memory that processes share.
+    ("actinium-cluster", &["mpi_bell", "mpi_transfer", "mpi_window"]),
     // FFI: binding threads.
     ("actinium-topology", &["bind", "cpuset"]),
 ];
