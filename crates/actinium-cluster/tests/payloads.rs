@@ -347,8 +347,10 @@ fn who_takes_none_has_nowhere_for_them_or_has_ended_gets_none() {
 #[test]
 fn when_the_two_lose_each_other_nothing_is_kept_and_what_is_behind_goes_on() {
     for remote in [true, false] {
-        let mut pair = Pair::new(0, remote, NodeConfig::default(), None);
         // Slowly, so that the cut comes while bytes are under way.
+        let payloads = PayloadConfig { window_bytes: 256 << 10, ..PayloadConfig::default() };
+        let config = NodeConfig { payload: payloads, ..NodeConfig::default() };
+        let mut pair = Pair::new(0, remote, config, None);
         pair.cluster.network.set_faults(Faults { delay_ns: 5 * MS..=5 * MS, ..Faults::default() });
         for number in 0..8 {
             pair.send(number, 4 * PAGE);

@@ -103,6 +103,20 @@ pub trait Fabric: Send {
     /// If it can not take it (now).
     fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused>;
 
+    /// The longest datagram: see [`Fabric::send_datagram`].
+    fn datagram_bytes_max(&self) -> usize {
+        self.frame_bytes_max()
+    }
+
+    /// As [`Fabric::send`], for what needs no order: it arrives as a frame, `head` and `body` in one, and frames may overtake it. An engine may have more room for
+    /// such.
+    ///
+    /// # Errors
+    /// If it can not take it (now).
+    fn send_datagram(&mut self, to: NodeId, head: &[u8], body: &[u8]) -> Result<(), SendRefused> {
+        self.send(to, &[head, body].concat())
+    }
+
     /// The next frame that has arrived, if any.
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)>;
 

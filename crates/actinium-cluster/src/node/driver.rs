@@ -174,6 +174,7 @@ impl Driver {
                     end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
                         exchange.receive(here, &frame);
                     });
+                    self.fabric.recycle(frame);
                 } else {
                     end.link.receive(frame, now_ns);
                     did |= end.link.has_event();

@@ -13,6 +13,7 @@
 
 use crate::fabric::{NodeId, RegionId};
 use crate::link::VERSION;
+use std::borrow::Cow;
 
 const MAGIC: [u8; 2] = *b"Ap";
 /// Bytes before those of a part.
@@ -49,47 +50,42 @@ pub(crate) fn is_datagram(frame: &[u8]) -> bool {
     frame.starts_with(&MAGIC)
 }
 
-fn check_sum(frame: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&frame[..4]), &frame[8..])
+fn check_sum(head: &[u8], body: &[u8]) -> u32 {
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&head[..4]), &head[8..]);
+    crc32c::crc32c_append(sum, body)
 }
 
 impl<'a> Datagram<'a> {
-    pub(super) fn write(&self) -> Vec<u8> {
-        let kind = match self.says {
-            Says::Ask { .. } => ASK,
-            Says::Part(_) => PART,
-            Says::Place(_) => PLACE,
-            Says::Gone => GONE,
-        };
-        let more = if let Says::Part(bytes) = self.says { bytes.len() } else { 20 };
-        let mut frame = Vec::with_capacity(HEAD_BYTES + more);
-        frame.extend_from_slice(&MAGIC);
-        frame.extend_from_slice(&[VERSION, kind, 0, 0, 0, 0]);
-        for word in [self.life, self.id, self.offset] {
-            frame.extend_from_slice(&word.to_le_bytes());
-        }
-        match self.says {
+    /// The head, and what follows it: that of a part is where it was.
+    pub(super) fn write(&self) -> ([u8; HEAD_BYTES], Cow<'a, [u8]>) {
+        let (kind, body) = match self.says {
             Says::Ask { bytes, or_place } => {
-                frame.extend_from_slice(&bytes.to_le_bytes());
-                frame.push(or_place.into());
+                (ASK, Cow::Owned([&bytes.to_le_bytes()[..], &[or_place.into()]].concat()))
             }
-            Says::Part(bytes) => frame.extend_from_slice(bytes),
-            Says::Place(region) => {
-                frame.extend_from_slice(&region.node.0.to_le_bytes());
-                frame.extend_from_slice(&region.index.to_le_bytes());
-                frame.extend_from_slice(&region.bytes.to_le_bytes());
+            Says::Part(bytes) => (PART, Cow::Borrowed(bytes)),
+            Says::Place(RegionId { node, index, bytes }) => {
+                let [index, bytes] = [index, bytes].map(u64::to_le_bytes);
+                (PLACE, Cow::Owned([&node.0.to_le_bytes()[..], &index, &bytes].concat()))
             }
-            Says::Gone => {}
+            Says::Gone => (GONE, Cow::Borrowed(&[][..])),
+        };
+        let mut head = [0; HEAD_BYTES];
+        head[..2].copy_from_slice(&MAGIC);
+        (head[2], head[3]) = (VERSION, kind);
+        for (place, word) in head[8..].chunks_exact_mut(8).zip([self.life, self.id, self.offset]) {
+            place.copy_from_slice(&word.to_le_bytes());
         }
-        let sum = check_sum(&frame);
-        frame[4..8].copy_from_slice(&sum.to_le_bytes());
-        frame
+        let sum = check_sum(&head, &body);
+        head[4..8].copy_from_slice(&sum.to_le_bytes());
+        (head, body)
     }
 
     /// None: damaged, of another version, or never one of ours.
     pub(super) fn read(frame: &'a [u8]) -> Option<Self> {
         let (head, body) = frame.split_first_chunk::<HEAD_BYTES>()?;
-        if head[..2] != MAGIC || head[2] != VERSION || head[4..8] != check_sum(frame).to_le_bytes()
+        if head[..2] != MAGIC
+            || head[2] != VERSION
+            || head[4..8] != check_sum(head, body).to_le_bytes()
         {
             return None;
         }
@@ -134,15 +130,20 @@ mod tests {
         says.map(|says| Datagram { life: 1, id: u64::MAX, offset: 3, says })
     }
 
+    fn written(datagram: &Datagram<'_>) -> Vec<u8> {
+        let (head, body) = datagram.write();
+        [&head[..], &body].concat()
+    }
+
     #[test]
     fn what_is_written_is_read_and_is_no_frame_of_a_link() {
         for datagram in all() {
-            let bytes = datagram.write();
+            let bytes = written(&datagram);
             assert_eq!(Datagram::read(&bytes), Some(datagram));
             assert!(is_datagram(&bytes));
             let mut other = bytes.clone();
             other[2] += 1;
-            let sum = check_sum(&other).to_le_bytes();
+            let sum = check_sum(&other, &[]).to_le_bytes();
             other[4..8].copy_from_slice(&sum);
             assert_eq!(Datagram::read(&other), None, "another version");
         }
@@ -151,7 +152,7 @@ mod tests {
     proptest! {
         #[test]
         fn damage_is_found(which in 0..4_usize, at in 0..1_000_usize, bit in 0..8) {
-            let mut bytes = all()[which].write();
+            let mut bytes = written(&all()[which]);
             let at = at % bytes.len();
             bytes[at] ^= 1_u8 << bit;
             prop_assert_eq!(Datagram::read(&bytes), None);

@@ -35,8 +35,13 @@ impl Here<'_> {
     }
 
     fn say(&mut self, life: u64, id: u64, offset: usize, says: Says<'_>) -> bool {
-        let datagram = Datagram { life, id, offset: offset as u64, says };
-        self.fabric.send(self.peer.node, &datagram.write()).is_ok()
+        let (head, body) = Datagram { life, id, offset: offset as u64, says }.write();
+        let said = match says {
+            Says::Part(_) => self.fabric.send_datagram(self.peer.node, &head, &body),
+            // Short ones go with the frames: they are what others wait for.
+            _ => self.fabric.send(self.peer.node, &[&head[..], &body].concat()),
+        };
+        said.is_ok()
     }
 }
 
@@ -198,6 +203,7 @@ impl Exchange {
         let resend_ns = here.inner.resend_ns();
         let part_bytes = part_bytes(here.fabric);
         let window_bytes = here.config().window_bytes.max(part_bytes);
+        let step_bytes = part_bytes.max(window_bytes / 2);
         let mut under_way: usize = self.fetches.values().map(Fetch::under_way).sum();
         for fetch in self.fetches.values_mut() {
             if fetch.is_waiting() && here.now_ns >= fetch.heard_ns.saturating_add(resend_ns) {
@@ -222,7 +228,8 @@ impl Exchange {
                     let missing = room.len() - fetch.asked;
                     let free = window_bytes.saturating_sub(under_way);
                     let some = missing.min(free);
-                    let asks = some > 0 && (some == missing || some >= part_bytes);
+                    // Half a window at a time, or what is missing: a question per part would be as many datagrams again.
+                    let asks = some > 0 && (some == missing || some >= step_bytes);
                     let says = Says::Ask { bytes: some as u64, or_place: false };
                     if asks && here.say(life, id, fetch.asked, says) {
                         fetch.asked += some;
@@ -435,7 +442,7 @@ fn bytes_of(offer: Offer) -> usize {
 }
 
 fn part_bytes(fabric: &dyn Fabric) -> usize {
-    fabric.frame_bytes_max().saturating_sub(HEAD_BYTES).clamp(1, PART_BYTES_MAX)
+    fabric.datagram_bytes_max().saturating_sub(HEAD_BYTES).clamp(1, PART_BYTES_MAX)
 }
 
 /// Where an offer's bytes lie, if the fabric has remote memory for them.

@@ -47,7 +47,7 @@ impl Default for PayloadConfig {
         PayloadConfig {
             waiting_bytes_max: 64 << 20,
             ahead_bytes_max: 16 << 20,
-            window_bytes: 256 << 10,
+            window_bytes: 1 << 20,
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | `anew NODE` | that node begins anew, with number 0, and so does what it is sent | |
 
 use crate::node::{Gate, say};
-use actinium_actor::{Actor, Address, Context, Mailbox, Reply, SpawnOptions, System};
+use actinium_actor::{Actor, Address, AskError, Context, Mailbox, Reply, SpawnOptions, System};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::{Node, RemoteActor, RemoteAddress, RemoteSendError};
 use actinium_memory::heap::{Arena, Heap, Payload};
@@ -184,7 +184,11 @@ impl Parcels {
             }
             "handled" => {
                 let what = (number(1) as u32, number(2));
-                self.sink.ask(|reply| Msg::When(what, reply)).wait().unwrap();
+                // What comes from the other node may have filled its mailbox just now.
+                while let Err(error) = self.sink.ask(|reply| Msg::When(what, reply)).wait() {
+                    assert!(matches!(error, AskError::Full(_)), "{error}");
+                    std::thread::yield_now();
+                }
                 say("there");
             }
             "shut" => self.gate.set(true),

@@ -4,10 +4,15 @@ use crate::Test;
 use crate::parcels::{MAILBOX, bytes_before};
 use crate::process::{Process, free_ports};
 use crate::setting::Setting;
+use actinium_cluster::link::VERSION;
+use std::sync::Mutex;
 use std::time::Duration;
+use zenoh::Wait;
+use zenoh::qos::Priority;
 
 pub(crate) const TESTS: &[Test] = &[
     ("payloads_come_whole_and_in_order_both_ways_and_are_given_back", both_ways),
+    ("payloads_go_with_a_lower_priority_than_frames", lower),
     ("payloads_get_over_a_closed_connection", closed),
     ("payloads_for_a_receiver_that_is_killed_are_reported_and_given_back", receiver_killed),
     ("payloads_of_a_sender_that_is_killed_are_reported_as_lost", sender_killed),
@@ -79,6 +84,44 @@ fn both_ways() {
         check_none_lost(node, peer);
     }
     nodes.into_iter().for_each(Process::leave);
+}
+
+/// Each priority has a queue of its own in Zenoh, and what is lower waits for what is higher. Somebody on the network looks at what goes to node 1.
+fn lower() {
+    let ([mut zero, mut one], [_, setting]) = pair(|_| {});
+    let mut config = zenoh::Config::default();
+    let connect = format!("[{:?}]", setting.zenoh.listen[0]);
+    for (path, value) in
+        [("connect/endpoints", connect.as_str()), ("scouting/multicast/enabled", "false")]
+    {
+        config.insert_json5(path, value).unwrap();
+    }
+    let session = zenoh::open(config).wait().unwrap();
+    let (sender, seen) = std::sync::mpsc::channel();
+    let sender = Mutex::new(sender);
+    let subscriber = session.declare_subscriber("actinium/test/to/1/0").callback(move |sample| {
+        // A datagram, and one that is part of a payload.
+        let is_part = sample.payload().to_bytes().starts_with(&[b'A', b'p', VERSION, 2]);
+        // The test may have seen enough.
+        let _ = sender.lock().unwrap().send((is_part, sample.priority()));
+    });
+    let subscriber = subscriber.wait().unwrap();
+    let (mut parts, mut others, mut sent) = (0, 0, 0);
+    while parts < 100 || others < 10 {
+        zero.ask(&format!("parcels 1 {BEFORE}"), &format!("sent {BEFORE}"));
+        sent += BEFORE;
+        one.ask(&format!("handled 0 {sent}"), "there");
+        for (is_part, priority) in seen.try_iter() {
+            let wanted = if is_part { Priority::DataLow } else { Priority::Data };
+            assert_eq!(priority, wanted, "part: {is_part}");
+            *(if is_part { &mut parts } else { &mut others }) += 1;
+        }
+    }
+    drop(subscriber);
+    session.close().wait().unwrap();
+    check_home(&mut zero, 1);
+    check_none_lost(&mut one, 0);
+    [zero, one].into_iter().for_each(Process::leave);
 }
 
 /// What the connection takes with it is fetched again, and the messages are sent again.

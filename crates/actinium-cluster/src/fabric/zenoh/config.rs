@@ -109,7 +109,9 @@ impl ZenohConfig {
             ("transport/unicast/max_sessions", json!(2 * NODES_MAX)),
             ("transport/unicast/accept_pending", json!(NODES_MAX)),
             ("transport/link/tx/lease", json!(lease_ms)),
+            // Of frames, and of datagrams.
             ("transport/link/tx/queue/size/data", json!(BATCHES)),
+            ("transport/link/tx/queue/size/data_low", json!(BATCHES)),
             // Messages gather here already. By default Zenoh's sender sleeps for a millisecond and more, for a batch to fill, whenever it meets somebody who writes
             // to one; all that may be under way goes in less.
             ("transport/link/tx/queue/batching/time_limit", json!(0)),
@@ -305,6 +307,17 @@ mod tests {
             &ZenohConfig { tls, ..ok() },
             &["tls-key: can not read no/such/file", "No such file"],
         );
+    }
+
+    /// Zenoh's own default is two, and it drops what is beyond.
+    #[test]
+    fn the_queue_of_each_lane_holds_what_may_be_under_way() {
+        let settings = ZenohConfig::default().settings().unwrap();
+        for queue in ["data", "data_low"] {
+            let path = format!("transport/link/tx/queue/size/{queue}");
+            let size = settings.iter().find(|(setting, _)| *setting == path);
+            assert_eq!(size.map(|(_, size)| size), Some(&json!(BATCHES)), "{queue}");
+        }
     }
 
     #[test]

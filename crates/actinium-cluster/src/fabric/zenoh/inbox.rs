@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard};
 
 /// Bytes of one sender that may wait: more than any that keeps to the rules ever has under way, an earlier life of it included.
 const BYTES_WAITING: usize = 4 * BYTES_UNDER_WAY;
+/// Frames whose memory is kept for later ones.
+const SPARE_MAX: usize = 32;
 
 /// What was heard.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +26,7 @@ struct Waiting {
     heard: VecDeque<Heard>,
     bytes: BTreeMap<NodeId, usize>,
     bell: Option<Bell>,
+    spare: Vec<Vec<u8>>,
     /// Frames that were dropped because their sender keeps to no rules.
     dropped: u64,
 }
@@ -55,6 +58,20 @@ impl Inbox {
             bell();
         }
         true
+    }
+
+    /// Empty, with memory that is to spare.
+    pub(super) fn spare(&self) -> Vec<u8> {
+        self.lock().spare.pop().unwrap_or_default()
+    }
+
+    /// Takes back the memory of a frame that was taken.
+    pub(super) fn recycle(&self, mut frame: Vec<u8>) {
+        let mut waiting = self.lock();
+        if waiting.spare.len() < SPARE_MAX {
+            frame.clear();
+            waiting.spare.push(frame);
+        }
     }
 
     pub(super) fn take(&self) -> Option<Heard> {
@@ -109,5 +126,20 @@ mod tests {
         assert!(!inbox.put(frame(1)));
         while inbox.take().is_some() {}
         assert!(inbox.put(frame(1)));
+    }
+
+    #[test]
+    fn memory_of_frames_is_used_again_and_what_is_kept_is_bounded() {
+        let inbox = Inbox::default();
+        let frame = vec![7_u8; 100];
+        let place = frame.as_ptr();
+        inbox.recycle(frame);
+        let spare = inbox.spare();
+        assert_eq!((spare.as_ptr(), spare.len()), (place, 0));
+        for _ in 0..2 * SPARE_MAX {
+            inbox.recycle(vec![7; 100]);
+        }
+        let kept = (0..2 * SPARE_MAX).filter(|_| inbox.spare().capacity() > 0).count();
+        assert_eq!(kept, SPARE_MAX);
     }
 }

@@ -7,6 +7,7 @@
 //!   it does not. If it does all the same, the links count the loss, or send again.
 //! - Nothing waits in a callback: `inbox` takes what comes, and is bounded.
 //! - A frame is below 65,000 bytes: Zenoh splits it in two at most. Shared memory is not compiled in.
+//! - Datagrams go with a lower priority than frames, which has a queue of its own: more can be under way, and no frame waits behind them.
 //! - Tokens of liveliness tell of nodes that come. That a node is down is for the links to find out.
 //!
 //! Numbers of nodes are configured; a process whose number another one has is refused (`identity`).
@@ -22,14 +23,14 @@ pub use notices::tell_notices;
 
 use super::{Bell, Fabric, NodeId, SendRefused};
 use actinium_scheduler::Clock;
-use flow::{Flow, TRAILER_BYTES, Trailer};
+use flow::{DATAGRAM_BYTES_MAX, Flow, Lane, TRAILER_BYTES, Trailer};
 use identity::{Identity, State};
 use inbox::{Heard, Inbox};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::{Publisher, Subscriber};
-use zenoh::qos::CongestionControl;
+use zenoh::qos::{CongestionControl, Priority};
 use zenoh::query::Queryable;
 use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
@@ -39,7 +40,8 @@ const FRAME_BYTES_MAX: usize = 65_000 - TRAILER_BYTES;
 
 /// Another node.
 struct There {
-    publisher: Publisher<'static>,
+    frames: Publisher<'static>,
+    datagrams: Publisher<'static>,
     flow: Flow,
 }
 
@@ -58,6 +60,8 @@ pub struct Zenoh {
     others: BTreeMap<NodeId, There>,
     inbox: Arc<Inbox>,
     dropped: u64,
+    /// It was said that somebody speaks another version.
+    told_version: bool,
     clock: Clock,
     /// None: this process had to give way to another one.
     declared: Option<Declared>,
@@ -99,6 +103,7 @@ impl Zenoh {
             shares_way: config.through_routers,
             others: BTreeMap::new(),
             dropped: 0,
+            told_version: false,
             clock: Clock::real(),
             declared: None,
             session,
@@ -130,7 +135,10 @@ impl Zenoh {
         let frames = frames.callback(move |sample| {
             // Copied: a small frame would else keep the whole buffer that it came in.
             if let Some(from) = last_number(sample.key_expr().as_str()) {
-                inbox.put(Heard::Frame(from, sample.payload().to_bytes().into_owned()));
+                let (payload, mut frame) = (sample.payload(), inbox.spare());
+                frame.reserve_exact(payload.len());
+                payload.slices().for_each(|slice| frame.extend_from_slice(slice));
+                inbox.put(Heard::Frame(from, frame));
             }
         });
         let inbox = self.inbox.clone();
@@ -161,9 +169,12 @@ impl Zenoh {
             return Ok(());
         }
         let key = self.key(&format!("to/{}/{}", node.0, self.identity.node.0));
-        let publisher = self.session.declare_publisher(key);
-        let publisher = publisher.congestion_control(CongestionControl::Drop).wait()?;
-        self.others.insert(node, There { publisher, flow: Flow::default() });
+        let publisher = |priority| {
+            let publisher = self.session.declare_publisher(key.clone()).priority(priority);
+            publisher.congestion_control(CongestionControl::Drop).wait()
+        };
+        let (frames, datagrams) = (publisher(Priority::Data)?, publisher(Priority::DataLow)?);
+        self.others.insert(node, There { frames, datagrams, flow: Flow::default() });
         Ok(())
     }
 
@@ -175,18 +186,42 @@ impl Zenoh {
 
     /// A frame has come; None if it was none.
     fn frame(&mut self, from: NodeId, mut frame: Vec<u8>) -> Option<(NodeId, Vec<u8>)> {
-        let trailer = Trailer::take(&mut frame)?;
+        let Ok(trailer) = Trailer::take(&mut frame) else {
+            self.tell_version(from);
+            self.appeared(from);
+            // The link counts it as garbage, which it is with whatever stands behind it.
+            return (frame.len() >= TRAILER_BYTES).then_some((from, frame));
+        };
         self.appeared(from);
         let own = self.identity.life;
         let there = self.others.get_mut(&from)?;
         there.flow.heard(own, trailer, frame.len());
-        if let Some(news) = there.flow.news(own) {
-            let mut bytes = Vec::with_capacity(TRAILER_BYTES);
-            news.write(&mut bytes);
+        if let Some(news) = there.flow.news(own, self.shares_way) {
             // If it is lost, the next frame says the same.
-            drop(there.publisher.put(bytes).wait());
+            drop(there.frames.put(news.to_bytes()).wait());
         }
         (!frame.is_empty()).then_some((from, frame))
+    }
+
+    fn tell_version(&mut self, from: NodeId) {
+        if !std::mem::replace(&mut self.told_version, true) {
+            tracing::warn!(
+                "{}: {from} sends what is not understood here, and not heard: all nodes need the same version of this program",
+                self.identity.node
+            );
+        }
+    }
+
+    /// Of each other node but one, a figure; their sum, if all share the way there.
+    fn of_others(&self, but: NodeId, figure: impl Fn(&Flow) -> usize) -> Option<usize> {
+        let others = self.others.iter().filter(|(node, _)| **node != but);
+        self.shares_way.then(|| others.map(|(_, there)| figure(&there.flow)).sum())
+    }
+
+    /// The way to a node, if this process is heard.
+    fn there(&mut self, to: NodeId) -> Result<&mut There, SendRefused> {
+        let there = self.others.get_mut(&to).filter(|_| self.declared.is_some());
+        there.ok_or(SendRefused::NoSuchNode(to))
     }
 
     fn tell_dropped(&mut self) {
@@ -233,30 +268,39 @@ impl Fabric for Zenoh {
         if frame.len() > FRAME_BYTES_MAX {
             return Err(SendRefused::TooLong { bytes: frame.len(), allowed: FRAME_BYTES_MAX });
         }
-        let others_bytes = |others: &BTreeMap<NodeId, There>| {
-            others
-                .iter()
-                .filter(|(node, _)| **node != to)
-                .map(|(_, there)| there.flow.bytes())
-                .sum()
-        };
-        let others_bytes = if self.shares_way { others_bytes(&self.others) } else { 0 };
-        let there = self.others.get_mut(&to).filter(|_| self.declared.is_some());
-        let there = there.ok_or(SendRefused::NoSuchNode(to))?;
+        let (own_life, now_ns) = (self.identity.life, self.clock.now_ns());
+        let others_bytes = self.of_others(to, Flow::bytes).unwrap_or(0);
+        let there = self.there(to)?;
         if frame.is_empty() {
             // Only news are empty.
             return Ok(());
         }
-        let now_ns = self.clock.now_ns();
         if !there.flow.may_send(frame.len(), others_bytes, now_ns) {
             return Err(SendRefused::Busy);
         }
-        let trailer = there.flow.send(self.identity.life, frame.len(), now_ns);
-        let mut bytes = Vec::with_capacity(frame.len() + TRAILER_BYTES);
-        bytes.extend_from_slice(frame);
-        trailer.write(&mut bytes);
+        let trailer = there.flow.send(Lane::Frames, own_life, frame.len(), now_ns);
         // A session that is closed sends nothing; then nothing is heard either.
-        drop(there.publisher.put(bytes).wait());
+        drop(there.frames.put([frame, &trailer.to_bytes()].concat()).wait());
+        Ok(())
+    }
+
+    fn datagram_bytes_max(&self) -> usize {
+        DATAGRAM_BYTES_MAX
+    }
+
+    fn send_datagram(&mut self, to: NodeId, head: &[u8], body: &[u8]) -> Result<(), SendRefused> {
+        let bytes = head.len() + body.len();
+        if bytes > DATAGRAM_BYTES_MAX {
+            return Err(SendRefused::TooLong { bytes, allowed: DATAGRAM_BYTES_MAX });
+        }
+        let (own_life, now_ns) = (self.identity.life, self.clock.now_ns());
+        let others = self.of_others(to, Flow::datagrams);
+        let there = self.there(to)?;
+        if !there.flow.may_send_datagram(others, now_ns) {
+            return Err(SendRefused::Busy);
+        }
+        let trailer = there.flow.send(Lane::Datagrams, own_life, bytes, now_ns);
+        drop(there.datagrams.put([head, body, &trailer.to_bytes()].concat()).wait());
         Ok(())
     }
 
@@ -287,6 +331,10 @@ impl Fabric for Zenoh {
             }
         }
         None
+    }
+
+    fn recycle(&mut self, frame: Vec<u8>) {
+        self.inbox.recycle(frame);
     }
 
     fn set_bell(&mut self, bell: Bell) -> bool {
