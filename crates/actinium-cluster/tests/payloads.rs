@@ -6,7 +6,8 @@ use actinium_actor::{Actor, Address, Context, Mailbox, Reply, SpawnOptions};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::{Faults, Network};
 use actinium_cluster::{
-    NodeConfig, NodeEvent, PayloadConfig, PayloadError, RemoteActor, RemoteAddress, RemoteSendError,
+    AnyAddress, NodeConfig, NodeEvent, PayloadConfig, PayloadError, RemoteActor, RemoteAddress,
+    RemoteSendError,
 };
 use actinium_memory::heap::{Arena, Heap, Payload, flush};
 use common::{Cluster, LIMIT, MS, bad_network, reliable};
@@ -342,6 +343,36 @@ fn who_takes_none_has_nowhere_for_them_or_has_ended_gets_none() {
     assert_eq!(pair.cluster.hosts[1].node.stats().peers[0].payload_bytes_waiting, 0);
     drop((to_plain, to_back, plain, back));
     pair.assert_nothing_leaks();
+}
+
+/// Its place in the table of exports is free again, so that it is known at once that nothing is to be fetched.
+#[test]
+fn what_belongs_to_an_actor_that_is_no_more_holds_nothing_up() {
+    for first_is_for_nobody in [true, false] {
+        let mut pair = Pair::new(0, true, reliable(), None);
+        let make = |(): ()| Sink { seen: Arc::default() };
+        pair.cluster.hosts[1].node.register::<Sink, ()>(SpawnOptions::new(), make).unwrap();
+        let started = pair.cluster.hosts[0].node.spawn_on::<Sink, ()>(NodeId(1), (), LIMIT);
+        let AnyAddress::There(nobody) = pair.cluster.wait(started).unwrap() else {
+            panic!("it was to start there")
+        };
+        nobody.stop();
+        pair.cluster.steps(50);
+        if !first_is_for_nobody {
+            pair.send(1, PAGE);
+        }
+        nobody.send_with_payload(2, payload(&mut pair.arena, 2, PAGE)).unwrap();
+        pair.send(3, PAGE);
+        pair.there.send(4).unwrap();
+        pair.cluster.steps(100);
+        let seen: Vec<u32> = pair.take().into_iter().map(|(number, _)| number).collect();
+        assert_eq!(seen, if first_is_for_nobody { vec![3, 4] } else { vec![1, 3, 4] });
+        let told = |event: &NodeEvent| matches!(event, NodeEvent::Misaddressed { messages: 1, .. });
+        assert_eq!(pair.cluster.events(0).iter().filter(|event| told(event)).count(), 1);
+        assert_eq!(pair.waiting(0), 0);
+        drop(nobody);
+        pair.assert_nothing_leaks();
+    }
 }
 
 #[test]

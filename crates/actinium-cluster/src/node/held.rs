@@ -114,7 +114,11 @@ impl Unpacker {
                 }
             }
             if let Stop::Payload(at) = stop {
-                return self.want_all(at);
+                self.want_all(at);
+                // Unless it is known at once that it will not come.
+                if !self.held.fetched.contains_key(&self.held.turn) {
+                    return;
+                }
             }
             if !self.held.queue.is_empty() {
                 self.held.goes_on = true;
