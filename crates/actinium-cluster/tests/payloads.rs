@@ -70,6 +70,26 @@ impl RemoteActor for Plain {
     fn question((): (), _reply: Reply<()>) {}
 }
 
+/// Ends when it has started.
+struct Mayfly;
+
+impl Actor for Mayfly {
+    type Msg = ();
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        ctx.stop();
+    }
+    fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {}
+}
+
+impl RemoteActor for Mayfly {
+    const KIND: &'static str = "test.mayfly";
+    type Message = u32;
+    type Question = ();
+    type Answer = ();
+    fn message(_: u32) {}
+    fn question((): (), _reply: Reply<()>) {}
+}
+
 /// Two nodes: the first sends payloads of `arena` to the second's sink.
 struct Pair {
     cluster: Cluster,
@@ -350,13 +370,12 @@ fn who_takes_none_has_nowhere_for_them_or_has_ended_gets_none() {
 fn what_belongs_to_an_actor_that_is_no_more_holds_nothing_up() {
     for first_is_for_nobody in [true, false] {
         let mut pair = Pair::new(0, true, reliable(), None);
-        let make = |(): ()| Sink { seen: Arc::default() };
-        pair.cluster.hosts[1].node.register::<Sink, ()>(SpawnOptions::new(), make).unwrap();
-        let started = pair.cluster.hosts[0].node.spawn_on::<Sink, ()>(NodeId(1), (), LIMIT);
+        let make = |(): ()| Mayfly;
+        pair.cluster.hosts[1].node.register::<Mayfly, ()>(SpawnOptions::new(), make).unwrap();
+        let started = pair.cluster.hosts[0].node.spawn_on::<Mayfly, ()>(NodeId(1), (), LIMIT);
         let AnyAddress::There(nobody) = pair.cluster.wait(started).unwrap() else {
             panic!("it was to start there")
         };
-        nobody.stop();
         pair.cluster.steps(50);
         if !first_is_for_nobody {
             pair.send(1, PAGE);
