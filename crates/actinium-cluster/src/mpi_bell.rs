@@ -32,6 +32,7 @@ struct Line {
 }
 
 /// The doorbells of all ranks.
+#[derive(Clone, Copy)]
 pub(crate) struct Bells(&'static [Line]);
 
 /// One's own.

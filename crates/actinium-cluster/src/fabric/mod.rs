@@ -6,6 +6,8 @@
 pub mod in_process;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+#[cfg(any(feature = "mpi", feature = "zenoh"))]
+mod spare;
 #[cfg(feature = "zenoh")]
 pub mod zenoh;
 

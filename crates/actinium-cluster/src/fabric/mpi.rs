@@ -16,6 +16,7 @@
 //!
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
+use super::spare::Spare;
 use super::{Arming, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
 use crate::mpi_bell::Bells;
 use crate::mpi_transfer::{Transfer, World};
@@ -35,29 +36,8 @@ const _: () = assert!(2 * FRAMES_UNDER_WAY < TAGS);
 /// Bytes that may be under way to one node, and what a frame counts above its own.
 const BYTES_UNDER_WAY: usize = 4 << 20;
 const OVERHEAD_BYTES: usize = 512;
-/// Frames whose memory is kept for later ones, and how long they are at most.
-const SPARE_MAX: usize = 32;
-const SPARE_BYTES_MAX: usize = 64 << 10;
-
 /// How often it looks before it sleeps: what Open MPI moves in one call, it finds in the next, and some things come in steps.
 const LAST_LOOKS: usize = 4;
-
-/// Memory of frames that have left or were handled.
-#[derive(Default)]
-struct Spare(Vec<Vec<u8>>);
-
-impl Spare {
-    fn add(&mut self, frame: Vec<u8>) {
-        if self.0.len() < SPARE_MAX && frame.capacity() <= SPARE_BYTES_MAX {
-            self.0.push(frame);
-        }
-    }
-
-    /// The one that was used last, with what is in it.
-    fn take(&mut self) -> Vec<u8> {
-        self.0.pop().unwrap_or_default()
-    }
-}
 
 /// What this node knows of another.
 #[derive(Default)]
@@ -125,9 +105,7 @@ impl Mpi {
         rank.told = rank.taken_here;
         rank.untold_bytes = 0;
         let tag = (rank.taken_here % TAGS) as i32;
-        while let Some(left) = rank.left() {
-            self.spare.add(left);
-        }
+        rank.reclaim(&mut self.spare);
         let mut bytes = self.spare.take();
         bytes.clear();
         bytes.extend_from_slice(frame);
@@ -142,9 +120,7 @@ impl Mpi {
     fn is_half_way(&mut self) -> bool {
         let mut is_sending = false;
         for (to, rank) in self.ranks.iter_mut().enumerate() {
-            while let Some(left) = rank.left() {
-                self.spare.add(left);
-            }
+            rank.reclaim(&mut self.spare);
             if !rank.sending.is_empty() {
                 is_sending = true;
                 if let Some(bells) = &self.bells {
@@ -161,6 +137,13 @@ impl Rank {
     fn left(&mut self) -> Option<Vec<u8>> {
         self.sending.front_mut().is_some_and(Transfer::is_complete).then_some(())?;
         self.sending.pop_front()?.into_bytes()
+    }
+
+    /// Takes the memory of all frames that were sent to it and that MPI needs no more.
+    fn reclaim(&mut self, spare: &mut Spare) {
+        while let Some(left) = self.left() {
+            spare.add(left);
+        }
     }
 
     /// The other node has taken so many of our frames, modulo [`TAGS`].
@@ -245,10 +228,10 @@ impl Fabric for Mpi {
     }
 
     fn arm(&mut self) -> Arming {
-        if self.bells.is_none() || self.is_half_way() {
+        let (Some(bells), own) = (self.bells, self.node.0 as usize) else { return Arming::Poll };
+        if self.is_half_way() {
             return Arming::Poll;
         }
-        let (Some(bells), own) = (&self.bells, self.node.0 as usize) else { return Arming::Poll };
         if !bells.arm(own) {
             return Arming::Come;
         }
@@ -304,7 +287,7 @@ impl Drop for Mpi {
     /// All ranks end together. Until all are here, each takes what is still sent to it: else a sender would wait for ever.
     fn drop(&mut self) {
         while self.ranks.iter_mut().any(|rank| {
-            while rank.left().is_some() {}
+            rank.reclaim(&mut self.spare);
             !rank.sending.is_empty()
         }) {
             while self.poll().is_some() {}

@@ -1,14 +1,13 @@
 //! What Zenoh's threads hand to the node's thread. They never wait here, and no sender can fill memory.
 
 use super::flow::BYTES_UNDER_WAY;
+use crate::fabric::spare::Spare;
 use crate::fabric::{Bell, NodeId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
 /// Bytes of one sender that may wait: more than any that keeps to the rules ever has under way, an earlier life of it included.
 const BYTES_WAITING: usize = 4 * BYTES_UNDER_WAY;
-/// Frames whose memory is kept for later ones.
-const SPARE_MAX: usize = 32;
 
 /// What was heard.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ struct Waiting {
     heard: VecDeque<Heard>,
     bytes: BTreeMap<NodeId, usize>,
     bell: Option<Bell>,
-    spare: Vec<Vec<u8>>,
+    spare: Spare,
     /// Frames that were dropped because their sender keeps to no rules.
     dropped: u64,
 }
@@ -62,16 +61,14 @@ impl Inbox {
 
     /// Empty, with memory that is to spare.
     pub(super) fn spare(&self) -> Vec<u8> {
-        self.lock().spare.pop().unwrap_or_default()
+        let mut frame = self.lock().spare.take();
+        frame.clear();
+        frame
     }
 
     /// Takes back the memory of a frame that was taken.
-    pub(super) fn recycle(&self, mut frame: Vec<u8>) {
-        let mut waiting = self.lock();
-        if waiting.spare.len() < SPARE_MAX {
-            frame.clear();
-            waiting.spare.push(frame);
-        }
+    pub(super) fn recycle(&self, frame: Vec<u8>) {
+        self.lock().spare.add(frame);
     }
 
     pub(super) fn take(&self) -> Option<Heard> {
@@ -98,6 +95,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::spare::SPARE_MAX;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
