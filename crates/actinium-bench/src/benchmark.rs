@@ -8,6 +8,8 @@ pub(crate) const TOKENS: u64 = 50;
 pub(crate) const PROBES: usize = 200;
 /// Senders in `mailbox`.
 pub(crate) const SENDERS: u64 = 120;
+/// Modules in `events`: those of the shipped workload that an output needs.
+pub(crate) const MODULES: u64 = 461;
 
 /// One of the benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,7 @@ pub(crate) enum Benchmark {
     Probe,
     Mailbox,
     Memory,
+    Events,
 }
 
 /// What Actinium has to reach.
@@ -30,11 +33,13 @@ pub(crate) enum Target {
     Ratio(f64),
     /// So many bytes per idle actor.
     Bytes(f64),
+    /// Nothing: no peer does the same, so that it is compared with other commits only.
+    None,
 }
 
 impl Benchmark {
     /// All of them, in the order in which reports show them.
-    pub(crate) const ALL: [Benchmark; 9] = [
+    pub(crate) const ALL: [Benchmark; 10] = [
         Benchmark::PingPong,
         Benchmark::Count,
         Benchmark::ForkJoin,
@@ -44,6 +49,7 @@ impl Benchmark {
         Benchmark::Probe,
         Benchmark::Mailbox,
         Benchmark::Memory,
+        Benchmark::Events,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -57,6 +63,7 @@ impl Benchmark {
             Benchmark::Probe => "probe",
             Benchmark::Mailbox => "mailbox",
             Benchmark::Memory => "memory",
+            Benchmark::Events => "events",
         }
     }
 
@@ -79,6 +86,9 @@ impl Benchmark {
             }
             Benchmark::Mailbox => "120 senders to 1 receiver, 50 k messages each",
             Benchmark::Memory => "1 M idle actors: growth of the resident set per actor",
+            Benchmark::Events => {
+                "2 k events through a graph of 461 modules that do nothing; no peer"
+            }
         }
     }
 
@@ -90,12 +100,23 @@ impl Benchmark {
             Benchmark::ForkJoin | Benchmark::Spawn | Benchmark::RingTokens => 100_000,
             Benchmark::Mailbox => 50_000,
             Benchmark::Probe => 10_000,
+            Benchmark::Events => 2_000,
         }
     }
 
     /// A hundredth of it, for trying things out.
     pub(crate) fn quick_size(self) -> u64 {
         self.size() / 100
+    }
+
+    /// Whether a peer can do the same.
+    pub(crate) fn has_peer(self) -> bool {
+        self.target() != Target::None
+    }
+
+    /// Whether its result is a rate: the more, the better.
+    pub(crate) fn is_rate(self) -> bool {
+        self != Benchmark::Memory
     }
 
     /// What its rate counts, for a problem of this size.
@@ -105,6 +126,7 @@ impl Benchmark {
             // A request and its reply.
             Benchmark::Probe => size * PROBES as u64 * 2,
             Benchmark::Mailbox => size * SENDERS,
+            Benchmark::Events => size * MODULES,
             _ => size,
         }
     }
@@ -125,6 +147,7 @@ impl Benchmark {
             Benchmark::ForkJoin | Benchmark::Spawn => "actors",
             Benchmark::Ring | Benchmark::RingTokens => "hops",
             Benchmark::Memory => "bytes per actor",
+            Benchmark::Events => "module calls",
         }
     }
 
@@ -132,6 +155,7 @@ impl Benchmark {
     pub(crate) fn part(self) -> &'static str {
         match self {
             Benchmark::ForkJoin | Benchmark::Spawn | Benchmark::Memory => "actor",
+            Benchmark::Events => "call",
             _ => "message",
         }
     }
@@ -147,6 +171,7 @@ impl Benchmark {
             Benchmark::Probe => Target::Ratio(4.0),
             Benchmark::Mailbox => Target::Ratio(2.5),
             Benchmark::Memory => Target::Bytes(256.0),
+            Benchmark::Events => Target::None,
         }
     }
 }
@@ -169,6 +194,6 @@ mod tests {
         assert_eq!(items(Benchmark::RingTokens), 5_000_000);
         assert_eq!(items(Benchmark::Probe), 4_000_000);
         assert_eq!(items(Benchmark::Mailbox), 6_000_000);
-        assert!(Benchmark::ALL.iter().all(|benchmark| benchmark.quick_size() >= 100));
+        assert!(Benchmark::ALL.iter().all(|benchmark| benchmark.quick_size() >= 20));
     }
 }

@@ -1,10 +1,12 @@
 //! What a process of its own does: some runs of one benchmark on one runtime, one line of results each.
 //!
-//! Parent and child are the same program, so the arguments that pass between them are no interface.
+//! Parent and child may be of different commits (`--baseline`): what passes between them only ever grows. A kind of result
+//! that an older child does not know is then missing from the comparison, and the rest still stands.
 
 use crate::allocations::{self, Allocations};
 use crate::benchmark::Benchmark;
-use crate::workloads::{self, Runtime};
+use crate::workloads::{self, Crossings, Runtime};
+use actinium_scheduler::Clock;
 use std::process::ExitCode;
 
 /// What a child is told to do.
@@ -35,20 +37,33 @@ pub(crate) enum What {
     Value,
     /// Allocations, and bytes that they asked for.
     Allocations,
+    /// Items per second by a clock that ticks, which says nothing: the process is run for its instructions.
+    Ticking,
+    /// Messages that crossed from worker to worker, and sleeping workers woken.
+    Crossings,
+}
+
+impl What {
+    const ALL: [What; 4] = [What::Value, What::Allocations, What::Ticking, What::Crossings];
+
+    fn name(self) -> &'static str {
+        match self {
+            What::Value => "value",
+            What::Allocations => "allocations",
+            What::Ticking => "ticking",
+            What::Crossings => "crossings",
+        }
+    }
 }
 
 impl Order {
     pub(crate) fn args(&self) -> Vec<String> {
-        let what = match self.what {
-            What::Value => "value",
-            What::Allocations => "allocations",
-        };
         let mut args: Vec<String> = ["--child", self.benchmark.name(), self.setup.runtime.name()]
             .map(str::to_owned)
             .to_vec();
         args.push(self.setup.workers.to_string());
         args.push(self.setup.policy.clone());
-        args.push(what.to_owned());
+        args.push(self.what.name().to_owned());
         args.push(self.warm_up.to_string());
         args.extend(self.sizes.iter().map(u64::to_string));
         args
@@ -60,11 +75,7 @@ impl Order {
             let [benchmark, runtime, workers, policy, what, warm_up, sizes @ ..] = args else {
                 return None;
             };
-            let what = match what.as_str() {
-                "value" => What::Value,
-                "allocations" => What::Allocations,
-                _ => return None,
-            };
+            let what = What::ALL.into_iter().find(|known| known.name() == what)?;
             Some(Order {
                 benchmark: Benchmark::by_name(benchmark)?,
                 setup: Setup {
@@ -91,6 +102,9 @@ pub(crate) fn run(order: &Order) -> ExitCode {
     if order.what == What::Allocations {
         allocations::count();
     }
+    if order.what == What::Ticking {
+        Clock::tick_from_now_on();
+    }
     let mut host = match workloads::host(&order.setup) {
         Ok(host) => host,
         Err(error) => {
@@ -102,12 +116,16 @@ pub(crate) fn run(order: &Order) -> ExitCode {
         host.run(order.benchmark, order.warm_up);
     }
     for &size in &order.sizes {
-        let before = allocations::so_far();
+        let before = (allocations::so_far(), host.crossings());
         let value = host.run(order.benchmark, size);
         let Allocations { calls, bytes } = allocations::so_far();
         match order.what {
-            What::Value => println!("{value}"),
-            What::Allocations => println!("{} {}", calls - before.calls, bytes - before.bytes),
+            What::Value | What::Ticking => println!("{value}"),
+            What::Allocations => println!("{} {}", calls - before.0.calls, bytes - before.0.bytes),
+            What::Crossings => {
+                let Crossings { messages, woken } = host.crossings();
+                println!("{} {}", messages - before.1.messages, woken - before.1.woken);
+            }
         }
     }
     // The results are out, and the process ends: taking a million actors apart first would only keep the parent waiting.
@@ -124,7 +142,7 @@ mod tests {
         let order = Order {
             benchmark: Benchmark::Probe,
             setup: Setup { runtime: Runtime::Tokio, workers: 3, policy: "affine".to_owned() },
-            what: What::Allocations,
+            what: What::Crossings,
             warm_up: 7,
             sizes: vec![8, 9],
         };

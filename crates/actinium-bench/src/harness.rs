@@ -1,9 +1,11 @@
 //! Which runs, in which order, each in a process of its own.
 
 use crate::benchmark::Benchmark;
+use crate::callgrind::{self, Counted};
 use crate::child::{Order, Setup, What};
 use actinium_observe::Repeat;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -19,6 +21,9 @@ const COST_PAIRS: usize = 3;
 const COUNTED_SHARE: u64 = 10;
 /// A run under valgrind takes about fifty times as long.
 const VALGRIND_SHARE: u64 = 10;
+
+/// After this time a process is given up.
+pub(crate) type Limit = Duration;
 
 /// The results, or why there are none.
 pub(crate) type Outcome = Result<Repeat, String>;
@@ -36,9 +41,10 @@ pub(crate) fn rates(
     setups: &[Setup],
     size: u64,
     reps: usize,
-    limit: Duration,
+    limit: Limit,
     ran: impl Fn(&Setup),
 ) -> Vec<Outcome> {
+    let program = &program();
     let mut values: Vec<Result<Vec<f64>, String>> = vec![Ok(Vec::new()); setups.len()];
     for (round, runs) in rounds(benchmark, reps).into_iter().enumerate() {
         for turn in 0..setups.len() {
@@ -52,7 +58,7 @@ pub(crate) fn rates(
                 warm_up: if benchmark == Benchmark::Memory { 0 } else { size },
                 sizes: vec![size; runs],
             };
-            match lines(Command::new(program()), &order, limit) {
+            match lines(program, &order, limit) {
                 Ok(lines) => so_far.extend(lines.iter().map(|numbers| numbers[0])),
                 Err(error) => values[index] = Err(error),
             }
@@ -80,10 +86,11 @@ fn rounds(benchmark: Benchmark, reps: usize) -> Vec<usize> {
 
 /// Counts the allocations of problems of one and of two sizes after a warm-up: the difference has no part in starting up.
 pub(crate) fn allocations(
+    program: &Path,
     benchmark: Benchmark,
     setup: &Setup,
     size: u64,
-    limit: Duration,
+    limit: Limit,
 ) -> Result<Cost, String> {
     let size = (size / COUNTED_SHARE).max(1);
     let order = Order {
@@ -93,7 +100,7 @@ pub(crate) fn allocations(
         warm_up: size,
         sizes: [size, 2 * size].repeat(COST_PAIRS),
     };
-    let lines = lines(Command::new(program()), &order, limit)?;
+    let lines = lines(program, &order, limit)?;
     let parts = benchmark.parts(size) as f64;
     let column = |column: usize| {
         let differences =
@@ -103,69 +110,32 @@ pub(crate) fn allocations(
     Ok(Cost { calls: column(0)?, bytes: column(1)? })
 }
 
-/// Counts the instructions of problems of two sizes under valgrind: the difference has no part in starting up.
+/// Counts the instructions of problems of two sizes under valgrind, per item: the difference has no part in starting up.
 pub(crate) fn instructions(
+    program: &Path,
     benchmark: Benchmark,
     setup: &Setup,
     size: u64,
-    limit: Duration,
-) -> Result<f64, String> {
+    limit: Limit,
+) -> Result<Counted, String> {
     let small = (size / VALGRIND_SHARE).max(1);
     let [less, more] = [small, 3 * small].map(|size| {
-        let order = Order {
-            benchmark,
-            setup: setup.clone(),
-            what: What::Value,
-            warm_up: 0,
-            sizes: vec![size],
-        };
-        callgrind(&order, limit)
+        let (setup, sizes) = (setup.clone(), vec![size]);
+        let order = Order { benchmark, setup, what: What::Ticking, warm_up: 0, sizes };
+        callgrind::count(program, &order, limit)
     });
-    Ok((more? - less?) / benchmark.parts(2 * small) as f64)
-}
-
-/// Why instructions can not be counted here, if they can not.
-pub(crate) fn no_valgrind() -> Option<String> {
-    let quiet =
-        |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match quiet(Command::new("valgrind").arg("--version")) {
-        Ok(status) if status.success() => None,
-        Ok(status) => Some(format!("valgrind does not run: {status}")),
-        Err(error) => Some(format!("valgrind does not run: {error}")),
-    }
-}
-
-/// Runs a child under callgrind, which says on stderr how many instructions it collected.
-fn callgrind(order: &Order, limit: Duration) -> Result<f64, String> {
-    let mut command = Command::new("valgrind");
-    command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--"])
-        .arg(program())
-        .args(order.args())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("can not start valgrind: {error}"))?;
-    let said = child.stderr.take().map(|pipe| read(pipe, &mut child, limit));
-    let said = said.ok_or("valgrind has no stderr")??;
-    collected(&said).ok_or_else(|| {
-        let last = said.lines().last().unwrap_or("nothing");
-        format!("valgrind does not say how many instructions it collected, but: {last}")
+    let (less, more, parts) = (less?, more?, benchmark.parts(2 * small) as f64);
+    Ok(Counted {
+        instructions: (more.instructions - less.instructions) / parts,
+        atomics: (more.atomics - less.atomics) / parts,
     })
 }
 
-/// The number in callgrind's line `==123== Collected : 456`.
-fn collected(said: &str) -> Option<f64> {
-    let line = said.lines().find(|line| line.contains("Collected :"))?;
-    line.rsplit(' ').next()?.parse().ok()
-}
-
 /// Runs a child and takes the numbers that it writes, line by line.
-fn lines(mut command: Command, order: &Order, limit: Duration) -> Result<Vec<Vec<f64>>, String> {
+pub(crate) fn lines(program: &Path, order: &Order, limit: Limit) -> Result<Vec<Vec<f64>>, String> {
+    let mut command = Command::new(program);
     command.args(order.args()).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child =
-        command.spawn().map_err(|error| format!("can not start another process: {error}"))?;
-    let text = child.stdout.take().map(|pipe| read(pipe, &mut child, limit));
-    let text = text.ok_or("the process has no stdout")??;
+    let text = output(command, limit)?;
     let parse = |line: &str| line.split(' ').map(|number| number.parse().ok()).collect();
     let lines: Option<Vec<Vec<f64>>> = text.lines().map(parse).collect();
     lines
@@ -173,11 +143,20 @@ fn lines(mut command: Command, order: &Order, limit: Duration) -> Result<Vec<Vec
         .ok_or_else(|| format!("the process wrote '{}'", text.trim()))
 }
 
+/// Runs a command whose stdout is piped, and takes what it writes there.
+pub(crate) fn output(mut command: Command, limit: Limit) -> Result<String, String> {
+    let mut child = command.spawn().map_err(|error| {
+        format!("can not start {}: {error}", command.get_program().to_string_lossy())
+    })?;
+    let pipe = child.stdout.take().ok_or("the process has no stdout")?;
+    read(pipe, &mut child, limit)
+}
+
 /// All that a child writes until it ends. It is given up when its time is over.
 fn read(
     mut pipe: impl Read + Send + 'static,
     child: &mut Child,
-    limit: Duration,
+    limit: Limit,
 ) -> Result<String, String> {
     let (sender, receiver) = mpsc::channel();
     let reader = thread::spawn(move || {
@@ -200,7 +179,8 @@ fn read(
     text.map_err(|error| format!("can not read what the process writes: {error}"))
 }
 
-fn program() -> std::path::PathBuf {
+/// This program, which is its own child.
+pub(crate) fn program() -> PathBuf {
     std::env::current_exe().expect("this program has a path")
 }
 
@@ -217,15 +197,7 @@ mod tests {
         assert_eq!(rounds_of(Benchmark::Memory, 1), 1);
     }
 
-    #[test]
-    fn callgrind_is_understood() {
-        let said =
-            "==7== Events    : Ir\n==7== Collected : 126375\n==7==\n==7== I   refs:      126,375\n";
-        assert_eq!(collected(said), Some(126_375.0));
-        assert_eq!(collected("==7== Events    : Ir\n"), None);
-    }
-
-    fn shell(script: &str, limit: Duration) -> Result<String, String> {
+    fn shell(script: &str, limit: Limit) -> Result<String, String> {
         let mut child = Command::new("sh")
             .args(["-c", script])
             .stdout(Stdio::piped())

@@ -11,6 +11,10 @@
 //! | `child.rs` | what such a process does |
 //! | `events.rs` | the event processor against what is ideal: `cargo bench -p actinium-bench --bench events` |
 //! | `encodings/` | the binary encoding against other libraries: `cargo bench -p actinium-bench --bench encodings` |
+//! | `baseline/` | this tree against another commit: two programs in turns, and a verdict for each row |
+//! | `counters.rs` | what CI holds constant: instructions, atomics and allocations per item, written down in `counters.toml` |
+//! | `callgrind.rs` | how those instructions and atomics are counted |
+//! | `page/` | BENCHMARKS.md, all of it, by one command |
 //! | `allocations.rs` | the allocator that counts when it is asked to |
 //! | `report/` | the results as tables, Markdown and JSON |
 //!
@@ -20,13 +24,18 @@
 //! change from hour to hour on a shared machine.
 
 mod allocations;
+mod baseline;
 mod benchmark;
+mod callgrind;
 mod child;
+mod counters;
 mod encodings;
 mod events;
+mod grid;
 mod harness;
 mod machine;
 mod options;
+mod page;
 mod report;
 mod workloads;
 
@@ -48,6 +57,9 @@ pub fn main() -> ExitCode {
         Ok(Request::List) => print(&list()),
         Ok(Request::Child(order)) => child::run(&order),
         Ok(Request::Measure(options)) => measure(&options, &args),
+        Ok(Request::Baseline(commit, options)) => ended(baseline::run(&commit, &options, &args)),
+        Ok(Request::Counters(why, options)) => ended(counters::run(why.as_deref(), &options)),
+        Ok(Request::Page(options)) => ended(page::write(&options, &args)),
         Err(error) => {
             eprintln!("peers: {error}\nTry `cargo bench -p actinium-bench -- --help`.");
             ExitCode::from(2)
@@ -72,6 +84,17 @@ fn measure(options: &Options, args: &[String]) -> ExitCode {
         0 => printed,
         failures => {
             eprintln!("peers: {failures} measurements failed");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints what was found out, or says why it could not be, and fails.
+fn ended(result: Result<String, String>) -> ExitCode {
+    match result {
+        Ok(text) => print(&text),
+        Err(error) => {
+            eprintln!("peers: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,6 +1,7 @@
 //! Where and when it was measured.
 
 use serde::Serialize;
+use std::fmt;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,6 +18,16 @@ pub(crate) struct Circumstances {
     pub(crate) processor: String,
     /// PUs that this process may use.
     pub(crate) pus: usize,
+}
+
+impl fmt::Display for Circumstances {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, `{}`", self.date, self.command)?;
+        if let Some(commit) = &self.commit {
+            write!(f, ", commit {commit}")?;
+        }
+        write!(f, "; {} PUs of {}", self.pus, self.processor)
+    }
 }
 
 impl Circumstances {

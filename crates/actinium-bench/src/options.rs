@@ -16,11 +16,19 @@ What to measure (default: --times --allocations):
   --instructions    instructions per message, on 1 worker; needs valgrind
   --only A,B        these benchmarks only; --list names them
 
+Or one of these, by itself:
+  --baseline COMMIT this tree against that commit: both built with the profile dist, run in turns; each row is better, worse, the
+                    same, or nobody can tell, by the 95 % interval of the paired ratios; beside it, what costs no time to be sure of
+  --counters        instructions, atomics and allocations per item against counters.toml; to cost 2 % more is a failure
+  --accept WHY      writes them there instead, with the reason for those that cost more
+  --page            writes BENCHMARKS.md anew: half an hour on a machine that does nothing else
+
 How:
   --workers N       workers of Actinium (default 2); tokio runs with 1 and with N
   --reps N          measured runs of each (default 6)
   --limit S         seconds after which a process is given up (default 180)
-  --quick           a hundredth of the size: says whether it works, not how fast
+  --pairs N         pairs of processes of each row of --baseline (default 15)
+  --quick           a hundredth of the size: says whether it works, not how fast; with --baseline, 5 pairs of the full size
 
 How to show it (default: tables):
   --markdown        tables for BENCHMARKS.md
@@ -30,11 +38,14 @@ How to show it (default: tables):
   -h, --help        this
 
 Without any argument, not even cargo's --bench, it does what `cargo test` wants: --times --quick --reps 1.
-Exit codes: 0, 1 (a benchmark failed), 2 (wrong arguments). To fall short of a target is no failure.
+Exit codes: 0, 1 (a benchmark failed, or a counter rose), 2 (wrong arguments). To fall short of a target is no failure, nor
+to be worse than the baseline.
 ";
 
 /// More workers than any machine has PUs: an upper bound against slips.
 const WORKERS_MAX: usize = 4096;
+/// Pairs of a first look.
+const QUICK_PAIRS: usize = 5;
 /// More runs than anybody waits for.
 const REPS_MAX: usize = 1000;
 
@@ -44,6 +55,12 @@ pub(crate) enum Request {
     Help,
     List,
     Measure(Options),
+    /// Compare this tree with a commit.
+    Baseline(String, Options),
+    /// Compare what is counted with what is written down, or write it down for a reason.
+    Counters(Option<String>, Options),
+    /// Write the page of benchmarks.
+    Page(Options),
     /// This is a process of its own for some runs of one benchmark.
     Child(Order),
 }
@@ -58,6 +75,7 @@ pub(crate) struct Options {
     pub(crate) benchmarks: Vec<Benchmark>,
     pub(crate) workers: usize,
     pub(crate) reps: usize,
+    pub(crate) pairs: usize,
     pub(crate) limit: Duration,
     pub(crate) quick: bool,
     pub(crate) output: Output,
@@ -80,6 +98,7 @@ impl Default for Options {
             benchmarks: Benchmark::ALL.to_vec(),
             workers: 2,
             reps: 6,
+            pairs: 15,
             limit: Duration::from_secs(180),
             quick: false,
             output: Output::Text,
@@ -92,6 +111,18 @@ impl Options {
     pub(crate) fn size(&self, benchmark: Benchmark) -> u64 {
         if self.quick { benchmark.quick_size() } else { benchmark.size() }
     }
+
+    /// The benchmarks that are asked for and that a peer can do, too.
+    pub(crate) fn with_peers(&self) -> Vec<Benchmark> {
+        self.benchmarks.iter().copied().filter(|benchmark| benchmark.has_peer()).collect()
+    }
+}
+
+/// What is asked for by itself.
+enum Alone {
+    Baseline(String),
+    Counters(Option<String>),
+    Page,
 }
 
 /// Understands the arguments, or says what is wrong with them.
@@ -105,6 +136,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
         Some(_) => {}
     }
     let mut options = Options::default();
+    let (mut pairs, mut alone) = (None, Vec::new());
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
         let (flag, inline) = match arg.split_once('=') {
@@ -117,6 +149,9 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
         match flag {
             "--only" => options.benchmarks = benchmarks(value()?)?,
             "--workers" => options.workers = number(flag, value()?, WORKERS_MAX)?,
+            "--baseline" => alone.push(Alone::Baseline(value()?.to_owned())),
+            "--accept" => alone.push(Alone::Counters(Some(value()?.to_owned()))),
+            "--pairs" => pairs = Some(number(flag, value()?, REPS_MAX)?),
             "--reps" => options.reps = number(flag, value()?, REPS_MAX)?,
             "--limit" => {
                 options.limit = Duration::from_secs(number(flag, value()?, 86_400)? as u64);
@@ -128,6 +163,8 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
             "--allocations" => options.allocations = true,
             "--policies" => options.policies = true,
             "--instructions" => options.instructions = true,
+            "--counters" => alone.push(Alone::Counters(None)),
+            "--page" => alone.push(Alone::Page),
             "--quick" => options.quick = true,
             "--markdown" => options.show(Output::Markdown)?,
             "--json" => options.show(Output::Json)?,
@@ -136,7 +173,19 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
             _ => return Err(format!("'{arg}' is not known")),
         }
     }
-    if !(options.times || options.allocations || options.policies || options.instructions) {
+    options.pairs = pairs.unwrap_or(if options.quick { QUICK_PAIRS } else { options.pairs });
+    let measures = options.times || options.allocations || options.policies || options.instructions;
+    match alone.pop() {
+        None if pairs.is_some() => return Err("--pairs goes with --baseline".to_owned()),
+        None => {}
+        Some(_) if measures || !alone.is_empty() => {
+            return Err("--baseline, --counters, --accept and --page each stand alone".to_owned());
+        }
+        Some(Alone::Baseline(commit)) => return Ok(Request::Baseline(commit, options)),
+        Some(Alone::Counters(why)) => return Ok(Request::Counters(why, options)),
+        Some(Alone::Page) => return Ok(Request::Page(options)),
+    }
+    if !measures {
         (options.times, options.allocations) = (true, true);
     }
     Ok(Request::Measure(options))
@@ -216,6 +265,28 @@ mod tests {
     }
 
     #[test]
+    fn a_baseline_has_pairs() {
+        let of = |args| match parsed(args) {
+            Ok(Request::Baseline(commit, options)) => (commit, options.pairs, options.workers),
+            other => panic!("{args}: {other:?}"),
+        };
+        assert_eq!(of("--baseline HEAD~1 --bench"), ("HEAD~1".to_owned(), 15, 2));
+        assert_eq!(of("--baseline=main --quick"), ("main".to_owned(), 5, 2));
+        assert_eq!(of("--quick --pairs 30 --workers 1 --baseline v1"), ("v1".to_owned(), 30, 1));
+    }
+
+    #[test]
+    fn counters_are_accepted_for_a_reason() {
+        let default = Options::default;
+        assert_eq!(parsed("--counters"), Ok(Request::Counters(None, default())));
+        assert_eq!(
+            parsed("--accept why"),
+            Ok(Request::Counters(Some("why".to_owned()), default()))
+        );
+        assert_eq!(parsed("--page"), Ok(Request::Page(default())));
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         for (args, part) in [
             ("--fast", "'--fast' is not known"),
@@ -227,6 +298,11 @@ mod tests {
             ("--workers many", "--workers many: allowed are 1 to 4096"),
             ("--json --markdown", "exclude each other"),
             ("--child ring", "--child"),
+            ("--baseline", "--baseline needs a value"),
+            ("--baseline HEAD --times", "stand alone"),
+            ("--page --counters", "stand alone"),
+            ("--pairs 20", "--pairs goes with --baseline"),
+            ("--accept", "--accept needs a value"),
         ] {
             let error = parsed(args).expect_err(args);
             assert!(error.contains(part), "{args}: {error}");

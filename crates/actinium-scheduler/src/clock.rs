@@ -2,7 +2,7 @@
 //!
 //! This is the only file of the runtime that calls `Instant::now` (STYLE: one seed, one run).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Nanoseconds since the clock was made.
@@ -12,17 +12,40 @@ pub enum Clock {
     Real(Instant),
     /// Stands still until [`Clock::advance`].
     Virtual(AtomicU64),
-    /// The model checkers' real clock: each look at it is a microsecond later than the one before.
+    /// Each look at it is a little later than the one before, however long that was ago: see [`Clock::tick_from_now_on`].
     Ticking(AtomicU64),
 }
+
+/// Whether clocks that are made from now on tick.
+static TICKS: AtomicBool = AtomicBool::new(cfg!(any(loom, shuttle)));
+
+/// From one look at a ticking clock to the next. Model checkers see time-outs pass sooner by larger steps.
+const TICK_NS: u64 = if cfg!(any(loom, shuttle)) { 1_000 } else { 100 };
 
 impl Clock {
     /// A clock that runs, starting at 0.
     pub fn real() -> Self {
-        if cfg!(any(loom, shuttle)) {
+        // Relaxed: a switch that is set before anything is started.
+        if TICKS.load(Ordering::Relaxed) {
             return Clock::Ticking(AtomicU64::new(0));
         }
         Clock::Real(Instant::now())
+    }
+
+    /// Makes all clocks of this process that are made afterwards tick: each look at one is 100 ns later than the look before.
+    ///
+    /// For counting instructions. Under an emulator everything takes fifty times as long, and a scheduler that saw that would treat all
+    /// handlers as heavy ones; with a clock that ticks it does what it does at full speed, and the same each time. Timers are due
+    /// after so many looks, so measure nothing with it that waits.
+    ///
+    /// ```
+    /// actinium_scheduler::Clock::tick_from_now_on();
+    /// let clock = actinium_scheduler::Clock::real();
+    /// assert_eq!((clock.now_ns(), clock.now_ns()), (0, 100));
+    /// ```
+    pub fn tick_from_now_on() {
+        // Relaxed: as in `real`.
+        TICKS.store(true, Ordering::Relaxed);
     }
 
     /// A clock that stands still at 0.
@@ -37,8 +60,13 @@ impl Clock {
             Clock::Real(start) => start.elapsed().as_nanos() as u64,
             // Relaxed: only the test's own thread advances and reads virtual time.
             Clock::Virtual(now) => now.load(Ordering::Relaxed),
-            // Relaxed: a count; model checkers run one thread at a time.
-            Clock::Ticking(now) => now.fetch_add(1_000, Ordering::Relaxed),
+            // Relaxed, as a load and a store: two threads that look at once see the same time, and the cost that is counted has no
+            // read-modify-write. Model checkers run one thread at a time.
+            Clock::Ticking(now) => {
+                let now_ns = now.load(Ordering::Relaxed);
+                now.store(now_ns + TICK_NS, Ordering::Relaxed);
+                now_ns
+            }
         }
     }
 

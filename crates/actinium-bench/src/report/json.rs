@@ -2,6 +2,7 @@
 
 use super::{Comparison, CostTable, Costs, Report};
 use crate::benchmark::{Benchmark, Target};
+use crate::callgrind::Counted;
 use crate::child::Setup;
 use crate::harness::{Cost, Outcome};
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ fn compared(times: &Comparison, workers: usize) -> Value {
         row["target"] = match benchmark.target() {
             Target::Ratio(least) => json!({ "ratio_min": least }),
             Target::Bytes(most) => json!({ "bytes_max": most }),
+            Target::None => Value::Null,
         };
         row["verdict"] =
             json!(times.verdict(*benchmark, outcomes, workers).map(|verdict| verdict.name()));
@@ -57,7 +59,7 @@ fn policies(policies: &Comparison) -> Value {
 
 fn described(benchmark: Benchmark) -> Value {
     let unit = match benchmark.target() {
-        Target::Ratio(_) => format!("{} per second", benchmark.item()),
+        Target::Ratio(_) | Target::None => format!("{} per second", benchmark.item()),
         Target::Bytes(_) => benchmark.item().to_owned(),
     };
     json!({ "benchmark": benchmark.name(), "what": benchmark.what(), "unit": unit })
@@ -106,8 +108,8 @@ fn allocations(cost: &Cost) -> Value {
     json!({ "allocations": cost.calls, "bytes": cost.bytes })
 }
 
-fn instructions(cost: &f64) -> Value {
-    json!({ "instructions": cost })
+fn instructions(cost: &Counted) -> Value {
+    json!({ "instructions": cost.instructions, "atomics": cost.atomics })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod json;
 mod tables;
 
 use crate::benchmark::{Benchmark, Target};
+use crate::callgrind::{self, Counted};
 use crate::child::Setup;
 use crate::harness::{self, Cost, Outcome};
 use crate::machine::Circumstances;
@@ -23,7 +24,7 @@ pub(crate) struct Report {
     times: Option<Comparison>,
     policies: Option<Comparison>,
     allocations: Option<Costs<Cost>>,
-    instructions: Option<Costs<f64>>,
+    instructions: Option<Costs<Counted>>,
 }
 
 /// Benchmarks on several setups.
@@ -58,7 +59,8 @@ impl Verdict {
     }
 }
 
-const DEFAULT_POLICY: &str = "affine";
+/// What a system has unless it is told otherwise.
+pub(crate) const DEFAULT_POLICY: &str = "affine";
 
 fn setup(runtime: Runtime, workers: usize, policy: &str) -> Setup {
     Setup { runtime, workers, policy: policy.to_owned() }
@@ -67,6 +69,7 @@ fn setup(runtime: Runtime, workers: usize, policy: &str) -> Setup {
 impl Report {
     /// Measures what is asked for, and says on stderr how far it is.
     pub(crate) fn make(options: &Options, args: &[String]) -> Self {
+        let program = harness::program();
         let times = options.times.then(|| {
             let mut setups = Vec::new();
             for runtime in [Runtime::Actinium, Runtime::Tokio] {
@@ -84,16 +87,16 @@ impl Report {
         let allocations = options.allocations.then(|| {
             let count = |benchmark, setup: &Setup| {
                 let size = options.size(benchmark);
-                harness::allocations(benchmark, setup, size, options.limit)
+                harness::allocations(&program, benchmark, setup, size, options.limit)
             };
             Ok(costs(options, options.workers, "allocations", count))
         });
-        let instructions = options.instructions.then(|| match harness::no_valgrind() {
+        let instructions = options.instructions.then(|| match callgrind::missing() {
             Some(reason) => Err(reason),
             // valgrind runs one thread at a time, so a second worker would be seen waiting.
             None => Ok(costs(options, 1, "instructions", |benchmark, setup| {
                 let size = options.size(benchmark);
-                harness::instructions(benchmark, setup, size, options.limit)
+                harness::instructions(&program, benchmark, setup, size, options.limit)
             })),
         });
         Report {
@@ -127,14 +130,14 @@ fn failures_of_costs<T>(costs: Option<&Costs<T>>) -> usize {
 }
 
 fn compare(options: &Options, setups: Vec<Setup>, what: &str) -> Comparison {
-    let processes: usize = options
-        .benchmarks
+    let benchmarks = options.with_peers();
+    let processes: usize = benchmarks
         .iter()
         .map(|&benchmark| harness::rounds_of(benchmark, options.reps) * setups.len())
         .sum();
     let progress = Progress::new(processes as u64, what);
     let mut rows = Vec::new();
-    for &benchmark in &options.benchmarks {
+    for benchmark in benchmarks {
         progress.message(benchmark.name());
         let size = options.size(benchmark);
         let ran = |_: &Setup| progress.add(1);
@@ -168,9 +171,8 @@ fn costs<T>(
         .map(|runtime| setup(runtime, workers, DEFAULT_POLICY))
         .to_vec();
     // Idle actors cost what spawning them does.
-    let benchmarks =
-        options.benchmarks.iter().copied().filter(|&benchmark| benchmark != Benchmark::Memory);
-    let benchmarks: Vec<Benchmark> = benchmarks.collect();
+    let benchmarks: Vec<Benchmark> =
+        options.with_peers().into_iter().filter(|benchmark| benchmark.is_rate()).collect();
     let progress = Progress::new((benchmarks.len() * setups.len()) as u64, what);
     let mut rows = Vec::new();
     for benchmark in benchmarks {
@@ -193,7 +195,7 @@ impl Benchmark {
     /// A result with its unit.
     fn show(self, value: f64) -> String {
         match self.target() {
-            Target::Ratio(_) => rate(value),
+            Target::Ratio(_) | Target::None => rate(value),
             Target::Bytes(_) => format!("{} B", decimal(value, 0)),
         }
     }
@@ -233,9 +235,9 @@ impl Comparison {
         // It is not the better of two if one has failed.
         let results: Option<Vec<&Repeat>> =
             of_tokio.map(|(_, outcome)| outcome.as_ref().ok()).collect();
-        let by_median = |a: &&Repeat, b: &&Repeat| match benchmark.target() {
-            Target::Ratio(_) => a.median().total_cmp(&b.median()),
-            Target::Bytes(_) => b.median().total_cmp(&a.median()),
+        let by_median = |a: &&Repeat, b: &&Repeat| match benchmark.is_rate() {
+            true => a.median().total_cmp(&b.median()),
+            false => b.median().total_cmp(&a.median()),
         };
         results?.into_iter().max_by(by_median)
     }
@@ -253,9 +255,9 @@ impl Comparison {
         outcomes: &[Outcome],
         workers: usize,
     ) -> Option<f64> {
-        let best = |runs: &Repeat| match benchmark.target() {
-            Target::Ratio(_) => runs.max(),
-            Target::Bytes(_) => runs.min(),
+        let best = |runs: &Repeat| match benchmark.is_rate() {
+            true => runs.max(),
+            false => runs.min(),
         };
         let of = |runtime| {
             let pairs = self.setups.iter().zip(outcomes);
@@ -265,9 +267,9 @@ impl Comparison {
             });
             let best = pairs.map(|(_, outcome)| outcome.as_ref().ok().map(best));
             let best: Option<Vec<f64>> = best.collect();
-            best?.into_iter().reduce(match benchmark.target() {
-                Target::Ratio(_) => f64::max,
-                Target::Bytes(_) => f64::min,
+            best?.into_iter().reduce(match benchmark.is_rate() {
+                true => f64::max,
+                false => f64::min,
             })
         };
         Some(of(Runtime::Actinium)? / of(Runtime::Tokio)?)
@@ -296,6 +298,7 @@ impl Comparison {
                 let ours = self.result(outcomes, Runtime::Actinium, workers)?;
                 most.total_cmp(&ours.median())
             }
+            Target::None => return None,
         };
         Some(if reached == Ordering::Less { Verdict::Short } else { Verdict::Pass })
     }
@@ -305,9 +308,9 @@ impl Comparison {
         let medians = outcomes.iter().enumerate();
         let medians =
             medians.filter_map(|(index, outcome)| Some((index, outcome.as_ref().ok()?.median())));
-        let better = |a: &(usize, f64), b: &(usize, f64)| match benchmark.target() {
-            Target::Ratio(_) => a.1.total_cmp(&b.1),
-            Target::Bytes(_) => b.1.total_cmp(&a.1),
+        let better = |a: &(usize, f64), b: &(usize, f64)| match benchmark.is_rate() {
+            true => a.1.total_cmp(&b.1),
+            false => b.1.total_cmp(&a.1),
         };
         medians.max_by(better).map(|(index, _)| index)
     }

@@ -2,71 +2,31 @@
 
 use super::{Comparison, CostTable, Costs, Report};
 use crate::benchmark::{Benchmark, Target};
+use crate::callgrind::Counted;
+use crate::grid::{Grid, NONE};
 use crate::harness::{Cost, Outcome};
 use crate::workloads::Runtime;
 use actinium_observe::number::decimal;
-use actinium_observe::{Column, Table};
-use std::fmt::Write;
 
-/// What stands where there is no result.
-const NONE: &str = "-";
 /// Two workers that do less than this share of what one does are pointed out.
 const SCALING_MIN: f64 = 0.95;
-
-/// A table that may become either kind.
-struct Grid {
-    title: String,
-    /// The first column is text, all others are aligned to the right.
-    headings: Vec<String>,
-    rows: Vec<Vec<String>>,
-    notes: Vec<String>,
-}
 
 impl Report {
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        for grid in self.grids() {
-            let column = |(index, heading): (usize, &String)| match index {
-                0 => Column::left(heading),
-                _ => Column::right(heading),
-            };
-            let mut table = Table::new(grid.headings.iter().enumerate().map(column));
-            for row in &grid.rows {
-                table.row(row.iter().map(|cell| cell.clone().into()));
-            }
-            let _ = write!(text, "{}\n\n{table}", grid.title);
-            for note in &grid.notes {
-                let _ = writeln!(text, "{note}");
-            }
-            text.push('\n');
-        }
-        text + &self.circumstances_line() + "\n"
+        let grids: String = self.grids().iter().map(Grid::text).collect();
+        grids + &self.circumstances_line() + "\n"
     }
 
-    /// For `BENCHMARKS.md`.
+    /// For a page.
     pub(crate) fn markdown(&self) -> String {
-        let mut text = self.circumstances_line() + "\n";
-        for grid in self.grids() {
-            let _ = writeln!(text, "\n{}\n", grid.title);
-            let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-            text += &line(&grid.headings);
-            let rule = |index: usize| if index == 0 { "---" } else { "---:" }.to_owned();
-            text += &line(&(0..grid.headings.len()).map(rule).collect::<Vec<_>>());
-            grid.rows.iter().for_each(|row| text += &line(row));
-            for note in &grid.notes {
-                let _ = writeln!(text, "\n{note}");
-            }
-        }
-        text
+        let grids: String = self.grids().iter().map(Grid::markdown).collect();
+        self.circumstances_line() + "\n" + &grids
     }
 
     fn circumstances_line(&self) -> String {
-        let at = &self.circumstances;
-        let commit =
-            at.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
         let quick = if self.quick { "; QUICK: too small to say how fast it is" } else { "" };
-        format!("{}, `{}`{commit}; {} PUs of {}{quick}.", at.date, at.command, at.pus, at.processor)
+        format!("{}{quick}.", self.circumstances)
     }
 
     fn grids(&self) -> Vec<Grid> {
@@ -102,6 +62,7 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
         row.push(match benchmark.target() {
             Target::Ratio(least) => format!("≥ {least} ×"),
             Target::Bytes(most) => format!("≤ {most} B"),
+            Target::None => NONE.to_owned(),
         });
         let verdict = times.verdict(benchmark, outcomes, workers);
         row.push(verdict.map_or(NONE, |verdict| verdict.name()).to_owned());
@@ -165,7 +126,7 @@ fn allocations(table: &CostTable<Cost>) -> Grid {
     Grid { title, headings, rows: table.rows.iter().map(row).collect(), notes: Vec::new() }
 }
 
-fn instructions(costs: &Costs<f64>) -> Grid {
+fn instructions(costs: &Costs<Counted>) -> Grid {
     let table = match costs {
         Ok(table) => table,
         Err(reason) => return skipped("Instructions", reason),
@@ -173,21 +134,24 @@ fn instructions(costs: &Costs<f64>) -> Grid {
     let mut headings = vec!["benchmark".to_owned(), "per".to_owned()];
     headings.extend(table.setups.iter().map(|setup| setup.runtime.title().to_owned()));
     headings.push(format!("{} : {}", Runtime::Tokio.title(), Runtime::Actinium.title()));
-    let row = |(benchmark, outcomes): &(Benchmark, Vec<Result<f64, String>>)| {
+    let row = |(benchmark, outcomes): &(Benchmark, Vec<Result<Counted, String>>)| {
         let mut row = vec![benchmark.name().to_owned(), benchmark.part().to_owned()];
         let none = || NONE.to_owned();
-        let text =
-            |cost: &Result<f64, String>| cost.as_ref().map_or(none(), |&cost| decimal(cost, 1));
+        let text = |cost: &Result<Counted, String>| {
+            cost.as_ref().map_or(none(), |cost| decimal(cost.instructions, 1))
+        };
         row.extend(outcomes.iter().map(text));
         row.push(match &outcomes[..] {
-            [Ok(ours), Ok(theirs)] => format!("{} ×", decimal(theirs / ours, 2)),
+            [Ok(ours), Ok(theirs)] => {
+                format!("{} ×", decimal(theirs.instructions / ours.instructions, 2))
+            }
             _ => none(),
         });
         row
     };
     let title = "Instructions, on 1 worker, counted by callgrind".to_owned();
-    let note = "Under valgrind everything takes about fifty times as long, so that Actinium measures the run time of each turn, \
-                as it does for heavy handlers: its figures are upper bounds.";
+    let note = "Actinium's clock ticks meanwhile, 100 ns from look to look: under valgrind everything takes about fifty times as long, \
+                and it would take its handlers for heavy ones.";
     let rows = table.rows.iter().map(row).collect();
     Grid { title, headings, rows, notes: vec![note.to_owned()] }
 }

@@ -4,6 +4,7 @@
 //! created from outside, and sends its result there.
 
 mod count;
+mod events;
 mod fork_join;
 mod mailbox;
 mod memory;
@@ -12,7 +13,7 @@ mod probe;
 mod ring;
 
 use crate::benchmark::{Benchmark, TOKENS};
-use crate::workloads::Host;
+use crate::workloads::{Crossings, Host};
 use actinium::{Actor, Policy, System};
 use std::sync::mpsc::{Sender, channel};
 
@@ -62,6 +63,12 @@ impl Host for Actinium {
             Benchmark::Memory => {
                 self.conduct(|result| memory::conductor(size, result)).bytes_per_actor()
             }
+            Benchmark::Events => events::run(size, self.system.stats().workers.len()),
         }
+    }
+
+    fn crossings(&self) -> Crossings {
+        let total = self.system.stats().total();
+        Crossings { messages: total.crossed + total.shared, woken: total.woken }
     }
 }

@@ -42,6 +42,7 @@ impl Host for Tokio {
             Benchmark::Probe => self.task(probe::run(size)),
             Benchmark::Mailbox => self.task(mailbox::run(size)),
             Benchmark::Memory => self.task(memory::run(size)),
+            Benchmark::Events => unreachable!("tokio has no event processor: see `has_peer`"),
         }
     }
 }
