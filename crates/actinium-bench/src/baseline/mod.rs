@@ -14,6 +14,8 @@ mod programs;
 mod verdict;
 
 pub(crate) use measure::{allocations, instructions};
+pub(crate) use programs::target;
+pub(crate) use verdict::Interval;
 
 use crate::benchmark::Benchmark;
 use crate::callgrind;
@@ -213,7 +215,6 @@ fn shown((before, now): Pair, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use super::verdict::Interval;
 
     fn timed(verdict: Verdict) -> Timed {
         let speed = Interval::of(&[1.0; 15]).ok_or_else(String::new);

@@ -42,9 +42,7 @@ impl Place {
     fn new() -> Result<Self, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().map_err(|error| format!("no checkout: {error}"))?;
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |target| root.join(target));
-        let folder = target.join("baseline");
+        let folder = target(&root).join("baseline");
         fs::create_dir_all(folder.join("tree"))
             .map_err(|error| format!("can not make {}: {error}", folder.display()))?;
         Ok(Place { root, folder })
@@ -118,6 +116,12 @@ impl Place {
         }
         said(command.args(args))
     }
+}
+
+/// The target folder of a checkout.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    root.join(folder)
 }
 
 /// What a command writes to stdout. What it says on stderr is for people.

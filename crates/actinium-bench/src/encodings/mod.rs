@@ -45,6 +45,11 @@ pub fn encodings() -> ExitCode {
     }
 }
 
+/// The tables, measured thoroughly.
+pub(crate) fn thorough() -> Result<String, String> {
+    measured(Plan::THOROUGH)
+}
+
 fn measured(plan: Plan) -> Result<String, String> {
     let bulk = messages::telemetry();
     let listed = Listed {

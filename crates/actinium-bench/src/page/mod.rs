@@ -1,5 +1,57 @@
-//! todo
+//! BENCHMARKS.md by one command: `cargo bench -p actinium-bench -- --page`.
+//!
+//! | file | concern |
+//! |---|---|
+//! | `figures.rs` | the figures, the commands that print them, and where |
+//! | `runs.rs` | building the commands, running each a few times, medians and intervals |
+//! | `head.md`, `notes.md` | what people have written: how to read the page; what falls short, and why |
+
+mod figures;
+mod runs;
+
+use crate::encodings;
+use crate::grid::Grid;
+use crate::machine::Circumstances;
 use crate::options::Options;
-pub(crate) fn write(_options: &Options, _args: &[String]) -> Result<String, String> {
-    Err(String::new())
+use crate::report::Report;
+use std::fs;
+use std::path::Path;
+
+/// A longer page is not read.
+const LINES_MAX: usize = 150;
+
+/// Measures everything, and writes the page.
+pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("BENCHMARKS.md");
+    let page = page(&root, options, args)?;
+    let lines = page.lines().count();
+    if lines > LINES_MAX {
+        return Err(format!("the page would have {lines} lines; at most {LINES_MAX} are read"));
+    }
+    fs::write(&path, page).map_err(|error| format!("can not write {}: {error}", path.display()))?;
+    Ok(format!("{} is written: {lines} lines\n", path.display()))
+}
+
+fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, String> {
+    let circumstances = Circumstances::now(args);
+    let runs = runs::Commands::build(root)?;
+    let mut text = include_str!("head.md").replace("CIRCUMSTANCES", &circumstances.to_string());
+
+    let peers = Options { times: true, instructions: true, allocations: true, ..options.clone() };
+    let report = Report::make(&peers, args);
+    text += "\n## Beside tokio\n";
+    text += &report.grids().iter().map(Grid::markdown).collect::<String>();
+
+    text += "\n## What the light profile costs\n";
+    text += &runs.profiles(options)?.markdown();
+
+    text += "\n## All else\n";
+    text += &runs.sections()?.markdown();
+
+    text += "\nThe binary encoding beside other libraries, `cargo bench -p actinium-bench --bench encodings`:\n\n```text\n";
+    text += encodings::thorough()?.trim_end();
+    text += "\n```\n\n";
+    text += include_str!("notes.md");
+    Ok(text)
 }

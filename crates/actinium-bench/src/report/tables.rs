@@ -29,7 +29,8 @@ impl Report {
         format!("{}{quick}.", self.circumstances)
     }
 
-    fn grids(&self) -> Vec<Grid> {
+    /// All tables.
+    pub(crate) fn grids(&self) -> Vec<Grid> {
         let times = self.times.as_ref().map(|times| compared(times, self.workers));
         let policies = self.policies.as_ref().map(policies);
         let allocations = self.allocations.as_ref().map(|costs| match costs {
