@@ -138,6 +138,14 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    // Each file has hundreds of modules: fewer of them look at as many.
+    #![proptest_config({
+        let usual = ProptestConfig::default();
+        ProptestConfig { cases: usual.cases.div_ceil(8), failure_persistence: None, ..usual }
+    })]
 
     #[test]
     fn a_generated_workload_is_right_whatever_the_seed(seed: u64) {
