@@ -1,6 +1,8 @@
 //! Every schedule, and every order of memory that the orderings allow, of a mailbox's shared part.
 //!
 //! Under loom the crate itself is empty: futures' executors do not build there. Its mailbox needs nothing of them.
+//!
+//! A program of its own: it is built with `--cfg loom`.
 #![cfg(loom)]
 
 #[allow(dead_code)]

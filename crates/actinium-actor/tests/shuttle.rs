@@ -1,6 +1,8 @@
 //! Whole systems under random schedules: workers, thieves, sleepers, threads outside, endings.
 //!
 //! `SCHEDULES` in the environment says how many each test tries (with each policy).
+//!
+//! A program of its own: it is built with `--cfg shuttle`.
 #![cfg(shuttle)]
 
 use actinium_actor::{

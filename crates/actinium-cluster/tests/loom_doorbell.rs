@@ -1,6 +1,8 @@
 //! Every schedule, and every order of memory that the orderings allow, of one who sleeps at a doorbell and those who ring.
 //!
 //! Under loom the crate itself is empty. What is here waits for ever where a ring is lost: loom finds that as a deadlock.
+//!
+//! A program of its own: it is built with `--cfg loom`.
 #![cfg(loom)]
 
 #[allow(dead_code, unreachable_pub)]

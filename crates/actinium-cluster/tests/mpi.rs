@@ -1,5 +1,7 @@
 //! Ranks of an MPI job as nodes. Started without `mpiexec`, each of its tests starts itself under it; a job's ranks then play
 //! the parts.
+//!
+//! A program of its own: it starts itself under `mpiexec`, and needs a `main`.
 
 #[path = "mpi_parts/bell.rs"]
 mod bell;

@@ -1,4 +1,6 @@
 //! What a container's seccomp profile may forbid: each call that a segment would make, refused in turn. `./check numa` runs this on four NUMA nodes too.
+//!
+//! A program of its own: `./check numa` runs it alone in an emulated machine, too, and sanitizers leave it out.
 
 #![cfg(all(target_os = "linux", target_endian = "little", not(miri)))]
 // no-sanitizer: what is forbidden here is what sanitizers need themselves.

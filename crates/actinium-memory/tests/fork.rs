@@ -1,4 +1,6 @@
 //! The child of a fork has none of the threads that fault in: it must not wait for them.
+//!
+//! A program of its own: it forks, and no other test may hold a lock of the process meanwhile.
 
 #![cfg(not(miri))]
 #![cfg(target_os = "linux")]

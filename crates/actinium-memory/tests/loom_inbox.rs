@@ -1,4 +1,6 @@
 //! The inbox under all interleavings: what is pushed is taken once, whole, with all that was written before.
+//!
+//! A program of its own: it is built with `--cfg loom`.
 
 #![cfg(loom)]
 

@@ -1,5 +1,7 @@
 //! Placement on a real kernel with four NUMA nodes: runs as init of the machine that `qemu/boot.sh` emulates (`./check numa`).
 //! Started otherwise, it says so and ends.
+//!
+//! A program of its own: it is the init of an emulated machine.
 
 // no-sanitizer: what runs in an emulated machine is tested there.
 

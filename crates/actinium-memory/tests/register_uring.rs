@@ -1,6 +1,8 @@
 //! Segments registered with an io_uring: pinned for real, read into without a copy by the kernel, refused clearly.
 //!
 //! One test at a time: what is pinned and locked is the whole process's.
+//!
+//! A program of its own: it forks, and measures what the process has locked.
 
 #![cfg(all(feature = "io-uring", target_os = "linux", not(miri)))]
 

@@ -2,6 +2,8 @@
 //!
 //! A worker's thread runs turns until it finds nothing more; whatever is then on its way must be found by the
 //! workers that look afterwards. So nothing sleeps or spins here but in the tests that are about sleeping.
+//!
+//! A program of its own: it is built with `--cfg loom`.
 #![cfg(loom)]
 
 mod probe;

@@ -1,7 +1,7 @@
 //! The rules of the Actinium workspace that no lint knows, as tests.
 //!
 //! [`Tree`] is the workspace's text, read from disk or made up by a test; [`check`] holds it to every rule in
-//! [`RULES`] and answers with [`Finding`]s. `tests/workspace.rs` does that to the real workspace, so
+//! [`RULES`] and answers with [`Finding`]s. `tests/all/workspace.rs` does that to the real workspace, so
 //! `cargo test -p actinium-tidy` is the check. Each rule's file has its own good and bad snippets.
 //!
 //! A rule about code looks at [`source::Source::code`], in which comments and literals are blank: a banned

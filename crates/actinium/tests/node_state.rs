@@ -1,4 +1,6 @@
 //! Actors whose state lives on a NUMA node: on each of the machine that runs this; `./check numa` also runs it on one that has four.
+//!
+//! A program of its own: `./check numa` runs it alone in an emulated machine, too.
 
 use std::collections::BTreeSet;
 use std::iter;

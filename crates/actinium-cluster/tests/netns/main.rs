@@ -1,5 +1,7 @@
 //! Processes on hosts of their own: network namespaces on this machine, with cables that are pulled. It needs root and `ip` (iproute2); where namespaces
 //! are not permitted, it says so and has run nothing. Nodes are those of the tests over Zenoh on one host.
+//!
+//! A program of its own: it starts itself on hosts that it makes, and needs a `main`.
 
 mod hosts;
 mod mpi;

@@ -1,5 +1,7 @@
 //! Several processes on this machine as nodes, over Zenoh. Started without [`process::VARIABLE`], this program runs its tests; each starts this
 //! program again, as nodes.
+//!
+//! A program of its own: it starts itself as other nodes, and needs a `main`.
 
 mod certificates;
 mod faults;

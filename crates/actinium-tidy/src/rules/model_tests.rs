@@ -1,5 +1,6 @@
 //! A test file for a model checker is compiled for that checker alone: `tests/loom*.rs` starts with
-//! `#![cfg(loom)]`, `tests/shuttle*.rs` with `#![cfg(shuttle)]`, and no other test file is compiled so.
+//! `#![cfg(loom)]`, `tests/shuttle*.rs` with `#![cfg(shuttle)]`, and no other test file, nor module of one, is
+//! compiled so.
 //! Otherwise `./check` would run it in the wrong build, or never.
 
 use crate::{Finding, Tree};
@@ -12,15 +13,16 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let Some(name) = file.in_crate().strip_prefix("tests/") else {
             continue;
         };
-        // Anything else in a folder is a module of a test.
-        if name.split_once('/').is_some_and(|(_, rest)| rest != "main.rs") {
-            continue;
-        }
+        // Anything else in a folder is a module of a test, compiled when the test is.
+        let (program, is_module) = match name.split_once('/') {
+            Some((folder, rest)) => (folder, rest != "main.rs"),
+            None => (name, false),
+        };
         for checker in ["loom", "shuttle"] {
             let attribute = format!("#![cfg({checker})]");
             let gated = source.code.iter().position(|code| code.contains(&attribute));
-            let message = match (name.starts_with(checker), gated) {
-                (true, None) => format!("a {checker} test without `{attribute}`"),
+            let message = match (program.starts_with(checker), gated) {
+                (true, None) if !is_module => format!("a {checker} test without `{attribute}`"),
                 (false, Some(_)) => format!(
                     "`{attribute}` in a file that `./check {checker}` does not find: call it {checker}_*.rs"
                 ),
@@ -47,5 +49,7 @@ mod tests {
         finds(check, "crates/a/tests/loom_inbox.rs", "fn f() {}", &[1]);
         finds(check, "crates/a/tests/shuttle/main.rs", "#![cfg(loom)]", &[1, 1]);
         finds(check, "crates/a/tests/stress.rs", "//! x\n#![cfg(shuttle)]", &[2]);
+        passes(check, "crates/a/tests/all/loom.rs", "fn f() {}");
+        finds(check, "crates/a/tests/all/loom.rs", "#![cfg(loom)]", &[1]);
     }
 }

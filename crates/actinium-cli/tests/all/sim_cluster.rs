@@ -1,0 +1,106 @@
+//! `actinium sim cluster`: each flag does what it says, and what is asked wrongly is refused.
+
+use crate::common::{at, number, run};
+use serde_json::Value;
+
+const SMALL: [&str; 7] = ["sim", "cluster", "--nodes", "30", "--messages", "50", "--quiet"];
+
+fn json(more: &[&str]) -> Value {
+    run(&[&SMALL[..], more, &["--json"]].concat()).json()
+}
+
+/// Of the first size, by the first route.
+fn figure(json: &Value, name: &str) -> f64 {
+    number(json, &format!("sizes.0.routes.0.{name}"))
+}
+
+#[test]
+fn the_same_call_gives_the_same_json_and_another_seed_another() {
+    let first = json(&[]);
+    assert_eq!(first, json(&[]));
+    assert_eq!(number(&first, "schema_version"), 1.0);
+    let routes = at(&first, "sizes.0.routes").as_array().unwrap();
+    let names: Vec<&str> = routes.iter().map(|it| it["route"].as_str().unwrap()).collect();
+    assert_eq!(names, ["direct", "2d", "3d"]);
+    assert!(routes.iter().all(|route| route["delivered"] == 30 * 50));
+    assert_ne!(at(&first, "sizes"), at(&json(&["--seed", "7"]), "sizes"));
+}
+
+#[test]
+fn nodes_and_routes_are_compared_in_order() {
+    let call = ["sim", "cluster", "--nodes", "9,4", "--route", "3d,direct", "--messages", "3"];
+    let json = run(&[&call[..], &["--json", "--quiet"]].concat()).json();
+    assert_eq!((number(&json, "sizes.0.nodes"), number(&json, "sizes.1.nodes")), (4.0, 9.0));
+    assert_eq!(at(&json, "sizes.0.routes.0.route"), "direct");
+    assert_eq!(at(&json, "sizes.0.routes.1.route"), "3d");
+    assert_eq!(number(&json, "sizes.1.detected_by"), 8.0);
+    let last_ns = number(&json, "sizes.1.detection_last_ns");
+    assert!((0.9e9..1.2e9).contains(&last_ns), "{last_ns}");
+}
+
+#[test]
+fn each_cost_counts() {
+    let slow = ["--rate", "1000", "--route", "direct"];
+    let with = |flag: &str, value: &str| {
+        figure(&json(&[&slow[..], &[flag, value]].concat()), "latency_mean_ns")
+    };
+    let default_ns = figure(&json(&slow), "latency_mean_ns");
+    assert!((with("--latency", "101500") - default_ns - 100_000.0).abs() < 10_000.0);
+    for (flag, value) in [("--overhead", "50000"), ("--message", "20000"), ("--bytes", "60000")] {
+        assert!(with(flag, value) > default_ns * 1.5, "{flag}");
+    }
+    assert!(with("--gap-per-kib", "100000") > default_ns * 1.5);
+    // With all at once, the gap between frames is what counts.
+    let elapsed =
+        |more: &[&str]| figure(&json(&[&["--route", "direct"], more].concat()), "elapsed_ns");
+    assert!(elapsed(&["--gap", "50000"]) > 2.0 * elapsed(&[]));
+    // Held frames leave later, but fuller.
+    let per_frame = |more: &[&str]| {
+        let pair = [
+            "sim",
+            "cluster",
+            "--nodes",
+            "2",
+            "--route",
+            "direct",
+            "--messages",
+            "5000",
+            "--quiet",
+            "--json",
+        ];
+        figure(&run(&[&pair[..], more].concat()).json(), "messages_per_frame")
+    };
+    assert!(per_frame(&["--hold", "10000"]) > per_frame(&["--hold", "0"]));
+    assert!(per_frame(&["--frame-bytes", "256"]) < 4.0);
+}
+
+#[test]
+fn tables_for_people_and_a_page() {
+    let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("sim-cluster.html");
+    let path = page.to_str().unwrap();
+    let text = run(&[&SMALL[..6], &["--report", path]].concat()).stdout;
+    for part in ["direct", "2d", "3d", "LogGP", "four-counter", "heartbeats"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("Simulated cluster") && html.contains("Destinations of a node"));
+    std::fs::remove_file(page).unwrap();
+    let quiet = run(&SMALL).ok();
+    assert!(quiet.contains("direct") && !quiet.contains("LogGP"), "{quiet}");
+}
+
+#[test]
+fn what_is_asked_wrongly_is_refused() {
+    for (arguments, part) in [
+        (&["--nodes", "1"][..], "--nodes: '1' is not allowed: 2 to 100000"),
+        (&["--route", "4d"], "--route: '4d' is not allowed: direct, 2d, 3d"),
+        (&["--messages", "1000000"], "--messages: 1000000 of each of 10000 nodes are"),
+        (&["--report", "/no/such/folder/x.html"], "--report: "),
+        (&["--frame-bytes", "1"], "--frame-bytes: '1' is not allowed"),
+        (&["--machine", "12"], "--machine"),
+    ] {
+        let ran = run(&[&["sim", "cluster"], arguments].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(part) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    }
+}
