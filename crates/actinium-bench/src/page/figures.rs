@@ -342,8 +342,7 @@ pub(super) const SECTIONS: &[Section] = &[
 
 /// The number at a place.
 pub(super) fn at(document: &Value, place: &str) -> Option<f64> {
-    let steps = place.split('/').skip(1);
-    steps.fold(Some(document), |value, step| step_into(value?, step))?.as_f64()
+    place.split('/').skip(1).try_fold(document, step_into)?.as_f64()
 }
 
 fn step_into<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
