@@ -20,10 +20,9 @@ pub(crate) struct Programs {
 
 /// Builds the benchmarks of a commit, and those of this tree as it is, files that git does not know yet among them.
 pub(crate) fn build(commit: &str) -> Result<Programs, String> {
-    let place = Place::new()?;
-    let object = format!("{commit}^{{commit}}");
-    let known = place.git(&place.root, "HEAD", &["rev-parse", "--verify", "--quiet", &object]);
-    let known = known.map_err(|_| format!("--baseline {commit}: git knows no such commit"))?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = Place::new(&root, &target(&root))?;
+    let known = place.commit(commit)?;
     let tree = place.git(&place.root, "HEAD", &["rev-parse", &format!("{known}^{{tree}}")])?;
     let named = ["log", "-1", "--format=%h %s", &known];
     let baseline = place.git(&place.root, "HEAD", &named)?;
@@ -39,13 +38,19 @@ struct Place {
 }
 
 impl Place {
-    fn new() -> Result<Self, String> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fn new(root: &Path, target: &Path) -> Result<Self, String> {
         let root = root.canonicalize().map_err(|error| format!("no checkout: {error}"))?;
-        let folder = target(&root).join("baseline");
+        let folder = target.join("baseline");
         fs::create_dir_all(folder.join("tree"))
             .map_err(|error| format!("can not make {}: {error}", folder.display()))?;
         Ok(Place { root, folder })
+    }
+
+    /// The full name of a commit.
+    fn commit(&self, name: &str) -> Result<String, String> {
+        let object = format!("{name}^{{commit}}");
+        let known = self.git(&self.root, "HEAD", &["rev-parse", "--verify", "--quiet", &object]);
+        known.map_err(|error| format!("--baseline {name}: git knows no such commit ({error})"))
     }
 
     /// This tree as an object of git: an index of its own takes in what there is, and is written down.
@@ -65,7 +70,7 @@ impl Place {
             return Ok(kept);
         }
         eprintln!("# building {}", &tree[..12]);
-        self.git(&self.folder.join("tree"), "tree", &["read-tree", "-u", "--reset", tree])?;
+        self.write(tree)?;
         let built = self.cargo()?;
         // Under its last name it is whole.
         let partial = kept.with_extension("partial");
@@ -73,6 +78,12 @@ impl Place {
             .and_then(|_| fs::rename(&partial, &kept))
             .map_err(|error| format!("can not keep {}: {error}", built.display()))?;
         Ok(kept)
+    }
+
+    /// Writes a tree's files where they are built; those that are there as they should be stay untouched.
+    fn write(&self, tree: &str) -> Result<(), String> {
+        let files = self.folder.join("tree");
+        self.git(&files, "tree", &["read-tree", "-u", "--reset", tree]).map(drop)
     }
 
     /// Builds what stands in the folder `tree`.
@@ -137,4 +148,65 @@ fn said(command: &mut Command) -> Result<String, String> {
         return Err(format!("{name} {} failed: {}", args.join(" "), output.status));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with one file in one commit.
+    fn repository(name: &str) -> (PathBuf, Place) {
+        let folder =
+            std::env::temp_dir().join(format!("actinium-bench-{name}-{}", std::process::id()));
+        let root = folder.join("checkout");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&root).expect("there is room for a folder");
+        fs::write(root.join("a"), "before").expect("there is room for a file");
+        for args in [
+            "init --quiet",
+            "add a",
+            "-c user.name=a -c user.email=a@b.c -c commit.gpgsign=false commit --quiet -m first",
+        ] {
+            let mut git = Command::new("git");
+            said(git.current_dir(&root).args(args.split(' '))).expect("git is there");
+        }
+        let place = Place::new(&root, &folder.join("target")).expect("it is a checkout");
+        (folder, place)
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts processes")]
+    fn both_trees_are_written_and_the_checkout_stays_as_it_is() {
+        let (folder, place) = repository("trees");
+        let tree = place.folder.join("tree");
+        let root = place.root.clone();
+        let committed =
+            place.git(&root, "HEAD", &["rev-parse", "HEAD^{tree}"]).expect("it has a commit");
+        assert_eq!(place.present().as_deref(), Ok(committed.as_str()), "nothing has changed yet");
+        fs::write(root.join("a"), "after").expect("it can be written");
+        fs::write(root.join("b"), "not added").expect("it can be written");
+        let present = place.present().expect("it can be written down");
+        let status = place.git(&root, "HEAD", &["status", "--porcelain"]).expect("git is there");
+
+        place.write(&present).expect("it can be written");
+        assert_eq!(fs::read_to_string(tree.join("a")).expect("it is there"), "after");
+        assert_eq!(fs::read_to_string(tree.join("b")).expect("it is there"), "not added");
+        place.write(&committed).expect("it can be written");
+        assert_eq!(fs::read_to_string(tree.join("a")).expect("it is there"), "before");
+        assert!(!tree.join("b").exists(), "what a tree does not have goes");
+
+        let now = place.git(&root, "HEAD", &["status", "--porcelain"]).expect("git is there");
+        assert_eq!((now.as_str(), status.as_str()), ("M a\n?? b", "M a\n?? b"));
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts processes")]
+    fn an_unknown_commit_is_named() {
+        let (folder, place) = repository("unknown");
+        assert!(place.commit("HEAD").is_ok());
+        let error = place.commit("nowhere").expect_err("there is none");
+        assert!(error.contains("--baseline nowhere: git knows no such commit"), "{error}");
+        let _ = fs::remove_dir_all(folder);
+    }
 }

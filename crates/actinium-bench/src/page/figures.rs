@@ -108,7 +108,7 @@ pub(super) const SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Actors that come, go and move",
+        title: "Messages between 200 actors",
         command: "actinium",
         figures: &[
             figure(

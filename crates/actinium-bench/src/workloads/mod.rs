@@ -139,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
+    fn what_crosses_is_counted() {
+        let setup = Setup { runtime: Runtime::Actinium, workers: 1, policy: "pool".to_owned() };
+        let mut host = host(&setup).expect("it can be built");
+        let before = host.crossings();
+        host.run(Benchmark::Ring, 1_000);
+        // Under `pool` every message goes through a shared queue.
+        assert!(host.crossings().messages >= before.messages + 1_000, "{:?}", host.crossings());
+    }
+
+    #[test]
     fn others_are_others() {
         let mut rng = Rng::new(1);
         let mut seen = [0; 5];
