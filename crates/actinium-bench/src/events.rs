@@ -8,38 +8,29 @@ use actinium_events::workload::plan::Plan;
 use actinium_events::workload::{self, Threads, Work, Workload};
 use actinium_events::{Figures, Processor, RunSummary, Settings, replay};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Runs of which the median counts.
 const REPS: usize = 5;
 
-/// The program: exit code 0, 1 if a run failed, 2 if the file can not be read.
-pub fn events() -> ExitCode {
-    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
-    let shipped =
-        || concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/reconstruction.toml").to_owned();
-    let path = PathBuf::from(args.next().unwrap_or_else(shipped));
-    let section = args.next().unwrap_or_default();
-    let workload = match workload::read(&path, None) {
-        Ok(checked) => checked.workload,
-        Err(faults) => {
-            eprintln!("{faults}");
-            return ExitCode::from(2);
-        }
-    };
-    println!("{}", workload.name);
-    type Section = (&'static str, fn(&Workload) -> Result<(), String>);
-    let sections: [Section; 4] =
-        [("overhead", overhead), ("allocations", allocated), ("busy", busy), ("wait", wait)];
-    for (name, run) in sections {
-        let wanted = section.is_empty() || section == name;
-        if wanted && let Err(error) = run(&workload) {
-            eprintln!("{name}: {error}");
-            return ExitCode::FAILURE;
+/// Measures a workload, the shipped one if none is named, in all sections or one; prints each line when it is known.
+pub(crate) fn measure(file: Option<&str>, section: Option<&str>) -> Result<String, String> {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/reconstruction.toml");
+    let path = PathBuf::from(file.unwrap_or(shipped));
+    let checked = workload::read(&path, None).map_err(|faults| faults.to_string())?;
+    println!("{}", checked.workload.name);
+    for (name, run) in SECTIONS {
+        if section.is_none_or(|section| section == name) {
+            run(&checked.workload).map_err(|error| format!("{name}: {error}"))?;
         }
     }
-    ExitCode::SUCCESS
+    Ok(String::new())
 }
+
+type Section = (&'static str, fn(&Workload) -> Result<(), String>);
+
+/// What is measured.
+pub(crate) const SECTIONS: [Section; 4] =
+    [("overhead", overhead), ("allocations", allocated), ("busy", busy), ("wait", wait)];
 
 fn run(workload: &Workload, events: u64, settings: &Settings) -> Result<RunSummary, String> {
     let (graph, total) =

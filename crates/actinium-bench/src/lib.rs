@@ -9,8 +9,8 @@
 //! | `options.rs` | the command line |
 //! | `harness.rs` | which runs, in which order, each in a process of its own |
 //! | `child.rs` | what such a process does |
-//! | `events.rs` | the event processor against what is ideal: `cargo bench -p actinium-bench --bench events` |
-//! | `encodings/` | the binary encoding against other libraries: `cargo bench -p actinium-bench --bench encodings` |
+//! | `events.rs` | the event processor against what is ideal: `-- --events` |
+//! | `encodings/` | the binary encoding against other libraries: `-- --encodings` |
 //! | `baseline/` | this tree against another commit: two programs in turns, and a verdict for each row |
 //! | `counters.rs` | what CI holds constant: instructions, atomics and allocations per item, written down in `counters.toml` |
 //! | `callgrind.rs` | how those instructions and atomics are counted |
@@ -39,9 +39,6 @@ mod page;
 mod report;
 mod workloads;
 
-pub use encodings::encodings;
-pub use events::events;
-
 use benchmark::Benchmark;
 use options::{Options, Output, Request};
 use report::Report;
@@ -59,6 +56,10 @@ pub fn main() -> ExitCode {
         Ok(Request::Measure(options)) => measure(&options, &args),
         Ok(Request::Baseline(commit, options)) => ended(baseline::run(&commit, &options, &args)),
         Ok(Request::Counters(why, options)) => ended(counters::run(why.as_deref(), &options)),
+        Ok(Request::Encodings(options)) => ended(encodings::compare(options.quick)),
+        Ok(Request::Events { file, section }) => {
+            ended(events::measure(file.as_deref(), section.as_deref()))
+        }
         Ok(Request::Page(options)) => ended(page::write(&options, &args)),
         Err(error) => {
             eprintln!("peers: {error}\nTry `cargo bench -p actinium-bench -- --help`.");

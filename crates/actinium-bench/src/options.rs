@@ -2,6 +2,7 @@
 
 use crate::benchmark::Benchmark;
 use crate::child::Order;
+use crate::events::SECTIONS;
 use std::time::Duration;
 
 pub(crate) const HELP: &str = "\
@@ -21,6 +22,9 @@ Or one of these, by itself:
                     same, or nobody can tell, by the 95 % interval of the paired ratios; beside it, what costs no time to be sure of
   --counters        instructions, atomics and allocations per item against counters.toml; to cost 2 % more is a failure
   --accept WHY      writes them there instead, with the reason for those that cost more
+  --events[=FILE]   the event processor against what is ideal, with the shipped workload or that one
+  --section NAME    only that part of it: overhead, allocations, busy, wait
+  --encodings       the binary encoding beside other libraries
   --page            writes BENCHMARKS.md anew: half an hour on a machine that does nothing else
 
 How:
@@ -59,6 +63,13 @@ pub(crate) enum Request {
     Baseline(String, Options),
     /// Compare what is counted with what is written down, or write it down for a reason.
     Counters(Option<String>, Options),
+    /// Measure the event processor with a workload.
+    Events {
+        file: Option<String>,
+        section: Option<String>,
+    },
+    /// Compare encodings.
+    Encodings(Options),
     /// Write the page of benchmarks.
     Page(Options),
     /// This is a process of its own for some runs of one benchmark.
@@ -122,6 +133,8 @@ impl Options {
 enum Alone {
     Baseline(String),
     Counters(Option<String>),
+    Events(Option<String>),
+    Encodings,
     Page,
 }
 
@@ -136,7 +149,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
         Some(_) => {}
     }
     let mut options = Options::default();
-    let (mut pairs, mut alone) = (None, Vec::new());
+    let (mut pairs, mut section, mut alone) = (None, None, Vec::new());
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
         let (flag, inline) = match arg.split_once('=') {
@@ -149,6 +162,8 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
         match flag {
             "--only" => options.benchmarks = benchmarks(value()?)?,
             "--workers" => options.workers = number(flag, value()?, WORKERS_MAX)?,
+            "--events" => alone.push(Alone::Events(inline.map(str::to_owned))),
+            "--section" => section = Some(self::section(value()?)?),
             "--baseline" => alone.push(Alone::Baseline(value()?.to_owned())),
             "--accept" => alone.push(Alone::Counters(Some(value()?.to_owned()))),
             "--pairs" => pairs = Some(number(flag, value()?, REPS_MAX)?),
@@ -164,6 +179,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
             "--policies" => options.policies = true,
             "--instructions" => options.instructions = true,
             "--counters" => alone.push(Alone::Counters(None)),
+            "--encodings" => alone.push(Alone::Encodings),
             "--page" => alone.push(Alone::Page),
             "--quick" => options.quick = true,
             "--markdown" => options.show(Output::Markdown)?,
@@ -176,13 +192,18 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
     options.pairs = pairs.unwrap_or(if options.quick { QUICK_PAIRS } else { options.pairs });
     let measures = options.times || options.allocations || options.policies || options.instructions;
     match alone.pop() {
+        ref other if section.is_some() && !matches!(other, Some(Alone::Events(_))) => {
+            return Err("--section goes with --events".to_owned());
+        }
         None if pairs.is_some() => return Err("--pairs goes with --baseline".to_owned()),
         None => {}
         Some(_) if measures || !alone.is_empty() => {
-            return Err("--baseline, --counters, --accept and --page each stand alone".to_owned());
+            return Err("--baseline, --counters, --accept, --events, --encodings and --page each stand alone".to_owned());
         }
         Some(Alone::Baseline(commit)) => return Ok(Request::Baseline(commit, options)),
         Some(Alone::Counters(why)) => return Ok(Request::Counters(why, options)),
+        Some(Alone::Events(file)) => return Ok(Request::Events { file, section }),
+        Some(Alone::Encodings) => return Ok(Request::Encodings(options)),
         Some(Alone::Page) => return Ok(Request::Page(options)),
     }
     if !measures {
@@ -206,6 +227,14 @@ fn number(flag: &str, text: &str, max: usize) -> Result<usize, String> {
         Ok(number) if (1..=max).contains(&number) => Ok(number),
         _ => Err(format!("{flag} {text}: allowed are 1 to {max}")),
     }
+}
+
+fn section(name: &str) -> Result<String, String> {
+    let known = SECTIONS.map(|(name, _)| name);
+    if known.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!("--section {name}: there are {}", known.join(", ")))
 }
 
 fn benchmarks(names: &str) -> Result<Vec<Benchmark>, String> {
@@ -276,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_accepted_for_a_reason() {
+    fn what_stands_alone_is_understood() {
         let default = Options::default;
         assert_eq!(parsed("--counters"), Ok(Request::Counters(None, default())));
         assert_eq!(
@@ -284,6 +313,10 @@ mod tests {
             Ok(Request::Counters(Some("why".to_owned()), default()))
         );
         assert_eq!(parsed("--page"), Ok(Request::Page(default())));
+        assert_eq!(parsed("--encodings"), Ok(Request::Encodings(default())));
+        let (file, section) = (Some("a.json".to_owned()), Some("busy".to_owned()));
+        assert_eq!(parsed("--events=a.json --section busy"), Ok(Request::Events { file, section }));
+        assert_eq!(parsed("--events"), Ok(Request::Events { file: None, section: None }));
     }
 
     #[test]
@@ -303,6 +336,12 @@ mod tests {
             ("--page --counters", "stand alone"),
             ("--pairs 20", "--pairs goes with --baseline"),
             ("--accept", "--accept needs a value"),
+            ("--section busy", "--section goes with --events"),
+            (
+                "--events --section lazy",
+                "--section lazy: there are overhead, allocations, busy, wait",
+            ),
+            ("--events --encodings", "stand alone"),
         ] {
             let error = parsed(args).expect_err(args);
             assert!(error.contains(part), "{args}: {error}");

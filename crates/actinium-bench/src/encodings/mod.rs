@@ -1,4 +1,4 @@
-//! `binary` beside the fastest and smallest libraries that take serde's types: `cargo bench -p actinium-bench --bench encodings`.
+//! `binary` beside the fastest and smallest libraries that take serde's types: `cargo bench -p actinium-bench -- --encodings`.
 //!
 //! The messages are those of `actinium wire bench`. Each library encodes into a buffer that is used again (if it takes one), and decodes to a
 //! message that owns its memory or shares its frame's, as a message for an actor has to. Libraries with a derive of their own are not here: what
@@ -10,12 +10,10 @@ mod libraries;
 mod messages;
 mod timing;
 
-use crate::print;
 use actinium_observe::number::decimal;
 use actinium_observe::{Column, Table};
 use libraries::OURS;
 use serde::{Deserialize, Serialize};
-use std::process::ExitCode;
 use timing::{Cost, Plan};
 
 /// Most that `binary` may cost, over the fastest of the others that are maintained.
@@ -31,23 +29,10 @@ struct Listed {
     samples: Vec<f64>,
 }
 
-/// The program: exit code 1 if a message does not come back as it was. To be slower than another library is no failure.
-///
-/// Without cargo's `--bench` it says whether it works, not how fast.
-pub fn encodings() -> ExitCode {
-    let is_bench = std::env::args().any(|argument| argument == "--bench");
-    match measured(if is_bench { Plan::THOROUGH } else { Plan::QUICK }) {
-        Ok(text) => print(&text),
-        Err(problem) => {
-            eprintln!("encodings: {problem}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// The tables, measured thoroughly.
-pub(crate) fn thorough() -> Result<String, String> {
-    measured(Plan::THOROUGH)
+/// The tables; an error if a message does not come back as it was. Quickly, they say whether it works, not how fast. To be slower than
+/// another library is no failure.
+pub(crate) fn compare(quick: bool) -> Result<String, String> {
+    measured(if quick { Plan::QUICK } else { Plan::THOROUGH })
 }
 
 fn measured(plan: Plan) -> Result<String, String> {

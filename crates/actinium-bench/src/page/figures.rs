@@ -73,7 +73,7 @@ const IDLE_MODULES: &str = "workloads/reconstruction.toml --time-scale 0 --event
 const MANY_SLOTS: &str =
     "workloads/reconstruction.toml --time-scale 0.2 --mode wait --slots 1024 --events 4096";
 const ELASTIC: &str = "--idle 2000";
-const MANY_ACTORS: &str = "--actors 6,24,240 --accesses 20,100 --state 256,4000,32000 --messages 1500000 --warm-up 400000";
+const MANY_ACTORS: &str = "--actors 24,240 --accesses 20,100 --state 256,4000,32000 --messages 1500000 --warm-up 400000 --repeat 3";
 const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 7";
 const STREAM: &str = "stream --size 256m --times 15";
 const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
@@ -167,7 +167,7 @@ pub(super) const SECTIONS: &[Section] = &[
         command: "actinium locality",
         figures: &[
             figure(
-                "geometric mean of 18 cells",
+                "geometric mean of 12 cells",
                 MANY_ACTORS,
                 "/affine/to_best_other",
                 Times,

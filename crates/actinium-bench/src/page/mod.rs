@@ -49,8 +49,8 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     text += "\n## All else\n";
     text += &runs.sections()?.markdown();
 
-    text += "\nThe binary encoding beside other libraries, `cargo bench -p actinium-bench --bench encodings`:\n\n```text\n";
-    text += encodings::thorough()?.trim_end();
+    text += "\nThe binary encoding beside other libraries, `cargo bench -p actinium-bench -- --encodings`:\n\n```text\n";
+    text += encodings::compare(false)?.trim_end();
     text += "\n```\n\n";
     text += include_str!("notes.md");
     Ok(text)
