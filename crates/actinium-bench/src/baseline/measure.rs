@@ -40,8 +40,13 @@ pub(crate) struct Costs {
     pub(crate) wake_ups: Pair,
 }
 
-/// Times every benchmark on one worker and on all, in sets of pairs, until no change is in doubt.
-pub(crate) fn times(programs: &Programs, options: &Options) -> Vec<Timed> {
+/// Times every benchmark on one worker and on all, in sets of pairs, until no change is in doubt. One set is enough where the costs
+/// are `worse` already.
+pub(crate) fn times(
+    programs: &Programs,
+    options: &Options,
+    worse: impl Fn(Benchmark) -> bool,
+) -> Vec<Timed> {
     let mut counts = vec![1];
     counts.extend((options.workers > 1).then_some(options.workers));
     let mut rows: Vec<Row> = options
@@ -50,7 +55,8 @@ pub(crate) fn times(programs: &Programs, options: &Options) -> Vec<Timed> {
         .flat_map(|&benchmark| counts.iter().map(move |&workers| Row::new(benchmark, workers)))
         .collect();
     for set in 0..SETS {
-        let open: Vec<&mut Row> = rows.iter_mut().filter(|row| set == 0 || row.is_open()).collect();
+        let is_open = |row: &&mut Row| set == 0 || row.is_open() && !worse(row.benchmark);
+        let open: Vec<&mut Row> = rows.iter_mut().filter(is_open).collect();
         if !open.is_empty() {
             measure(open, programs, options, set);
         }

@@ -53,12 +53,16 @@ pub(crate) fn run(commit: &str, options: &Options, args: &[String]) -> Result<St
         progress.add(1);
         (benchmark, costs)
     });
-    let costs = costs.collect();
+    let costs: Vec<_> = costs.collect();
     progress.finish();
+    let worse = |benchmark| {
+        let costs = costs.iter().find(|(of, _)| *of == benchmark);
+        costs.and_then(|(_, costs)| costs.verdict()) == Some(Verdict::Worse)
+    };
     let comparison = Comparison {
         circumstances: Circumstances::now(args),
         baseline: programs.baseline.clone(),
-        times: measure::times(&programs, options),
+        times: measure::times(&programs, options, worse),
         costs,
         uncounted: callgrind::missing(),
     };
