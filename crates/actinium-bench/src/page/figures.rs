@@ -174,13 +174,6 @@ pub(super) const SECTIONS: &[Section] = &[
                 "≤ 0.98",
             ),
             figure(
-                "24 actors, 20 accesses, 4,000 B",
-                MANY_ACTORS,
-                "/rows/actors=24&accesses=20&state=4000/affine_to_best_other",
-                Times,
-                "≤ 1.03",
-            ),
-            figure(
                 "240 actors, 100 accesses, 32,000 B",
                 MANY_ACTORS,
                 "/rows/actors=240&accesses=100&state=32000/affine_to_best_other",
@@ -271,13 +264,6 @@ pub(super) const SECTIONS: &[Section] = &[
             ),
             figure("order, text", "", "/rows/message=order&encoding=text/cpu_to_binary", Times, ""),
             figure("order, XML", "", "/rows/message=order&encoding=xml/cpu_to_binary", Times, ""),
-            figure(
-                "telemetry, text",
-                "",
-                "/rows/message=telemetry&encoding=text/cpu_to_binary",
-                Times,
-                "",
-            ),
             figure("a protocol's monitor, per message", "", "/monitor_ns", Nanoseconds, "≤ 5 ns"),
         ],
     },
@@ -286,34 +272,6 @@ pub(super) const SECTIONS: &[Section] = &[
         command: "actinium probe --fabric in-process --nodes 2",
         figures: &[
             figure("messages delivered", BETWEEN_NODES, "/throughput/computation_per_s", Rate, ""),
-            figure("messages per frame", BETWEEN_NODES, "/messages_per_frame", Times, ""),
-        ],
-    },
-    Section {
-        title: "Nodes over MPI",
-        command: "mpiexec -n 2 actinium probe --fabric mpi",
-        figures: &[
-            figure(
-                "messages delivered",
-                BETWEEN_NODES,
-                "/throughput/computation_per_s",
-                Rate,
-                "≥ 5.9 M/s, 3 × Thorium",
-            ),
-            figure("messages per frame", BETWEEN_NODES, "/messages_per_frame", Times, ""),
-        ],
-    },
-    Section {
-        title: "Simulated clusters: 1,000 nodes, 100 messages of 64 bytes each (virtual time)",
-        command: "actinium sim",
-        figures: &[
-            figure(
-                "direct",
-                CLUSTER,
-                "/sizes/nodes=1000/routes/route=direct/messages_per_s",
-                Rate,
-                "",
-            ),
             figure(
                 "a square",
                 CLUSTER,
