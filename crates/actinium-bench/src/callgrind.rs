@@ -31,6 +31,10 @@ pub(crate) fn missing() -> Option<String> {
 
 /// Runs a child under callgrind.
 pub(crate) fn count(program: &Path, order: &Order, limit: Limit) -> Result<Counted, String> {
+    // As the profile names it.
+    let program = &program
+        .canonicalize()
+        .map_err(|error| format!("can not find {}: {error}", program.display()))?;
     let profile = std::env::temp_dir().join(format!("actinium-bench-{}", std::process::id()));
     let mut command = Command::new("valgrind");
     command
@@ -55,7 +59,7 @@ pub(crate) fn count(program: &Path, order: &Order, limit: Limit) -> Result<Count
         .ok_or_else(|| "callgrind's profile is not understood".to_owned())
 }
 
-/// Adds up a profile: lines `0xADDRESS COUNT` below `ob=(1) PROGRAM`, and a line of totals.
+/// Adds up a profile, `None` if it is none of this program: lines `0xADDRESS COUNT` below `ob=(1) PROGRAM`, and a line of totals.
 fn tally(profile: &str, program: &str, is_atomic: impl Fn(u64) -> bool) -> Option<Counted> {
     let mut counted = Counted::default();
     let (mut ours, mut seen_atomic, mut seen_plain) = ("", HashSet::new(), HashSet::new());
@@ -89,7 +93,7 @@ fn tally(profile: &str, program: &str, is_atomic: impl Fn(u64) -> bool) -> Optio
             counted.instructions = total.trim().parse().ok()?;
         }
     }
-    (counted.instructions > 0.0).then_some(counted)
+    (counted.instructions > 0.0 && !ours.is_empty()).then_some(counted)
 }
 
 /// Whether the x86-64 instruction at this address of an ELF file locks memory: it has a LOCK prefix, or is an XCHG with memory.
@@ -133,6 +137,7 @@ mod tests {
                        0x10 7\ncob=(3) /lib/libc.so\ncfn=(1)\ncalls=3 0x10\n0x14 1000\n0x14 2\nob=(1)\n0x10 9\nob=(2)\n0x10 1\n\ntotals: 126375\n";
         let counted = tally(profile, "/the/program", |address| address == 0x10);
         assert_eq!(counted, Some(Counted { instructions: 126_375.0, atomics: 8.0 }));
+        assert_eq!(tally(profile, "/another/program", |_| true), None);
         assert_eq!(tally("events: Ir\n", "/the/program", |_| false), None);
         assert_eq!(tally("ob=(1) p\n0x10\n", "p", |_| false), None);
     }
