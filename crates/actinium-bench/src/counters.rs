@@ -132,11 +132,10 @@ fn count(options: &Options) -> Result<BTreeMap<String, Row>, String> {
     let mut rows = BTreeMap::new();
     for benchmark in benchmarks {
         progress.message(benchmark.name());
-        let failed = || format!("{} can not be counted", benchmark.name());
-        let counted =
-            baseline::instructions(&program, benchmark, options.limit).ok_or_else(failed)?;
+        let failed = |error| format!("{} can not be counted: {error}", benchmark.name());
+        let counted = baseline::instructions(&program, benchmark, options.limit).map_err(failed)?;
         let allocations =
-            baseline::allocations(&program, benchmark, options.limit).ok_or_else(failed)?;
+            baseline::allocations(&program, benchmark, options.limit).map_err(failed)?;
         let round = |value: f64| (value.max(0.0) * DIGITS).round() / DIGITS;
         let row = Row {
             instructions: round(counted.instructions),

@@ -38,6 +38,8 @@ pub(crate) struct Costs {
     pub(crate) allocations: Pair,
     pub(crate) crossings: Pair,
     pub(crate) wake_ups: Pair,
+    /// What could not be counted, and why.
+    pub(crate) errors: Vec<String>,
 }
 
 /// Times every benchmark on one worker and on all, in sets of pairs, until no change is in doubt. One set is enough where the costs
@@ -164,17 +166,24 @@ impl Row {
 
 /// Counts what a benchmark costs in both programs.
 pub(crate) fn costs(programs: &Programs, benchmark: Benchmark, options: &Options) -> Costs {
-    let [before, after] = [&programs.before, &programs.after].map(|program| {
-        let counted = instructions(program, benchmark, options.limit);
-        let crossings = crossings(program, benchmark, options);
-        [
-            counted.map(|counted| counted.instructions),
-            counted.map(|counted| counted.atomics),
-            allocations(program, benchmark, options.limit),
-            crossings.map(|[messages, _]| messages),
-            crossings.map(|[_, woken]| woken),
-        ]
-    });
+    let mut errors = Vec::new();
+    let [before, after] =
+        [("baseline", &programs.before), ("now", &programs.after)].map(|(which, program)| {
+            let counted = instructions(program, benchmark, options.limit);
+            let allocations = allocations(program, benchmark, options.limit);
+            let crossings = crossings(program, benchmark, options);
+            let failed =
+                [counted.as_ref().err(), allocations.as_ref().err(), crossings.as_ref().err()];
+            let said = |error: &String| format!("{}, {which}: {error}", benchmark.name());
+            errors.extend(failed.into_iter().flatten().map(said));
+            [
+                counted.as_ref().ok().map(|counted| counted.instructions),
+                counted.as_ref().ok().map(|counted| counted.atomics),
+                allocations.ok(),
+                crossings.as_ref().ok().map(|[messages, _]| *messages),
+                crossings.as_ref().ok().map(|[_, woken]| *woken),
+            ]
+        });
     let pair = |index: usize| (before[index], after[index]);
     Costs {
         instructions: pair(0),
@@ -182,6 +191,7 @@ pub(crate) fn costs(programs: &Programs, benchmark: Benchmark, options: &Options
         allocations: pair(2),
         crossings: pair(3),
         wake_ups: pair(4),
+        errors,
     }
 }
 
@@ -190,18 +200,26 @@ fn setup(workers: usize) -> Setup {
 }
 
 /// On one worker: valgrind runs one thread at a time, so that a second one would be seen waiting.
-pub(crate) fn instructions(program: &Path, benchmark: Benchmark, limit: Limit) -> Option<Counted> {
-    harness::instructions(program, benchmark, &setup(1), benchmark.size(), limit).ok()
+pub(crate) fn instructions(
+    program: &Path,
+    benchmark: Benchmark,
+    limit: Limit,
+) -> Result<Counted, String> {
+    harness::instructions(program, benchmark, &setup(1), benchmark.size(), limit)
 }
 
 /// On one worker, once everything is warm.
-pub(crate) fn allocations(program: &Path, benchmark: Benchmark, limit: Limit) -> Option<f64> {
-    let cost = harness::allocations(program, benchmark, &setup(1), benchmark.size(), limit);
-    cost.ok().map(|cost| cost.calls.median())
+pub(crate) fn allocations(
+    program: &Path,
+    benchmark: Benchmark,
+    limit: Limit,
+) -> Result<f64, String> {
+    let cost = harness::allocations(program, benchmark, &setup(1), benchmark.size(), limit)?;
+    Ok(cost.calls.median())
 }
 
 /// Messages that cross, and wake-ups, per item on all workers: means over a few runs.
-fn crossings(program: &Path, benchmark: Benchmark, options: &Options) -> Option<[f64; 2]> {
+fn crossings(program: &Path, benchmark: Benchmark, options: &Options) -> Result<[f64; 2], String> {
     const RUNS: usize = 5;
     let size = benchmark.size();
     let order = Order {
@@ -211,9 +229,9 @@ fn crossings(program: &Path, benchmark: Benchmark, options: &Options) -> Option<
         warm_up: size,
         sizes: vec![size; RUNS],
     };
-    let lines = harness::lines(program, &order, options.limit).ok()?;
+    let lines = harness::lines(program, &order, options.limit)?;
     let items = (RUNS as u64 * benchmark.parts(size)) as f64;
-    Some([0, 1].map(|column| lines.iter().map(|line| line[column]).sum::<f64>() / items))
+    Ok([0, 1].map(|column| lines.iter().map(|line| line[column]).sum::<f64>() / items))
 }
 
 #[cfg(test)]

@@ -137,9 +137,10 @@ impl Comparison {
              crossings (messages from worker to worker) and wake-ups on all workers."
                 .to_owned(),
         ];
-        notes.extend(
-            self.uncounted.iter().map(|why| format!("Instructions were not counted: {why}.")),
-        );
+        match &self.uncounted {
+            Some(why) => notes.push(format!("Instructions were not counted: {why}.")),
+            None => notes.extend(self.costs.iter().flat_map(|(_, costs)| costs.errors.clone())),
+        }
         notes.push(match self.worse().as_slice() {
             [] => "No worse than the baseline.".to_owned(),
             rows => format!("WORSE than the baseline: {}.", rows.join(", ")),
@@ -192,6 +193,7 @@ impl Comparison {
                 "allocations": cost(costs.allocations),
                 "crossings": cost(costs.crossings),
                 "wake_ups": cost(costs.wake_ups),
+                "uncounted": costs.errors,
             })
         };
         json!({
