@@ -51,7 +51,7 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     text += &runs.profiles(options)?.markdown();
 
     text += "\n## All else\n";
-    text += &runs.sections()?.markdown();
+    text += &runs.sections(options.reps)?.markdown();
 
     text += "\n`cargo bench -p actinium-bench -- --encodings`, the binary encoding beside other libraries:\n\n";
     let compared = encodings::compare(false)?;

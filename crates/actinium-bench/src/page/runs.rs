@@ -12,8 +12,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs of each command.
-const RUNS: usize = 5;
 /// Most time for one of them.
 const LIMIT: Limit = Limit::from_secs(900);
 
@@ -103,15 +101,15 @@ impl Commands {
     }
 
     /// All sections, as one table.
-    pub(super) fn sections(&self) -> Result<Grid, String> {
+    pub(super) fn sections(&self, runs: usize) -> Result<Grid, String> {
         let commands: usize = SECTIONS.iter().map(|section| distinct(section).len()).sum();
-        let progress = Progress::new((commands * RUNS) as u64, "figures");
+        let progress = Progress::new((commands * runs) as u64, "figures");
         let mut rows = Vec::new();
         for section in SECTIONS {
             progress.message(section.title);
             let mut values: HashMap<&str, Values> = HashMap::new();
             for args in distinct(section) {
-                values.insert(args, self.values(section, args, &progress));
+                values.insert(args, self.values(section, args, runs, &progress));
             }
             let mut title = vec![String::new(); HEADINGS.len()];
             title[0] = format!("**{}**", section.title);
@@ -129,7 +127,7 @@ impl Commands {
         }
         Ok(Grid {
             title: format!(
-                "Medians of {RUNS} runs with the interval in which the median lies by 95 %; by the profile `dist`."
+                "Medians of {runs} runs with the interval in which the median lies by 95 %; by the profile `dist`."
             ),
             headings: HEADINGS.map(str::to_owned).to_vec(),
             rows,
@@ -137,11 +135,11 @@ impl Commands {
         })
     }
 
-    fn values(&self, section: &Section, args: &str, progress: &Progress) -> Values {
+    fn values(&self, section: &Section, args: &str, runs: usize, progress: &Progress) -> Values {
         if section.command.starts_with("mpiexec")
             && let Some(why) = &self.no_mpi
         {
-            progress.add(RUNS as u64);
+            progress.add(runs as u64);
             return Err(why.clone());
         }
         let command = format!("{} {args} --json", section.command);
@@ -160,7 +158,7 @@ impl Commands {
             progress.add(1);
             document
         };
-        (0..RUNS).map(run).collect()
+        (0..runs).map(run).collect()
     }
 
     /// What a command prints. Its arguments have no spaces in them.
