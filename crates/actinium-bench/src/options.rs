@@ -25,7 +25,7 @@ Or one of these, by itself:
   --events[=FILE]   the event processor against what is ideal, with the shipped workload or that one
   --section NAME    only that part of it: overhead, allocations, busy, wait
   --encodings       the binary encoding beside other libraries
-  --page            writes BENCHMARKS.md anew: 20 minutes on a machine that does nothing else
+  --page            writes BENCHMARKS.md anew: ten minutes on a machine that does nothing else
 
 How:
   --workers N       workers of Actinium (default 2); tokio runs with 1 and with N

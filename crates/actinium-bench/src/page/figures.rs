@@ -262,8 +262,36 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Nodes in one process",
         command: "actinium probe --fabric in-process --nodes 2",
+        figures: &[figure(
+            "messages delivered",
+            BETWEEN_NODES,
+            "/throughput/computation_per_s",
+            Rate,
+            "",
+        )],
+    },
+    Section {
+        title: "Nodes over MPI",
+        command: "mpiexec -n 2 actinium probe --fabric mpi",
+        figures: &[figure(
+            "messages delivered",
+            BETWEEN_NODES,
+            "/throughput/computation_per_s",
+            Rate,
+            "≥ 5.9 M/s",
+        )],
+    },
+    Section {
+        title: "Simulated clusters: 1,000 nodes that send 100 messages each, virtual time",
+        command: "actinium sim",
         figures: &[
-            figure("messages delivered", BETWEEN_NODES, "/throughput/computation_per_s", Rate, ""),
+            figure(
+                "direct",
+                CLUSTER,
+                "/sizes/nodes=1000/routes/route=direct/messages_per_s",
+                Rate,
+                "",
+            ),
             figure(
                 "a square",
                 CLUSTER,
