@@ -1,4 +1,5 @@
-//! Async code asks an actor, with and without a deadline. Any executor will do: here the smallest one.
+//! Async code asks an actor, with and without a deadline. Any executor will do: here the smallest
+//! one.
 //!
 //! `cargo run --release -p actinium --example ask_async`
 

@@ -1,5 +1,5 @@
-//! Money moves between accounts whose mailboxes are bounded: senders that overfill one are muted until it has caught up, and no
-//! message, and no money, gets lost.
+//! Money moves between accounts whose mailboxes are bounded: senders that overfill one are muted
+//! until it has caught up, and no message, and no money, gets lost.
 //!
 //! `cargo run --release -p actinium --example bank_transfer`
 
@@ -7,6 +7,7 @@ use actinium::prelude::*;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 const ACCOUNTS: usize = 20;
 const TRANSFERS: u64 = 2_000;
@@ -39,7 +40,8 @@ impl Actor for Account {
                 for step in 0..transfers as usize {
                     let to = others[(first + step) % others.len()].upgrade();
                     if let Some(to) = to.filter(|_| self.balance > 0) {
-                        // Over the bound this account is muted after this turn; what comes back stays here.
+                        // Over the bound this account is muted after this turn; what comes back
+                        // stays here.
                         match to.send(Msg::Deposit(1)) {
                             Ok(()) => self.balance -= 1,
                             Err(_) => continue,
@@ -72,12 +74,12 @@ pub(crate) fn run() -> Result<String, Box<dyn Error>> {
                 .send_blocking(Msg::Spread { first: first + part as usize, transfers: chunk })?;
         }
     }
-    system.wait_idle();
+    system.wait_idle(Duration::MAX)?;
     let mut total = 0;
     for account in &accounts {
         total += account.ask(Msg::Balance).wait()?;
     }
-    let audit = system.audit();
+    let audit = system.audit(Duration::MAX)?;
     let muted = system.stats().total().muted;
     system.shutdown(Shutdown::Drain);
     if total != ACCOUNTS as u64 * OPENING || !audit.is_balanced() {

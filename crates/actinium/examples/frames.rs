@@ -1,10 +1,11 @@
-//! A camera's frames go to two actors at other workers, and nobody copies them: a frame is written once, in memory on the node of the
-//! camera's worker, and both receivers read it there. Whoever is done with it last sends it home, with others.
+//! A camera's frames go to two actors at other workers, and nobody copies them: a frame is written
+//! once, in memory on the node of the camera's worker, and both receivers read it there. Whoever is
+//! done with it last sends it home, with others.
 //!
 //! `cargo run --release -p actinium --example frames`
 
 use actinium::prelude::*;
-use actinium::topology::Topology;
+use actinium::topology::{PuId, Topology};
 use actinium_memory::heap::{Arena, Heap, Payload};
 use actinium_memory::{Placement, Segment, Size};
 use std::error::Error;
@@ -84,9 +85,9 @@ impl Actor for Viewer {
 /// Runs the example; the text is what it has to say.
 pub(crate) fn run() -> Result<String, Box<dyn Error>> {
     let system = System::builder().from_env()?.build()?;
-    // An arena for each worker, on its node.
-    let pus = Topology::detect()?.choose_pus(system.workers());
-    let pus = pus.ok_or("more workers than PUs: no worker has one of its own")?;
+    // An arena for each worker, on its node. One without a PU may be anywhere.
+    let anywhere = Topology::detect()?.allowed().first().ok_or("no PU may be used")?;
+    let pus: Vec<PuId> = system.pus().iter().map(|pu| pu.unwrap_or(anywhere)).collect();
     let segment = Segment::builder().size(Size::Bytes(8 * pus.len() as u64 * (1 << 20)));
     let heap = Heap::leak(segment.placement(Placement::Local(pus)).build()?)?;
 

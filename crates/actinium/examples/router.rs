@@ -1,4 +1,5 @@
-//! Words counted by several actors: a router sends each word to the same counter every time, a broadcast asks all of them.
+//! Words counted by several actors: a router sends each word to the same counter every time, a
+//! broadcast asks all of them.
 //!
 //! `cargo run --release -p actinium --example router`
 

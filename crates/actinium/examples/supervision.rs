@@ -1,6 +1,8 @@
-//! An actor that fails is restarted with its mailbox and its address, until it fails too often; whoever watches it is told.
+//! An actor that fails is restarted with its mailbox and its address, until it fails too often;
+//! whoever watches it is told.
 //!
-//! `cargo run --release -p actinium --example supervision` (the panics that it prints on stderr are the point)
+//! `cargo run --release -p actinium --example supervision` (the panics that it prints on stderr are
+//! the point)
 
 use actinium::prelude::*;
 use std::error::Error;
@@ -69,10 +71,10 @@ pub(crate) fn run() -> Result<String, Box<dyn Error>> {
     let boss = system.spawn(Boss { out });
     for (a, b) in [(6, 2), (8, 2), (1, 0), (9, 3), (1, 0), (1, 0)] {
         boss.send(Order::Divide(a, b))?;
-        system.wait_idle();
+        system.wait_idle(Duration::MAX)?;
     }
     boss.send(Order::Divide(5, 1))?;
-    system.wait_idle();
+    system.wait_idle(Duration::MAX)?;
     let text = lines.try_iter().map(|line| line + "\n").collect();
     drop(boss);
     system.shutdown(Shutdown::Drain);

@@ -1,6 +1,7 @@
 //! # Actinium
 //!
-//! A locality-first actor runtime for many-core machines: work stays where its memory is, moves only when moving pays.
+//! A locality-first runtime for many-core machines. Actors, event graphs and clusters run on the
+//! same kind of workers. Work stays where its memory is, and moves only when moving pays.
 //!
 //! ```
 //! use actinium::prelude::*;
@@ -29,21 +30,149 @@
 //! assert_eq!((report.handled, report.dropped), (3, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What is where
+//!
+//! | to | use | feature |
+//! |---|---|---|
+//! | write and run actors | this page: [`Actor`], [`System`], [`Address`], [`Context`] | |
+//! | test actors with virtual time and a seed | [`testing`] | |
+//! | know the machine, and bind workers to its PUs | [`topology`], [`Bind`] | |
+//! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
+//! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
+//! | run events through a graph of modules | `events` | `events` |
+//! | reach actors of other processes and hosts | `cluster` | `cluster` |
+//! | make the ranks of an MPI job the nodes | `cluster` | `mpi` |
+//! | connect nodes over TCP, TLS or QUIC, by Zenoh | `cluster` | `zenoh` |
+//! | encode messages, and declare protocols | `wire` | `wire` |
+//! | serve actors to browsers and services | `gateway` | `gateway` |
+//! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
+//! | turn measurements into quantiles and throughput | `observe` | `observe` |
+//!
+//! Each feature is off by default. Each module is a crate of its own, named after it
+//! (`actinium-events`, for example). The macros of `wire` name their crate: a program that uses
+//! them depends on `actinium-wire`, too.
 
 pub use actinium_actor::*;
 
-/// What the machine looks like.
+/// The machine: packages, NUMA nodes, caches, cores and PUs.
 pub mod topology {
     pub use actinium_topology::*;
 }
 
-/// Segments of memory, placed on purpose, and payloads that messages carry without a copy (feature `memory`).
+/// Graphs of modules through which events run (feature `events`).
+///
+/// ```
+/// use actinium::events::{Analyzer, Builder, Cause, Event, Input, Next};
+/// use actinium::events::{Processor, Settings, Source, Threads};
+///
+/// struct Numbers;
+///
+/// impl Source for Numbers {
+///     type Product = u64;
+///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+///         Ok(if number < 10 { Next::Event(number * number) } else { Next::End })
+///     }
+/// }
+///
+/// struct Check(Input<u64>);
+///
+/// impl Analyzer for Check {
+///     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+///         assert_eq!(*event.get(self.0), event.number() * event.number());
+///         Ok(())
+///     }
+/// }
+///
+/// let mut builder = Builder::new("numbers", Numbers);
+/// builder.analyzer("check", Threads::Concurrent, |inputs| Check(inputs.get("numbers")));
+/// let summary = Processor::new(builder.build()?, Settings::default().workers(2)).run()?;
+/// assert_eq!((summary.events, summary.failed), (10, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "events")]
+pub mod events {
+    pub use actinium_events::*;
+}
+
+/// Nodes of a cluster: actors that other processes and hosts reach (feature `cluster`; `mpi` and
+/// `zenoh` add fabrics).
+///
+/// ```
+/// use actinium::System;
+/// use actinium::cluster::fabric::{NodeId, in_process::Network};
+/// use actinium::cluster::{Node, NodeConfig};
+///
+/// let (network, system) = (Network::new(), System::builder().workers(1).build()?);
+/// let fabric = network.node(NodeId(0));
+/// let node = Node::start(system.handle(), NodeConfig::default(), move || Ok(fabric))?;
+/// assert_eq!(node.id(), NodeId(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "cluster")]
+pub mod cluster {
+    pub use actinium_cluster::*;
+}
+
+/// Encodings and protocols (feature `wire`).
+///
+/// ```
+/// use actinium::wire::{Encoding, Limits};
+///
+/// let mut bytes = Vec::new();
+/// Encoding::Binary.encode(&(7_u32, "seven".to_owned()), &mut bytes)?;
+/// let back: (u32, String) = Encoding::Binary.decode(&bytes.into(), &Limits::default())?;
+/// assert_eq!(back, (7, "seven".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "wire")]
+pub mod wire {
+    pub use actinium_wire::*;
+}
+
+/// The border to browsers and services: actors served by WebSocket and HTTP (feature `gateway`).
+///
+/// ```
+/// use actinium::gateway::Gateway;
+///
+/// let nothing_served = Gateway::builder().start("127.0.0.1:0");
+/// assert!(nothing_served.is_err_and(|error| error.to_string().contains("expected an actor")));
+/// ```
+#[cfg(feature = "gateway")]
+pub mod gateway {
+    pub use actinium_gateway::*;
+}
+
+/// Memory segments on chosen NUMA nodes, and payloads that messages carry without a copy (feature
+/// `memory`).
+///
+/// ```
+/// use actinium::memory::{Placement, Segment, Size};
+///
+/// let mut segment =
+///     Segment::builder().size(Size::Bytes(1 << 20)).placement(Placement::Interleave).build()?;
+/// segment.bytes().expect("private memory")[0] = 1;
+/// assert_eq!(segment.stats().absent_bytes, Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[cfg(feature = "memory")]
 pub mod memory {
     pub use actinium_memory::*;
 }
 
-/// What most programs use.
+/// Figures of a program: latencies, throughput, the load of CPUs (feature `observe`).
+///
+/// ```
+/// let mut latency = actinium::observe::Latency::new();
+/// latency.record(1_234);
+/// assert_eq!(latency.quantiles().quantiles_ns.p50, 1_234);
+/// ```
+#[cfg(feature = "observe")]
+pub mod observe {
+    pub use actinium_observe::*;
+}
+
+/// The items that most programs use.
 pub mod prelude {
     pub use actinium_actor::{
         Actor, ActorId, Address, Answer, AskError, Broadcast, Context, Down, Mailbox, Policy,
@@ -51,3 +180,8 @@ pub mod prelude {
         SystemHandle, Time, TimerId, WeakAddress,
     };
 }
+
+/// The examples of the repository's front page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadMe;

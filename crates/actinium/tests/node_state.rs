@@ -1,16 +1,18 @@
-//! Actors whose state lives on a NUMA node: on each of the machine that runs this; `./check numa` also runs it on one that has four.
+//! Actors whose state lives on a NUMA node: on each of the machine that runs this; `./check numa`
+//! also runs it on one that has four.
 //!
 //! A program of its own: `./check numa` runs it alone in an emulated machine, too.
 
 use std::collections::BTreeSet;
 use std::iter;
 
-use actinium::SpawnError;
 use actinium::prelude::*;
 use actinium::topology::Topology;
+use actinium::{Bind, SpawnError};
 use actinium_memory::heap::{self, Heap, SharedArena};
 use actinium_memory::{Mode, Placement, Segment, Size};
 use allocator_api2::vec::Vec as VecIn;
+use std::time::Duration;
 
 /// Keeps its numbers where it lives itself.
 struct Keeper {
@@ -89,7 +91,7 @@ fn state_lives_on_the_node_that_was_asked_for() {
 fn memory_that_is_full_is_an_error_and_comes_back() {
     let heap = Heap::leak_plain(1, 4).expect("a heap");
     let memory = SharedArena::new(heap.arena(0).expect("nobody has it"));
-    let system = System::builder().workers(2).bind(false).build().expect("a system");
+    let system = System::builder().workers(2).bind(Bind::None).build().expect("a system");
     let mut made = 0;
     for _ in 0..3 {
         let spawn = || {
@@ -103,9 +105,9 @@ fn memory_that_is_full_is_an_error_and_comes_back() {
         assert!((400..=1024).contains(&keepers.len()), "{}", keepers.len());
         let error = spawn().map(|_| ()).expect_err("it is full");
         assert!(matches!(error, SpawnError::NoMemory { bytes } if bytes > 200), "{error}");
-        assert!(error.to_string().contains("no room for an actor"), "{error}");
+        assert!(error.to_string().contains("no memory for an actor"), "{error}");
         drop(keepers);
-        system.wait_idle();
+        system.wait_idle(Duration::MAX).unwrap();
     }
     system.shutdown(Shutdown::Drain);
     drop(system);

@@ -1,10 +1,13 @@
-//! Payloads of a segment between actors of different workers: never copied, and home again in batches.
+//! Payloads of a segment between actors of different workers: never copied, and home again in
+//! batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use actinium::Bind;
 use actinium::prelude::*;
 use actinium_memory::heap::{Arena, Heap, Payload};
+use std::time::Duration;
 
 const PAYLOADS: u64 = 1_000;
 /// From 4 KiB, in blocks and in runs of pages.
@@ -81,7 +84,8 @@ fn nobody_copies_and_blocks_come_home_in_batches() {
         let is_pinned = matches!(policy, Policy::Pinned);
         // 16 MiB in two arenas, of which one is used.
         let heap = Heap::leak_plain(2, 128).expect("memory");
-        let system = System::builder().workers(2).bind(false).policy(policy).build().expect("two");
+        let system =
+            System::builder().workers(2).bind(Bind::None).policy(policy).build().expect("two");
         let counts = Arc::new(Counts::default());
         let at = |worker| SpawnOptions::new().on_worker(worker);
         let passer = |next: Option<Address<Passer>>| {
@@ -96,7 +100,7 @@ fn nobody_copies_and_blocks_come_home_in_batches() {
         };
         let maker = system.spawn_with(at(0), maker).expect("worker 0");
         maker.send(()).expect("it lives");
-        system.wait_idle();
+        system.wait_idle(Duration::MAX).unwrap();
         system.shutdown(Shutdown::Drain);
 
         // Relaxed: the workers have ended.
@@ -107,7 +111,8 @@ fn nobody_copies_and_blocks_come_home_in_batches() {
         assert_eq!((figures.copied_bytes, figures.returned), (0, PAYLOADS));
         if is_pinned {
             assert_eq!(read(&counts.crossed), PAYLOADS);
-            // 32 to a batch, and what is left when a thread ends; runs of pages, which are one of the sizes, go home one by one.
+            // 32 to a batch, and what is left when a thread ends; runs of pages, which are one of
+            // the sizes, go home one by one.
             let runs = PAYLOADS / SIZES.len() as u64;
             assert!(figures.batches <= (PAYLOADS - runs) / 32 + 2 + runs, "{figures:?}");
         }

@@ -1,7 +1,0 @@
-//! All of this crate's tests, as one program: to link one takes a fraction of the time that many take.
-
-mod admission;
-mod desk;
-mod shop_example;
-mod talking;
-mod wrong;

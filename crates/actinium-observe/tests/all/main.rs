@@ -1,4 +1,0 @@
-//! All of this crate's tests, as one program: to link one takes a fraction of the time that many take.
-
-mod browser;
-mod chromium;

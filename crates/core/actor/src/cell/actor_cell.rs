@@ -1,0 +1,34 @@
+//! The layout of an actor in memory.
+
+use super::life::Life;
+use crate::actor::Actor;
+use crate::actor_core::Core;
+use crate::mailbox::shared::RawQueue;
+use actinium_scheduler::Header;
+use actinium_scheduler::sync::OwnerCell;
+use std::ptr::NonNull;
+
+/// An actor of a known type. It begins with its core, and that with its header: all three share
+/// their address.
+#[repr(C)]
+pub(crate) struct ActorCell<A: Actor> {
+    pub(crate) core: Core,
+    /// Lent to user code for the length of a turn; user code never reaches it in another way.
+    pub(super) state: OwnerCell<Option<A>>,
+    /// The shared part of the mailbox: envelopes of what carries the actor's messages.
+    pub(super) shared: RawQueue,
+    pub(super) life: OwnerCell<Life<A>>,
+}
+
+impl<A: Actor> ActorCell<A> {
+    /// The cell that begins with this header.
+    ///
+    /// # Safety
+    /// The header is that of an `ActorCell<A>`, by the pointer by which that was allocated, and it
+    /// is alive as long as the reference is used.
+    #[inline(always)]
+    pub(crate) unsafe fn of_header<'a>(header: NonNull<Header>) -> &'a Self {
+        // SAFETY: by contract; header, core and cell share their address (`repr(C)`).
+        unsafe { header.cast::<Self>().as_ref() }
+    }
+}

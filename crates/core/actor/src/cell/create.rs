@@ -1,0 +1,86 @@
+//! Making an actor.
+
+use super::actor_cell::ActorCell;
+use super::life::Life;
+use super::memory::{Block, put, release};
+use super::reference::CellRef;
+use super::{lifecycle, mailbox, turn};
+use crate::actor::Actor;
+use crate::actor_core::{Core, Fixed, Inner, SORT};
+use crate::actor_id::ActorId;
+use crate::mailbox::carrier::{by_size, is_boxed};
+use crate::mailbox::shared::{RawQueue, SharedQueue};
+use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::sync::{Arc, OwnerCell};
+use actinium_scheduler::{Footprint, Header, VTable};
+use std::any::TypeId;
+use std::ptr::NonNull;
+
+impl<A: Actor> ActorCell<A> {
+    const VTABLE: VTable = VTable {
+        sort: SORT,
+        run: turn::run::<A>,
+        dispose: lifecycle::dispose::<A>,
+        release: release::<A>,
+        pending: pending::<A>,
+        deliver: mailbox::deliver::<A>,
+    };
+
+    /// A new actor with its first address, and where it is to lie. It is neither registered nor
+    /// started yet.
+    pub(crate) fn create(
+        system: std::sync::Arc<Inner>,
+        id: ActorId,
+        kind: Arc<Kind>,
+        home: usize,
+        capacity: Option<usize>,
+        (state, block): (A, Option<Block<A>>),
+        life: Life<A>,
+    ) -> CellRef<A> {
+        // User code, which may panic: first of all.
+        let footprint = Footprint::declared(state.footprint_bytes());
+        let fixed = Fixed {
+            me: NonNull::dangling(),
+            shared_len: shared_len::<A>,
+            type_id: TypeId::of::<A>,
+            backpressure: capacity.map(|_| Box::default()),
+            id,
+            system,
+        };
+        let cell = ActorCell {
+            core: Core::new(&Self::VTABLE, kind, home, block.is_none(), fixed),
+            shared: shared_part::<A>(capacity),
+            life: OwnerCell::new(life),
+            state: OwnerCell::new(Some(state)),
+        };
+        // SAFETY: nobody else knows it yet; and the closure calls no user code.
+        unsafe { cell.core.header.with_private(|private| private.footprint = footprint) }
+        let cell = put(cell, block);
+        // SAFETY: just allocated, and nobody else knows it yet.
+        unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };
+        CellRef(cell)
+    }
+}
+
+fn shared_part<A: Actor>(capacity: Option<usize>) -> RawQueue {
+    if const { is_boxed::<A::Msg>() } {
+        SharedQueue::<Box<A::Msg>>::new(capacity).into_raw()
+    } else {
+        SharedQueue::<A::Msg>::new(capacity).into_raw()
+    }
+}
+
+/// # Safety
+/// As the vtable demands: the actor is alive.
+unsafe fn pending<A: Actor>(header: NonNull<Header>) -> usize {
+    // SAFETY: this function stands in the vtable of ActorCell<A> only.
+    unsafe { ActorCell::<A>::of_header(header) }.len()
+}
+
+/// # Panics
+/// Never: it is only called on cores of cells of `A` (it stands in them).
+fn shared_len<A: Actor>(core: &Core) -> usize {
+    // SAFETY: this function stands in the core of an ActorCell<A> only; `me` is that cell.
+    let cell = unsafe { ActorCell::<A>::of_header(core.me) };
+    by_size!(A: cell, shared_len_of())
+}

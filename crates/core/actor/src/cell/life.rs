@@ -1,0 +1,76 @@
+//! The data that only an actor's owner touches, beside the mailbox and the state.
+
+use crate::actor::Actor;
+use crate::actor_core::CoreRef;
+use crate::actor_id::ActorId;
+use crate::control::Notify;
+use crate::supervision::Supervision;
+use crate::timers::ActorTimers;
+use actinium_scheduler::guard::Guarded;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The stages of an actor's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The actor's state is there; `started` was not called yet.
+    New,
+    /// The actor handles messages.
+    Running,
+    /// The actor waits for its restart.
+    Waiting,
+    /// The actor has ended.
+    Dead,
+}
+
+/// An actor's stage of life, and its extra part.
+pub(crate) struct Life<A: Actor> {
+    pub(crate) stage: Stage,
+    /// The extra part, which most actors do not have.
+    pub(crate) extra: Option<Box<Extra<A>>>,
+}
+
+/// Makes an actor's state anew.
+pub(crate) type Factory<A> = Guarded<Box<dyn FnMut() -> A + Send>>;
+
+/// The extra part of an actor that is supervised, named or watched, or has children or timers.
+pub(crate) struct Extra<A: Actor> {
+    pub(crate) parent: Option<CoreRef>,
+    pub(crate) supervision: Supervision,
+    pub(crate) factory: Option<Factory<A>>,
+    pub(crate) names: Vec<String>,
+    /// The times of its panics, as far back as counts.
+    pub(crate) panics_ns: VecDeque<u64>,
+    /// In order of identity, as the links: one seed gives one run.
+    pub(crate) children: BTreeMap<ActorId, CoreRef>,
+    pub(crate) watchers: Vec<(ActorId, Notify)>,
+    pub(crate) links: BTreeMap<ActorId, CoreRef>,
+    pub(crate) timers: ActorTimers,
+}
+
+impl<A: Actor> Default for Extra<A> {
+    fn default() -> Self {
+        Extra {
+            parent: None,
+            supervision: Supervision::stop(),
+            factory: None,
+            names: Vec::new(),
+            panics_ns: VecDeque::new(),
+            children: BTreeMap::new(),
+            watchers: Vec::new(),
+            links: BTreeMap::new(),
+            timers: ActorTimers::default(),
+        }
+    }
+}
+
+impl<A: Actor> Life<A> {
+    /// The life of an actor that is about to start.
+    pub(crate) fn new(extra: Option<Box<Extra<A>>>) -> Self {
+        Life { stage: Stage::New, extra }
+    }
+
+    /// The extra part, made when it is first needed.
+    pub(crate) fn extra(&mut self) -> &mut Extra<A> {
+        self.extra.get_or_insert_default()
+    }
+}

@@ -1,0 +1,202 @@
+//! The actions of an actor while it handles a message.
+
+use crate::actor::{Actor, Context};
+use crate::actor_core::{Core, CoreRef, NOTE_STOP, NOTE_YIELD, refuse};
+use crate::actor_id::ActorId;
+use crate::address::Address;
+use crate::control::Control;
+use crate::options::{SpawnError, SpawnOptions};
+use crate::stop_reason::{Down, StopReason};
+use crate::system_handle::SystemHandle;
+use crate::time::Time;
+use crate::timers::TimerId;
+use actinium_scheduler::guard::{self, Guarded};
+use std::fmt;
+use std::time::Duration;
+
+impl<A: Actor> Context<'_, A> {
+    /// The actor's identity.
+    pub fn id(&self) -> ActorId {
+        self.core().id
+    }
+
+    /// The system that the actor lives in.
+    pub fn system(&self) -> SystemHandle {
+        SystemHandle::new(self.core().system.clone())
+    }
+
+    /// The index of the worker that it runs on now.
+    pub fn worker(&self) -> usize {
+        self.on().index()
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Time {
+        Time { ns: self.on().shared().clock().now_ns() }
+    }
+
+    /// Ends the actor when this call returns. What is left in its mailbox becomes dead letters.
+    /// (To end after what is in the mailbox: `ctx.address().stop()`.)
+    pub fn stop(&self) {
+        self.on().note().set(self.on().note().get() | NOTE_STOP);
+    }
+
+    /// Ends the turn when this call returns: what else is ready on this worker runs before the
+    /// actor's next message. A turn is many messages long, for that is fastest; but whoever sends
+    /// much with each message had better let its receivers run while that is warm in the caches,
+    /// and before their mailboxes grow long.
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Address, Context, System};
+    ///
+    /// struct Lines(Address<Words>);
+    /// struct Words(std::sync::mpsc::Sender<String>);
+    ///
+    /// impl Actor for Lines {
+    ///     type Msg = &'static str;
+    ///     fn handle(&mut self, line: &'static str, ctx: &mut Context<'_, Self>) {
+    ///         line.split(' ').for_each(|word| self.0.tell(word.to_owned()));
+    ///         // The words of this line are handled before the next one is taken apart.
+    ///         ctx.yield_now();
+    ///     }
+    /// }
+    ///
+    /// impl Actor for Words {
+    ///     type Msg = String;
+    ///     fn handle(&mut self, word: String, _ctx: &mut Context<'_, Self>) {
+    ///         let _ = self.0.send(word);
+    ///     }
+    /// }
+    ///
+    /// let (sender, words) = std::sync::mpsc::channel();
+    /// let system = System::builder().workers(1).build()?;
+    /// let lines = system.spawn(Lines(system.spawn(Words(sender))));
+    /// lines.send("one two")?;
+    /// lines.send("three")?;
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// assert_eq!(words.try_iter().collect::<Vec<_>>(), ["one", "two", "three"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn yield_now(&self) {
+        self.on().note().set(self.on().note().get() | NOTE_YIELD);
+    }
+
+    /// Starts another actor, on this worker for a start. It is nobody's child: it lives on when
+    /// this one ends.
+    pub fn spawn<B: Actor>(&self, actor: B) -> Address<B> {
+        self.core().system.spawn_light(actor, Some(self.on()))
+    }
+
+    /// Starts a child: when it fails, its supervision decides; when this actor ends or restarts,
+    /// the child ends.
+    ///
+    /// # Errors
+    /// If the name is taken, the worker or the node does not exist, the allocator has no memory,
+    /// the capacity is 0, or the factory panics.
+    pub fn spawn_with<B: Actor>(
+        &self,
+        options: SpawnOptions,
+        factory: impl FnMut() -> B + Send + 'static,
+    ) -> Result<Address<B>, SpawnError> {
+        let parent = CoreRef::new(self.core());
+        let child = self.core().system.spawn_full(
+            options,
+            Guarded::new(Box::new(factory)),
+            Some(parent),
+            Some(self.on()),
+        )?;
+        let core = child.0.core_ref();
+        self.with_life(|life| life.extra().children.insert(core.id, core));
+        Ok(child)
+    }
+
+    // ---- timers
+    // --------------------------------------------------------------------------------------------------
+
+    /// Sends `msg` to this actor once, after so long. An armed timer keeps the actor alive. A full
+    /// mailbox takes the message over its bound, as it does what [`Context::offload`] brings: the
+    /// actor itself has asked for it.
+    pub fn after(&self, delay: Duration, msg: A::Msg) -> TimerId {
+        let (me, msg) = (self.address(), Guarded::new(msg));
+        let send = move || me.tell_over(msg.into_inner());
+        self.with_life(|life| life.extra().timers.after(self.on(), nanoseconds(delay), send))
+    }
+
+    /// Sends what `msg` makes to this actor each time so long has passed, until cancelled. Missed
+    /// times are skipped, not made up for; what finds the mailbox full becomes a dead letter, for
+    /// the next one comes anyway.
+    pub fn every(&self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
+        let (me, mut msg) = (self.address(), Guarded::new(msg));
+        let send = move || match guard::catch(&mut *msg) {
+            Ok(msg) => me.tell(msg),
+            Err(panicked) => me.0.core.fail(panicked),
+        };
+        self.with_life(|life| life.extra().timers.every(self.on(), nanoseconds(period), send))
+    }
+
+    /// Cancels a timer of this actor; false if it has fired for the last time, or was cancelled.
+    /// A message that it has sent already stays in the mailbox.
+    pub fn cancel(&self, timer: TimerId) -> bool {
+        let armed = self.with_life(|life| life.extra().timers.take(timer));
+        // What it would have sent is dropped in here.
+        armed.is_some_and(|armed| armed.cancel(self.on()))
+    }
+
+    // ---- watching
+    // ------------------------------------------------------------------------------------------------
+
+    /// Asks for a message when another actor ends; at once if it has ended.
+    pub fn watch<B: Actor>(
+        &self,
+        other: &Address<B>,
+        msg: impl FnOnce(Down) -> A::Msg + Send + 'static,
+    ) {
+        let me = self.address().downgrade();
+        let msg = Guarded::new(msg);
+        let notify = Box::new(move |down: Down| {
+            let Some(me) = me.upgrade() else { return };
+            // This runs while the other one ends.
+            match guard::catch(|| msg.into_inner()(down)) {
+                Ok(msg) => me.tell(msg),
+                Err(panicked) => me.0.core.fail(panicked),
+            }
+        });
+        self.hand(&other.0.core, Control::Watch { watcher: self.id(), notify });
+    }
+
+    /// Takes back what was asked with [`Context::watch`].
+    pub fn unwatch<B: Actor>(&self, other: &Address<B>) {
+        self.hand(&other.0.core, Control::Unwatch { watcher: self.id() });
+    }
+
+    /// Shares fate with another actor: when one of the two ends abnormally, so does the other.
+    pub fn link<B: Actor>(&self, other: &Address<B>) {
+        let core = other.0.core_ref();
+        self.with_life(|life| life.extra().links.insert(core.id, core));
+        self.hand(&other.0.core, Control::Link(CoreRef::new(self.core())));
+    }
+
+    /// Takes back [`Context::link`], for both.
+    pub fn unlink<B: Actor>(&self, other: &Address<B>) {
+        let core = self.with_life(|life| life.extra().links.remove(&other.id()));
+        drop(core);
+        self.hand(&other.0.core, Control::Unlink(self.id()));
+    }
+
+    fn hand(&self, other: &Core, control: Control<CoreRef>) {
+        if let Err((control, reason)) = other.control(control) {
+            let reason = if reason.is_abnormal() { reason } else { StopReason::AlreadyStopped };
+            refuse(other.id, control, &reason);
+        }
+    }
+}
+
+impl<A: Actor> fmt::Debug for Context<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({}, worker {})", self.id(), self.worker())
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,96 @@
+//! Controls, which reach an actor beside its messages: requests to end, watchers, links, and news
+//! of its children.
+//!
+//! Controls are rare. They wait in a list behind a lock, and the next turn obeys them before its
+//! messages.
+
+use crate::actor_id::ActorId;
+use crate::stop_reason::{Down, PanicInfo, StopReason};
+
+// tidy: guard: what it holds of the user's is guarded (`Context::watch`).
+/// Tells a watcher that the actor has ended.
+pub(crate) type Notify = Box<dyn FnOnce(Down) + Send>;
+
+/// One request to an actor; `R` refers to another actor.
+pub(crate) enum Control<R> {
+    /// End when the mailbox is empty; refuse further messages.
+    Stop,
+    /// End now.
+    Kill(StopReason),
+    /// Tell a watcher when the actor ends.
+    Watch {
+        watcher: ActorId,
+        notify: Notify,
+    },
+    Unwatch {
+        watcher: ActorId,
+    },
+    /// End abnormally when another does.
+    Link(R),
+    Unlink(ActorId),
+    /// A linked actor ended abnormally.
+    LinkBroken(ActorId),
+    /// The actor has got a name, which it gives back when it ends.
+    Named(String),
+    /// A child ended.
+    ChildDown(ActorId),
+    /// A child that is supervised one-for-all failed: its siblings restart too.
+    ChildFailed(ActorId),
+    /// A child's failure is this actor's own.
+    Escalated(PanicInfo),
+    /// Restart, together with a sibling that failed.
+    Restart,
+    /// The back-off before a restart is over.
+    Resume,
+    /// Nothing that was sent when the actor had lost its last address is under way any more.
+    LingerOver,
+}
+
+/// The controls that wait: allocated when the first comes, for most actors never get one.
+pub(crate) struct Controls<R>(Option<Box<State<R>>>);
+
+struct State<R> {
+    waiting: Vec<Control<R>>,
+    /// The reason for which the actor has ended.
+    closed: Option<StopReason>,
+}
+
+impl<R> Default for Controls<R> {
+    fn default() -> Self {
+        Controls(None)
+    }
+}
+
+impl<R> Controls<R> {
+    fn state(&mut self) -> &mut State<R> {
+        let empty = || Box::new(State { waiting: Vec::new(), closed: None });
+        self.0.get_or_insert_with(empty)
+    }
+
+    /// Puts one last; it comes back, with the reason, if the actor has ended.
+    pub(crate) fn push(&mut self, control: Control<R>) -> Result<(), (Control<R>, StopReason)> {
+        let state = self.state();
+        if let Some(reason) = &state.closed {
+            return Err((control, reason.clone()));
+        }
+        state.waiting.push(control);
+        Ok(())
+    }
+
+    /// Takes all that wait.
+    pub(crate) fn take(&mut self) -> Vec<Control<R>> {
+        self.0.as_mut().map_or_else(Vec::new, |state| std::mem::take(&mut state.waiting))
+    }
+
+    /// Takes all that wait, and refuses what comes: the actor has ended.
+    pub(crate) fn close(&mut self, reason: StopReason) -> Vec<Control<R>> {
+        let state = self.state();
+        state.closed = Some(reason);
+        std::mem::take(&mut state.waiting)
+    }
+
+    /// Why the actor has ended, if it has.
+    pub(crate) fn closed(&self) -> Option<&StopReason> {
+        self.0.as_ref()?.closed.as_ref()
+    }
+}

@@ -1,0 +1,68 @@
+//! Actors on Actinium's scheduler: mailboxes, addresses, supervision, timers, systems.
+//!
+//! Programs use the crate `actinium`, which re-exports this one.
+
+// The executors of futures do not build under loom. What loom checks is the mailbox, which
+// tests/loom.rs takes by itself.
+#![cfg(not(loom))]
+
+pub mod testing;
+
+mod actor;
+mod actor_core;
+mod actor_id;
+mod address;
+mod ask;
+mod backpressure;
+mod builder;
+mod cell;
+mod context;
+mod control;
+mod ending;
+mod estimates;
+mod groups;
+mod mailbox;
+mod offload;
+mod options;
+mod pipe;
+mod send;
+mod send_error;
+mod shutdown;
+mod spawn;
+mod state;
+mod stats;
+mod stop_reason;
+mod supervision;
+mod system;
+mod system_handle;
+mod time;
+mod timers;
+mod unfinished;
+mod wait;
+
+pub use actinium_scheduler::guard::Panicked;
+pub use actinium_scheduler::{
+    Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
+};
+pub use actinium_topology::Bind;
+pub use actor::{Actor, Context};
+pub use actor_id::ActorId;
+pub use address::{Address, WeakAddress};
+pub use ask::{Answer, AskError, Reply};
+pub use builder::{BuildError, SystemBuilder, Workers};
+pub use ending::{Shutdown, ShutdownReport};
+pub use estimates::Estimates;
+pub use groups::{Broadcast, Router};
+pub use options::{Mailbox, SpawnError, SpawnOptions};
+pub use send_error::SendError;
+pub use state::dead_letters::DeadLetter;
+pub use state::names::{LookupError, NameError};
+pub use stats::{Audit, Stats};
+pub use stop_reason::{Down, PanicInfo, StopReason};
+pub use supervision::Supervision;
+pub use system::System;
+pub use system_handle::SystemHandle;
+pub use time::Time;
+pub use timers::TimerId;
+pub use unfinished::{Backlog, Occupied, Unfinished, WaitError};
+pub use wait::SendAsync;

@@ -1,0 +1,160 @@
+//! Futures whose result comes to an actor as a message.
+//!
+//! A future is polled by a small actor of its own, on the workers; what wakes it sends that actor a
+//! message.
+
+use crate::actor::{Actor, Context};
+use crate::address::Address;
+use actinium_scheduler::guard::{self, Guarded, Panicked};
+use std::convert::identity;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Poll, Wake, Waker};
+
+/// Polls one future.
+struct Pilot<F: Future + 'static, A: Actor, M> {
+    /// `None`: it is ready, and gone.
+    future: Option<Guarded<Pin<Box<F>>>>,
+    /// To whom its result goes, and how it becomes a message, unless it is left at the panic.
+    result: Option<(Address<A>, M)>,
+    /// The waker, and whether it has rung since the last poll.
+    bell: Option<(Waker, Arc<AtomicBool>)>,
+}
+
+/// Wakes a pilot, with at most one message under way.
+struct Bell<P: Actor> {
+    pilot: Address<P>,
+    rung: Arc<AtomicBool>,
+}
+
+impl<P: Actor<Msg = ()>> Wake for Bell<P> {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // AcqRel: pairs with the swap before the poll, which sees what was done before this ring.
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            // From an external thread it is refused while the system drains, and counted; one that
+            // has ended needs no waking.
+            let _ = self.pilot.send(());
+        }
+    }
+}
+
+impl<F, A, M> Actor for Pilot<F, A, M>
+where
+    F: Future + Send + 'static,
+    A: Actor,
+    M: FnOnce(Result<F::Output, Panicked>) -> Result<A::Msg, Panicked> + Send + 'static,
+{
+    type Msg = ();
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        let rung = Arc::new(AtomicBool::new(true));
+        let bell = Arc::new(Bell { pilot: ctx.address(), rung: rung.clone() });
+        self.bell = Some((bell.into(), rung));
+        self.handle((), ctx);
+    }
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        let (Some(future), Some((waker, rung))) = (&mut self.future, &self.bell) else { return };
+        // AcqRel: see `wake_by_ref`.
+        rung.swap(false, Ordering::AcqRel);
+        #[cfg(feature = "tokio")]
+        let _runtime = ctx.core().system.tokio.as_ref().map(tokio::runtime::Handle::enter);
+        let mut cx = std::task::Context::from_waker(waker);
+        let output = match guard::catch(|| future.as_mut().poll(&mut cx)) {
+            Ok(Poll::Pending) => return,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panicked) => Err(panicked),
+        };
+        if let Some((owner, msg)) = self.result.take() {
+            match guard::catch(|| msg(output)).and_then(identity) {
+                Ok(msg) => owner.tell(msg),
+                Err(panicked) => owner.0.core.fail(panicked),
+            }
+        }
+        (self.future, self.bell) = (None, None);
+        ctx.stop();
+    }
+}
+
+impl<A: Actor> Context<'_, A> {
+    /// Runs a future beside this actor; its result comes as the message that `msg` makes of it.
+    ///
+    /// The future is polled on the workers. With the feature `tokio` and `SystemBuilder::tokio` it
+    /// is polled inside that runtime, so that it may use its timers and sockets. It keeps this
+    /// actor alive. A panic in it is this actor's own failure: its supervision decides, and
+    /// [`crate::PanicInfo`] says what the panic said. ([`Context::pipe_catch_unwind`] makes a
+    /// message of it.) At shutdown a future that is not ready is dropped.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, Shutdown, System};
+    /// struct Asker;
+    /// impl Actor for Asker {
+    ///     type Msg = u64;
+    ///     fn started(&mut self, ctx: &mut Context<'_, Self>) {
+    ///         ctx.pipe(async { 6 * 7 }, |answer| answer);
+    ///     }
+    ///     fn handle(&mut self, answer: u64, _ctx: &mut Context<'_, Self>) {
+    ///         assert_eq!(answer, 42);
+    ///     }
+    /// }
+    /// let system = System::builder().workers(1).build()?;
+    /// system.spawn(Asker);
+    /// assert_eq!(system.shutdown(Shutdown::Drain).handled, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pipe<F>(&self, future: F, msg: impl FnOnce(F::Output) -> A::Msg + Send + 'static)
+    where
+        F: Future + Send + 'static,
+    {
+        let msg = Guarded::new(msg);
+        self.pipe_and(future, move |result| result.map(|result| msg.into_inner()(result)));
+    }
+
+    /// Pipes as [`Context::pipe`] does, but a panic in the future comes as a message, too: as
+    /// [`Panicked`], and the actor goes on.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, Panicked, Shutdown, System};
+    /// struct Careful;
+    /// impl Actor for Careful {
+    ///     type Msg = Result<u32, Panicked>;
+    ///     fn started(&mut self, ctx: &mut Context<'_, Self>) {
+    ///         ctx.pipe_catch_unwind(async { panic!("no") }, |result| result);
+    ///     }
+    ///     fn handle(&mut self, result: Self::Msg, _ctx: &mut Context<'_, Self>) {
+    ///         assert_eq!(result.unwrap_err().message(), "no");
+    ///     }
+    /// }
+    /// let system = System::builder().workers(1).build()?;
+    /// system.spawn(Careful);
+    /// assert_eq!(system.shutdown(Shutdown::Drain).handled, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pipe_catch_unwind<F>(
+        &self,
+        future: F,
+        msg: impl FnOnce(Result<F::Output, Panicked>) -> A::Msg + Send + 'static,
+    ) where
+        F: Future + Send + 'static,
+    {
+        let msg = Guarded::new(msg);
+        self.pipe_and(future, move |result| Ok(msg.into_inner()(result)));
+    }
+
+    fn pipe_and<F>(
+        &self,
+        future: F,
+        msg: impl FnOnce(Result<F::Output, Panicked>) -> Result<A::Msg, Panicked> + Send + 'static,
+    ) where
+        F: Future + Send + 'static,
+    {
+        let result = Some((self.address(), msg));
+        self.spawn(Pilot { future: Some(Guarded::new(Box::pin(future))), result, bell: None });
+    }
+}

@@ -1,0 +1,137 @@
+//! Starting an actor: its place, its memory, its entry in the register.
+
+use crate::actor::Actor;
+use crate::actor_core::{CoreRef, Inner};
+use crate::address::Address;
+use crate::cell::actor_cell::ActorCell;
+use crate::cell::life::{Extra, Factory, Life};
+use crate::cell::memory::{Block, NoMemory};
+use crate::cell::reference::CellRef;
+use crate::options::{Home, Mailbox, SpawnError, SpawnOptions};
+use crate::state::register::Place;
+use crate::stop_reason::StopReason;
+use actinium_scheduler::Worker;
+use actinium_scheduler::guard;
+use std::sync::Arc;
+
+impl Inner {
+    /// The home of an actor that an external thread spawns.
+    fn place_external(&self) -> usize {
+        let seat = self.register.lock(self.register.external()).living.vacant_key();
+        self.shared.place(seat)
+    }
+
+    /// Starts an actor without anything special.
+    pub(crate) fn spawn_light<A: Actor>(
+        self: &Arc<Self>,
+        actor: A,
+        worker: Option<&Worker>,
+    ) -> Address<A> {
+        let home = worker.map_or_else(|| self.place_external(), Worker::place);
+        self.launch(self.make(home, None, actor, None, None), home, worker)
+    }
+
+    /// Starts an actor with all that the options say.
+    pub(crate) fn spawn_full<A: Actor>(
+        self: &Arc<Self>,
+        options: SpawnOptions,
+        mut factory: Factory<A>,
+        parent: Option<CoreRef>,
+        worker: Option<&Worker>,
+    ) -> Result<Address<A>, SpawnError> {
+        let workers = self.shared.workers();
+        let chosen = match options.home {
+            Home::Policy => None,
+            Home::Worker(worker) if worker >= workers => {
+                return Err(SpawnError::NoSuchWorker { worker, workers });
+            }
+            Home::Worker(worker) => Some(worker),
+            Home::Node(node) => Some(self.nodes.next_on(node)?),
+        };
+        let capacity = match options.mailbox {
+            Mailbox::Unbounded => None,
+            Mailbox::Bounded(0) => return Err(SpawnError::NoCapacity),
+            Mailbox::Bounded(capacity) => Some(capacity),
+        };
+        let block = options.memory.map(Block::allocate).transpose();
+        let block = block.map_err(|NoMemory(bytes)| SpawnError::NoMemory { bytes })?;
+        let actor = guard::catch(&mut **factory)
+            .map_err(|panicked| SpawnError::FactoryPanicked(panicked.message().to_owned()))?;
+        let here = worker.map(Worker::index);
+        let place = || worker.map_or_else(|| self.place_external(), Worker::place);
+        let home = chosen.unwrap_or_else(place);
+        let extra = Extra {
+            parent,
+            supervision: options.supervision,
+            factory: Some(factory),
+            names: options.name.iter().cloned().collect(),
+            ..Extra::default()
+        };
+        let cell = self.make(home, capacity, actor, Some(Box::new(extra)), block);
+        // Wherever its home is, it begins here, unless somebody says where it has to be.
+        let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
+        let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
+        // Whoever finds it by its name may send to it: by then it is launched.
+        let launch = || self.launch(cell.clone(), home, worker);
+        let Ok(address) = self.names.give_and(&name, cell.core_ref(), launch) else {
+            cell.discard(StopReason::AlreadyStopped);
+            return Err(SpawnError::NameTaken(name));
+        };
+        if address.is_closed() {
+            // If it was never born: nobody else takes the name back.
+            self.names.forget(&name, address.id());
+        }
+        Ok(address)
+    }
+
+    /// Makes an actor that is neither registered nor started yet.
+    fn make<A: Actor>(
+        self: &Arc<Self>,
+        home: usize,
+        capacity: Option<usize>,
+        actor: A,
+        extra: Option<Box<Extra<A>>>,
+        block: Option<Block<A>>,
+    ) -> CellRef<A> {
+        ActorCell::create(
+            self.clone(),
+            self.next_id(),
+            self.kind_of::<A>(),
+            home,
+            capacity,
+            (actor, block),
+            Life::new(extra),
+        )
+    }
+
+    /// Registers an actor and starts it.
+    fn launch<A: Actor>(
+        &self,
+        cell: CellRef<A>,
+        home: usize,
+        worker: Option<&Worker>,
+    ) -> Address<A> {
+        let external = self.register.external();
+        let shard = self.with_worker(|worker| worker.map_or(external, Worker::index));
+        let runnable = cell.core.runnable();
+        // Until it has started nobody may find it there: dispose of it, say.
+        let mut register = self.register.lock(shard);
+        // As messages from external threads: else a thread that goes on and on keeps a system from
+        // ever having drained.
+        let refused = shard == external && self.shared.control().is_draining();
+        if register.closed || refused {
+            drop(register);
+            cell.discard(StopReason::Shutdown);
+            return Address(cell);
+        }
+        let key = register.living.insert(runnable);
+        cell.core.set_place(Place { shard, key });
+        match worker {
+            Some(worker) => worker.counters().spawned.add(1),
+            None => self.external.spawned(),
+        }
+        cell.core.start(worker, home);
+        drop(register);
+        Address(cell)
+    }
+}

@@ -1,0 +1,58 @@
+//! The register of living actors.
+//!
+//! It has a shard for each worker and one for actors spawned by external threads, so that spawning
+//! does not contend.
+
+use actinium_scheduler::Runnable;
+use actinium_scheduler::sync::{Mutex, MutexGuard, lock};
+use slab::Slab;
+
+/// All living actors of a system.
+pub(crate) struct Register(Box<[Mutex<Shard>]>);
+
+/// Some of the living actors.
+#[derive(Default)]
+pub(crate) struct Shard {
+    pub(crate) living: Slab<Runnable>,
+    /// The system has ended: this shard takes no further actors.
+    pub(crate) closed: bool,
+}
+
+/// The place of an actor in the register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) shard: usize,
+    pub(crate) key: usize,
+}
+
+impl Register {
+    /// An empty register for so many workers.
+    pub(crate) fn new(workers: usize) -> Self {
+        Register((0..=workers).map(|_| Mutex::default()).collect())
+    }
+
+    /// The index of the shard of actors that external threads spawn.
+    pub(crate) fn external(&self) -> usize {
+        self.0.len() - 1
+    }
+
+    /// Locks a shard.
+    pub(crate) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        lock(&self.0[shard])
+    }
+
+    /// Locks one shard after the other.
+    pub(crate) fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        self.0.iter().map(lock)
+    }
+
+    /// Removes an actor that has ended.
+    pub(crate) fn remove(&self, place: Place) {
+        self.lock(place.shard).living.remove(place.key);
+    }
+
+    /// The number of living actors.
+    pub(crate) fn len(&self) -> usize {
+        self.shards().map(|shard| shard.living.len()).sum()
+    }
+}

@@ -1,0 +1,53 @@
+//! Figures of a system.
+
+use actinium_scheduler::{CounterValues, ScaleEvent};
+
+/// Counters and sampled latencies of a system.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The counters of each worker.
+    pub workers: Vec<CounterValues>,
+    /// The counters of external threads: those that are not workers.
+    pub external: CounterValues,
+    /// Sampled latencies from send to handling: (nanoseconds, how many messages), rising; three
+    /// significant digits.
+    pub latencies: Vec<(u64, u64)>,
+    /// Workers that are given work: all, unless they are elastic.
+    pub working: usize,
+    /// The latest changes of that number, oldest first, with reason and figures.
+    pub scale_events: Vec<ScaleEvent>,
+    /// Living actors.
+    pub actors: usize,
+}
+
+impl Stats {
+    /// All counters together.
+    pub fn total(&self) -> CounterValues {
+        let mut total = self.external;
+        self.workers.iter().for_each(|values| total.add(values));
+        total
+    }
+}
+
+/// The ledger of all messages of a system at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// Messages that anybody tried to send.
+    pub sent: u64,
+    /// Messages handled.
+    pub handled: u64,
+    /// Messages in mailboxes.
+    pub queued: u64,
+    /// Messages that went back to their sender, because the mailbox was full or closed.
+    pub returned: u64,
+    /// Messages that became dead letters.
+    pub dead: u64,
+}
+
+impl Audit {
+    /// Whether every message is accounted for: `sent = handled + queued + returned + dead`.
+    pub fn is_balanced(&self) -> bool {
+        self.sent == self.handled + self.queued + self.returned + self.dead
+    }
+}

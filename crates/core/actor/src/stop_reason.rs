@@ -1,0 +1,72 @@
+//! Reasons for which actors end, and what their watchers receive.
+
+use crate::actor_id::ActorId;
+use std::fmt;
+
+/// The message of a panic, and the actor that panicked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanicInfo {
+    /// The panic's message, or a remark that it had none.
+    pub message: String,
+    /// The actor that panicked.
+    pub actor: ActorId,
+    /// The actor's type.
+    pub kind: &'static str,
+}
+
+impl fmt::Display for PanicInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}) panicked: {}", self.actor, self.kind, self.message)
+    }
+}
+
+/// Why an actor ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The actor itself, or a holder of its address, asked for it.
+    Requested,
+    /// The actor had no address, no name and no message left, so nothing could ever reach it again.
+    Orphaned,
+    /// The actor panicked, and its supervision says stop (or its restarts were used up).
+    Panicked(PanicInfo),
+    /// A linked actor ended abnormally.
+    Linked(ActorId),
+    /// The actor's supervisor ended or was restarted, or failed to restart it together with its
+    /// siblings.
+    Supervisor,
+    /// The system shut down.
+    Shutdown,
+    /// The actor had ended before the request.
+    AlreadyStopped,
+}
+
+impl StopReason {
+    /// Whether linked actors end with it.
+    pub fn is_abnormal(&self) -> bool {
+        matches!(self, StopReason::Panicked(_) | StopReason::Linked(_))
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StopReason::Requested => f.write_str("stopped on request"),
+            StopReason::Orphaned => f.write_str("no address of it was left"),
+            StopReason::Panicked(info) => write!(f, "{info}"),
+            StopReason::Linked(other) => write!(f, "linked to {other}, which ended abnormally"),
+            StopReason::Supervisor => f.write_str("stopped by its supervisor"),
+            StopReason::Shutdown => f.write_str("the system shut down"),
+            StopReason::AlreadyStopped => f.write_str("it had already ended"),
+        }
+    }
+}
+
+/// The news that a watched actor has ended: see [`Context::watch`](crate::Context::watch).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Down {
+    /// The actor that ended.
+    pub actor: ActorId,
+    /// The reason.
+    pub reason: StopReason,
+}

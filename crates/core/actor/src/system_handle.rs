@@ -1,0 +1,162 @@
+//! A handle to a system, which can be cloned and passed on.
+
+use crate::actor::Actor;
+use crate::actor_core::Inner;
+use crate::address::Address;
+use crate::cell::reference::CellRef;
+use crate::control::Control;
+use crate::estimates::Estimates;
+use crate::options::{SpawnError, SpawnOptions};
+use crate::state::dead_letters::DeadLetter;
+use crate::state::names::{LookupError, NameError};
+use crate::stats::Stats;
+use actinium_scheduler::IdlePoller;
+use actinium_scheduler::guard::Guarded;
+use std::fmt;
+use std::sync::Arc;
+
+/// Access to a system from anywhere; it does not keep the system running.
+#[derive(Clone)]
+pub struct SystemHandle {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl SystemHandle {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        SystemHandle { inner }
+    }
+
+    /// Starts an actor: on this worker if called on one, else where the policy places it.
+    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
+        self.inner.with_worker(|worker| self.inner.spawn_light(actor, worker))
+    }
+
+    /// Starts an actor with options. The factory makes its state, now and at each restart.
+    ///
+    /// # Errors
+    /// If the name is taken, the worker or the node does not exist, the allocator has no memory,
+    /// the capacity is 0, or the factory panics.
+    pub fn spawn_with<A: Actor>(
+        &self,
+        options: SpawnOptions,
+        factory: impl FnMut() -> A + Send + 'static,
+    ) -> Result<Address<A>, SpawnError> {
+        self.inner.with_worker(|worker| {
+            self.inner.spawn_full(options, Guarded::new(Box::new(factory)), None, worker)
+        })
+    }
+
+    /// Gives an actor a name (it may have several). It is taken back when the actor ends.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn register<A: Actor>(&self, name: &str, address: &Address<A>) -> Result<(), NameError> {
+        self.inner.names.give(name, address.0.core_ref())?;
+        if address.0.core.control(Control::Named(name.to_owned())).is_err() {
+            // It has ended: as if it had done so right after it got the name.
+            self.inner.names.forget(name, address.id());
+        }
+        Ok(())
+    }
+
+    /// The actor of this name.
+    ///
+    /// # Errors
+    /// If no living actor has the name, or it has another type.
+    pub fn lookup<A: Actor>(&self, name: &str) -> Result<Address<A>, LookupError> {
+        let not_found = || LookupError::NotFound(name.to_owned());
+        let core = self.inner.names.get(name).ok_or_else(not_found)?;
+        if !core.is_a::<A>() {
+            let (expected, found) = (std::any::type_name::<A>(), core.kind());
+            return Err(LookupError::WrongType { name: name.to_owned(), expected, found });
+        }
+        CellRef::upgrade(&core).map(Address).ok_or_else(not_found)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.inner.names.all()
+    }
+
+    /// Asks the thread that waits in [`System::wait`](crate::System::wait) to drain and shut the
+    /// system down.
+    pub fn stop(&self) {
+        self.inner.request_stop();
+    }
+
+    /// Calls `listener` for every dead letter from now on, on the thread where it occurs, and when
+    /// whatever it occurred in is over: what a listener causes, or a destructor of a dead message,
+    /// comes after it and never inside it. Of what goes on to cause itself (a listener that tells
+    /// somebody who has ended) listeners hear
+    /// [`GENERATIONS`](actinium_scheduler::guard::GENERATIONS) times; after that it is only
+    /// counted.
+    ///
+    /// The listener is dropped with the [`System`](crate::System), so it may hold addresses of this
+    /// system's actors.
+    pub fn on_dead_letter(&self, listener: impl Fn(&DeadLetter) + Send + Sync + 'static) {
+        self.inner.dead_letters.listen(listener);
+    }
+
+    /// The latest dead letters, oldest first. All are counted in [`Stats`].
+    pub fn dead_letters(&self) -> Vec<DeadLetter> {
+        self.inner.dead_letters.latest()
+    }
+
+    /// From now on workers help to move messages between this system and elsewhere, as other nodes
+    /// of a cluster: see [`IdlePoller`]. There is one idle poller; false if there was one before.
+    pub fn set_idle_poller(&self, poller: Arc<dyn IdlePoller>) -> bool {
+        self.inner.shared.set_idle_poller(poller)
+    }
+
+    /// The idle poller has something to move, and says so when asked: a worker is woken for it, if
+    /// it sleeps. True if it did.
+    pub fn request_poll(&self) -> bool {
+        self.inner.shared.request_poll()
+    }
+
+    /// Whether the calling thread is a worker of this system.
+    pub fn is_on_worker(&self) -> bool {
+        self.inner.is_on_worker()
+    }
+
+    /// The scheduler's estimates for all actors of this type.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, System};
+    /// struct Counter(u64);
+    ///
+    /// impl Actor for Counter {
+    ///     type Msg = u64;
+    ///
+    ///     fn handle(&mut self, n: u64, _ctx: &mut Context<'_, Self>) {
+    ///         self.0 += n;
+    ///     }
+    /// }
+    ///
+    /// let system = System::builder().build()?;
+    /// let counter = system.spawn(Counter(0));
+    /// counter.send(1)?;
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// println!("{:?}", system.handle().estimates::<Counter>().cost_ns);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn estimates<A: Actor>(&self) -> Estimates {
+        Estimates::of(&self.inner.kind_of::<A>())
+    }
+
+    /// Counters and sampled latencies.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats()
+    }
+
+    /// Number of workers.
+    pub fn workers(&self) -> usize {
+        self.inner.shared.workers()
+    }
+}
+
+impl fmt::Debug for SystemHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SystemHandle({} workers)", self.workers())
+    }
+}

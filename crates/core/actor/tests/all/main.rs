@@ -1,0 +1,39 @@
+//! All of this crate's tests, as one program: to link one takes a fraction of the time that many
+//! take.
+
+mod ask;
+mod backoff;
+mod binding;
+mod common;
+mod crossing;
+mod destructors;
+mod determinism;
+mod elastic;
+mod endless;
+mod endless_drops;
+mod fairness;
+mod groups;
+mod idle;
+mod large_messages;
+mod ledger;
+mod mailboxes;
+mod matrix;
+mod names;
+mod offload;
+mod orphans;
+mod pipe;
+mod placed;
+mod policies;
+mod random_programs;
+mod reentry;
+mod seeds;
+mod shutdown;
+#[cfg(all(target_os = "linux", not(miri)))]
+mod starved;
+mod stopping;
+mod supervision;
+mod test_kit;
+mod threads;
+mod timers;
+mod wait;
+mod watch_link;

@@ -1,0 +1,524 @@
+//! Work stealing with a soft affinity: move only what is worth moving.
+
+use std::fmt;
+
+use super::views::{
+    ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
+};
+
+/// The parameters of `affine`: each with its unit and its reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Affine {
+    /// A queue is shared when what stands last in it would wait longer than this, in nanoseconds. A
+    /// move costs a wake-up (4 to 18 µs) and some hundred nanoseconds of cache misses per runnable
+    /// and per message that from then on crosses workers; a queue that the worker itself empties
+    /// faster than that stays where it is warm.
+    pub wait_worth_moving_ns: u64,
+    /// A runnable that costs less than this per message, in nanoseconds, is not moved for a short
+    /// wait: a move costs about as much, and every message that then crosses workers costs more
+    /// than handling it.
+    pub cost_worth_moving_ns: u32,
+    /// A cheap runnable with so much waiting that this will take longer, in nanoseconds, is moved
+    /// like an expensive one: a move costs some microseconds, and a few hundredths of this for its
+    /// messages that lie in the wrong cache.
+    pub work_worth_moving_ns: u64,
+    /// A runnable that waits behind a single turn longer than this, in nanoseconds, is shared
+    /// however little it costs.
+    pub turn_too_long_ns: u64,
+    /// Nanoseconds of expected wait that each step of distance adds to what a steal must save.
+    pub distance_ns: u64,
+    /// Nothing is stolen from, or pushed to, a worker whose PU is farther away than this, as a rank
+    /// of distance: 0 to 6. 6: the whole machine. For machines of which each part has work of its
+    /// own, and for memory that belongs to a part. What talks may still go to where it talks to.
+    pub reach_rank: u32,
+    /// The cost of a KiB of footprint for each step of distance that it moves, in nanoseconds: 16
+    /// cache lines, some of which are fetched at a time. What has a footprint, declared or
+    /// estimated, is offered to others only where it would wait longer than that takes.
+    pub footprint_ns_per_kib: u64,
+    /// The same worker must steal a runnable so many times in a row before its home moves there:
+    /// hysteresis.
+    pub steals_to_rehome: u32,
+    /// A runnable that has run away from home so many turns in a row, whoever stole it, is at home
+    /// where it runs: its old home has too much to do.
+    pub away_to_rehome: u32,
+    /// How often a worker compares its load with that of some others, in nanoseconds: rare enough
+    /// that reading their lines costs little, often enough that a load of any size is spread within
+    /// a millisecond. 0: never.
+    pub balance_every_ns: u64,
+    /// A worker pushes work to another when its load is greater by more than one part in so many:
+    /// below that, it is noise.
+    pub balance_part: u64,
+    /// A runnable that communicates with others of its worker costs so many times as much when they
+    /// are apart; it is pushed away only when the worker has more than so many times the average
+    /// load.
+    pub crossing_factor: u64,
+    /// Once in so many sampled sends of something it is looked whether it sends more to another
+    /// worker than to its own; then it moves there, if that has no more to do. With one send in 127
+    /// sampled, it has then sent some thousand messages. 0: never.
+    pub colocate_after: u32,
+    /// Of the runnables that one runnable makes, so many in a row start near it: what is made
+    /// together often belongs together, and few are soon spread by their load, but thousands are
+    /// not, for only what is ready is ever moved. At least 1.
+    pub start_together: u64,
+    /// Of the runnables that threads outside the workers make, so many in a row start at the same
+    /// worker. At least 1.
+    pub outside_together: u64,
+}
+
+/// A cheap runnable must be stolen so many times as often before its home moves: it is cheap
+/// because what it touches is warm.
+const CHEAP: u32 = 16;
+
+/// A first turn elsewhere counts as at most so many times as long as one at home.
+const FIRST_TURN_MOST: u64 = 32;
+
+/// A move costs about so many times as much as a message that crosses.
+const CROSSINGS_PER_MOVE: u32 = 4;
+
+/// The numbers of sends to two workers differ when the square of the difference is more than so
+/// many times the sum.
+const CERTAIN: u32 = 4;
+
+/// Looks at others' loads become rarer until each comes after 2 to the power of so many times as
+/// long a pause.
+const VAIN_MOST: u32 = 6;
+
+impl Affine {
+    /// The defaults.
+    pub const DEFAULT: Affine = Affine {
+        wait_worth_moving_ns: 20_000,
+        cost_worth_moving_ns: 2_000,
+        work_worth_moving_ns: 100_000,
+        turn_too_long_ns: 10_000_000,
+        distance_ns: 500,
+        reach_rank: 6,
+        footprint_ns_per_kib: 50,
+        steals_to_rehome: 2,
+        away_to_rehome: 4,
+        balance_every_ns: 50_000,
+        balance_part: 32,
+        crossing_factor: 2,
+        colocate_after: 16,
+        start_together: 256,
+        outside_together: 1,
+    };
+
+    /// Each parameter's name, which ends in its unit, and its value.
+    pub fn constants(&self) -> [(&'static str, u64); 15] {
+        [
+            ("wait_worth_moving_ns", self.wait_worth_moving_ns),
+            ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
+            ("work_worth_moving_ns", self.work_worth_moving_ns),
+            ("turn_too_long_ns", self.turn_too_long_ns),
+            ("distance_ns", self.distance_ns),
+            ("reach_rank", self.reach_rank.into()),
+            ("footprint_ns_per_kib", self.footprint_ns_per_kib),
+            ("steals_to_rehome", self.steals_to_rehome.into()),
+            ("away_to_rehome", self.away_to_rehome.into()),
+            ("balance_every_ns", self.balance_every_ns),
+            ("balance_part", self.balance_part),
+            ("crossing_factor", self.crossing_factor),
+            ("colocate_after", self.colocate_after.into()),
+            ("start_together", self.start_together),
+            ("outside_together", self.outside_together),
+        ]
+    }
+
+    /// Sets the parameter of this name.
+    ///
+    /// # Errors
+    /// If there is none of this name, or the value is not one of its.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), SetError> {
+        let narrow = || u32::try_from(value).map_err(|_| SetError::Value(value, u32::MAX.into()));
+        match name {
+            "wait_worth_moving_ns" => self.wait_worth_moving_ns = value,
+            "cost_worth_moving_ns" => self.cost_worth_moving_ns = narrow()?,
+            "work_worth_moving_ns" => self.work_worth_moving_ns = value,
+            "turn_too_long_ns" => self.turn_too_long_ns = value,
+            "distance_ns" => self.distance_ns = value,
+            "reach_rank" => self.reach_rank = narrow()?,
+            "footprint_ns_per_kib" => self.footprint_ns_per_kib = value,
+            "steals_to_rehome" => self.steals_to_rehome = narrow()?,
+            "away_to_rehome" => self.away_to_rehome = narrow()?,
+            "balance_every_ns" => self.balance_every_ns = value,
+            "balance_part" => self.balance_part = value,
+            "crossing_factor" => self.crossing_factor = value,
+            "colocate_after" => self.colocate_after = narrow()?,
+            "start_together" => self.start_together = value,
+            "outside_together" => self.outside_together = value,
+            _ => return Err(SetError::Name(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// Half of the queue, rounded up, when somebody is idle and the last in it would wait too long;
+    /// all of it, when the present turn alone takes too long.
+    pub(super) fn share(&self, view: &QueueView) -> usize {
+        if view.idle_workers == 0 || view.len == 0 {
+            return 0;
+        }
+        if view.current_ns >= self.wait_worth_moving_ns {
+            return view.len;
+        }
+        if view.wait_ns() >= self.wait_worth_moving_ns { view.len.div_ceil(2) } else { 0 }
+    }
+
+    /// A runnable that nobody has measured may cost anything; cheap ones had better stay, however
+    /// many they are, unless one turn holds them up, or much waits for it; and what declares a
+    /// footprint stays unless it would wait longer than the move takes.
+    pub(super) fn worth_sharing(&self, view: &MoveView, pending: impl FnOnce() -> usize) -> bool {
+        let cost_ns = view.cost_ns;
+        // Nobody could come for it.
+        if !self.reaches(view.distance) {
+            return false;
+        }
+        let pays = cost_ns == 0
+            || cost_ns >= self.cost_worth_moving_ns
+            || view.current_ns >= self.turn_too_long_ns
+            || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns;
+        pays && (view.footprint_kib == 0 || view.wait_ns > self.move_ns(view))
+    }
+
+    pub(super) fn footprint_kib(&self, took_ns: u64, at_home_ns: u64, distance: u32) -> u32 {
+        // More than so many times as long is hardly the memory's doing: the system did not run the
+        // thread.
+        let most_ns = at_home_ns.saturating_mul(FIRST_TURN_MOST);
+        let more_ns = took_ns.min(most_ns).saturating_sub(at_home_ns);
+        self.movable_kib(more_ns, distance)
+    }
+
+    pub(super) fn movable_kib(&self, ns: u64, distance: u32) -> u32 {
+        let per_kib_ns = self.footprint_ns_per_kib.saturating_mul(distance.max(1).into());
+        u32::try_from(ns / per_kib_ns.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Distance times footprint: what it takes until its memory is warm elsewhere.
+    fn move_ns(&self, view: &MoveView) -> u64 {
+        let per_step_ns = self.footprint_ns_per_kib.saturating_mul(view.footprint_kib.into());
+        per_step_ns.saturating_mul(view.distance.into())
+    }
+
+    pub(super) fn reaches(&self, distance: u32) -> bool {
+        distance <= self.reach_rank
+    }
+
+    /// A shared runnable is worth taking unless it is about to be run at home, given the distance.
+    pub(super) fn worth_stealing(&self, view: &StealView) -> bool {
+        view.len > 0
+            && self.reaches(view.distance)
+            && view.len as u64 * view.turn_ns.max(1) * 64
+                >= u64::from(view.distance) * self.distance_ns
+    }
+
+    /// Not to a home where it would only wait to be stolen again.
+    pub(super) fn returns_home(&self, view: &StolenView) -> bool {
+        view.home_turn_ns < self.wait_worth_moving_ns
+    }
+
+    /// Not before everything in the queue has been run once, for until then no figure says what the
+    /// last move has brought. Where nothing was to be pushed, a while later each time.
+    pub(super) fn balance_after_ns(&self, load_ns: u64, in_vain: u32) -> Option<u64> {
+        let pause_ns = self.balance_every_ns.max(load_ns);
+        (self.balance_every_ns > 0).then(|| pause_ns.saturating_mul(1 << in_vain.min(VAIN_MOST)))
+    }
+
+    /// Half of what one has more than the other, so that both then have the same, and no more than
+    /// brings the other to the average; nothing if the other would then have more.
+    pub(super) fn push(&self, view: &LoadView) -> usize {
+        let more_ns = view.own_ns.saturating_sub(view.other_ns);
+        let turn_ns = view.turn_ns.max(1);
+        // One of two more evens out, one of one does not: between them lies one and a half.
+        if 2 * more_ns < 3 * turn_ns || more_ns < view.own_ns / self.balance_part.max(1) {
+            return 0;
+        }
+        let room_ns = view.average_ns.saturating_sub(view.other_ns);
+        (more_ns / (2 * turn_ns)).min(room_ns / turn_ns).max(1) as usize
+    }
+
+    /// A runnable that goes on by itself takes its load along. One that others elsewhere have woken
+    /// may be done soon; it is moved when the load is clearly uneven, and when it takes longer than
+    /// a message that crosses: of things that only talk, each message would cost more once they are
+    /// apart, and both workers together would do less than one alone. What talks to others here
+    /// costs more elsewhere: spreading that pays only where more workers share it than it costs
+    /// times as much.
+    pub(super) fn may_push(&self, view: &PushView) -> bool {
+        match view.ready {
+            Ready::Again => true,
+            Ready::ByOthers => {
+                let lasts = view.cost_ns == 0
+                    || view.cost_ns >= self.cost_worth_moving_ns / CROSSINGS_PER_MOVE;
+                lasts && 2 * view.own_ns > 3 * view.average_ns
+            }
+            Ready::ByNeighbours => {
+                view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
+            }
+        }
+    }
+
+    /// Never to one that has more to do. Between two that have about the same, one of the two that
+    /// talk, not both: else they would change places; and not always towards the same worker, or
+    /// that would soon have more to do.
+    pub(super) fn should_colocate(&self, view: &ColocateView) -> bool {
+        let more = view.other_sends.saturating_sub(view.own_sends);
+        // Two standard deviations, if both were alike.
+        let noise = CERTAIN * (view.other_sends + view.own_sends);
+        if self.colocate_after == 0 || more * more <= noise {
+            return false;
+        }
+        // One that moves makes the one load less, and the other more.
+        let part_ns = view.own_ns.max(view.other_ns) / self.balance_part.max(1);
+        let noise_ns = part_ns.saturating_add(view.turn_ns.saturating_mul(2));
+        if view.own_ns.abs_diff(view.other_ns) <= noise_ns {
+            view.is_mover
+        } else {
+            view.other_ns < view.own_ns
+        }
+    }
+
+    pub(super) fn place_spawned(&self, n: usize, workers: usize) -> usize {
+        in_blocks(n, self.start_together, workers)
+    }
+
+    pub(super) fn place(&self, n: usize, workers: usize) -> usize {
+        in_blocks(n, self.outside_together, workers)
+    }
+
+    pub(super) fn rehome(&self, view: &StolenView) -> bool {
+        let cheap = view.cost_ns < self.cost_worth_moving_ns;
+        let times = if cheap { CHEAP } else { 1 };
+        view.steals_in_a_row >= self.steals_to_rehome.saturating_mul(times)
+            || view.away_in_a_row >= self.away_to_rehome.saturating_mul(times)
+    }
+}
+
+/// A block of them at one worker, the next at the next.
+fn in_blocks(n: usize, block: u64, workers: usize) -> usize {
+    (n as u64 / block.max(1) % workers as u64) as usize
+}
+
+/// A parameter that can not be set so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetError {
+    /// No parameter has this name.
+    Name(String),
+    /// This value is above the greatest.
+    Value(u64, u64),
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetError::Name(name) => {
+                let names = Affine::DEFAULT.constants().map(|(name, _)| name).join(", ");
+                write!(f, "affine has no constant '{name}': there are {names}")
+            }
+            SetError::Value(value, most) => write!(f, "'{value}' is not allowed: 0 to {most}"),
+        }
+    }
+}
+
+impl std::error::Error for SetError {}
+
+impl Default for Affine {
+    fn default() -> Self {
+        Affine::DEFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(len: usize, turn_ns: u64, current_ns: u64, idle_workers: usize) -> QueueView {
+        QueueView { len, turn_ns, current_ns, idle_workers }
+    }
+
+    #[test]
+    fn a_short_queue_of_short_turns_stays_where_it_is_warm() {
+        assert_eq!(Affine::DEFAULT.share(&queue(200, 20, 0, 1)), 0);
+    }
+
+    #[test]
+    fn half_of_a_long_queue_is_exposed_when_somebody_is_idle() {
+        assert_eq!(Affine::DEFAULT.share(&queue(20, 2_000, 0, 1)), 10);
+        assert_eq!(Affine::DEFAULT.share(&queue(20, 2_000, 0, 0)), 0);
+    }
+
+    #[test]
+    fn what_is_cheap_moves_only_when_one_turn_holds_it_up_for_long() {
+        let worth = |cost_ns, current_ns, pending| {
+            let (wait_ns, footprint_kib, distance) = (current_ns, 0, 3);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            Affine::DEFAULT.worth_sharing(&view, || pending)
+        };
+        assert!(!worth(20, 9_999_999, 1));
+        assert!(worth(20, 10_000_000, 1));
+        assert!(worth(2_000, 20_000, 1));
+        assert!(worth(0, 20_000, 1), "what nobody has measured may cost anything");
+        assert!(!worth(20, 20_000, 4_999));
+        assert!(worth(20, 20_000, 5_000), "what has much waiting for it is not cheap");
+    }
+
+    #[test]
+    fn a_large_state_moves_only_for_a_wait_that_is_longer_than_the_move() {
+        let worth = |footprint_kib, distance, wait_ns| {
+            let (cost_ns, current_ns) = (5_000, 20_000);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            Affine::DEFAULT.worth_sharing(&view, || 1)
+        };
+        assert!(worth(0, 6, 0), "what declares nothing is judged by its cost alone");
+        // 3,125 KiB, three steps of 50 ns each.
+        assert!(!worth(3_125, 3, 468_750));
+        assert!(worth(3_125, 3, 468_751));
+        assert!(worth(3_125, 1, 468_750), "to a nearer worker");
+        assert!(worth(3_125, 0, 1), "to one that shares all caches it costs nothing");
+    }
+
+    #[test]
+    fn what_a_first_turn_elsewhere_shows_is_what_a_move_is_taken_to_cost() {
+        let kib = |took_ns, distance| Affine::DEFAULT.footprint_kib(took_ns, 10_000, distance);
+        assert_eq!(kib(10_000 + 3 * 50 * 100, 3), 100);
+        assert_eq!([kib(10_000, 3), kib(9_000, 3)], [0, 0]);
+        assert_eq!(kib(u64::MAX, 1), kib(320_000, 1), "the system did not run the thread");
+        assert_eq!(kib(10_100, 0), 2);
+        let free = Affine { footprint_ns_per_kib: 0, ..Affine::DEFAULT };
+        assert_eq!(free.footprint_kib(10_100, 10_000, 3), 100, "no division by 0");
+    }
+
+    #[test]
+    fn nothing_is_offered_or_taken_farther_than_it_may_go() {
+        let near = Affine { reach_rank: 3, ..Affine::DEFAULT };
+        let takes =
+            |distance| near.worth_stealing(&StealView { len: 1_000, turn_ns: 1_000_000, distance });
+        let shares = |distance| {
+            let (cost_ns, current_ns, wait_ns, footprint_kib) = (5_000, 0, u64::MAX, 0);
+            let view = MoveView { cost_ns, current_ns, wait_ns, footprint_kib, distance };
+            near.worth_sharing(&view, || 1_000)
+        };
+        assert_eq!([0, 3, 4, 6].map(takes), [true, true, false, false]);
+        assert_eq!([0, 3, 4, 6].map(shares), [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_long_turn_exposes_all_that_waits_behind_it() {
+        assert_eq!(Affine::DEFAULT.share(&queue(3, 20, 20_000, 1)), 3);
+    }
+
+    #[test]
+    fn nothing_returns_to_a_home_that_is_in_a_long_turn() {
+        let view = |home_turn_ns| StolenView {
+            steals_in_a_row: 1,
+            away_in_a_row: 1,
+            cost_ns: 20,
+            home_turn_ns,
+        };
+        assert!(Affine::DEFAULT.returns_home(&view(1_000)));
+        assert!(!Affine::DEFAULT.returns_home(&view(20_000)));
+    }
+
+    #[test]
+    fn the_home_moves_when_the_same_thief_comes_again() {
+        let rehome = |steals_in_a_row, away_in_a_row, cost_ns| {
+            let home_turn_ns = 0;
+            let view = StolenView { steals_in_a_row, away_in_a_row, cost_ns, home_turn_ns };
+            Affine::DEFAULT.rehome(&view)
+        };
+        assert!(!rehome(1, 1, 5_000));
+        assert!(rehome(2, 2, 5_000));
+        assert!(rehome(1, 4, 5_000), "whoever comes, its home has too much to do");
+        assert!(!rehome(31, 31, 20), "what is cheap stays where it is warm");
+        assert!(rehome(32, 32, 20));
+    }
+
+    #[test]
+    fn each_constant_can_be_set() {
+        for (at, (name, value)) in Affine::DEFAULT.constants().into_iter().enumerate() {
+            let mut affine = Affine::DEFAULT;
+            affine.set(name, value + 1).unwrap();
+            let changed = Affine::DEFAULT.constants().into_iter().zip(affine.constants());
+            let changed: Vec<usize> =
+                changed.enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect();
+            assert_eq!(changed, [at], "{name}");
+        }
+        let mut affine = Affine::DEFAULT;
+        assert!(
+            affine.set("x", 1).unwrap_err().to_string().starts_with("affine has no constant 'x'")
+        );
+        assert!(affine.set("steals_to_rehome", 1 << 32).is_err());
+    }
+
+    #[test]
+    fn of_two_that_talk_one_moves_and_never_to_who_has_more_to_do() {
+        let view = |is_mover, own_ns, other_ns| {
+            let (other_sends, own_sends, turn_ns) = (16, 0, 100);
+            ColocateView { other_sends, own_sends, is_mover, own_ns, turn_ns, other_ns }
+        };
+        let goes = |is_mover, own_ns, other_ns| {
+            Affine::DEFAULT.should_colocate(&view(is_mover, own_ns, other_ns))
+        };
+        let goes_with = |other_sends, own_sends| {
+            Affine::DEFAULT.should_colocate(&ColocateView {
+                other_sends,
+                own_sends,
+                ..view(true, 0, 0)
+            })
+        };
+        assert!(goes_with(5, 0) && !goes_with(4, 0), "not often enough");
+        assert!(goes_with(13, 3) && !goes_with(12, 4), "it may talk to both alike");
+        assert!(goes_with(36, 18) && !goes_with(0, 0) && !goes_with(3, 13));
+        for own_ns in (0..20_000).step_by(100) {
+            for other_ns in (0..20_000).step_by(100) {
+                let there = goes(true, own_ns, other_ns);
+                let back = goes(false, other_ns, own_ns);
+                assert!(there != back, "one of them, and only one: {own_ns} {other_ns}");
+                assert!(!there || other_ns <= own_ns + 20_000 / 32 + 200, "{own_ns} {other_ns}");
+            }
+        }
+        let never = Affine { colocate_after: 0, ..Affine::DEFAULT };
+        assert!(!never.should_colocate(&view(true, 0, 0)));
+    }
+
+    fn load(own_ns: u64, other_ns: u64) -> LoadView {
+        LoadView { own_ns, turn_ns: 100, other_ns, average_ns: u64::MAX }
+    }
+
+    #[test]
+    fn two_workers_end_with_the_same_load() {
+        assert_eq!(Affine::DEFAULT.push(&load(2_400, 0)), 12);
+        assert_eq!(Affine::DEFAULT.push(&load(400, 200)), 1, "three and three");
+        assert_eq!(Affine::DEFAULT.push(&load(400, 300)), 0, "the other would then have more");
+        assert_eq!(Affine::DEFAULT.push(&load(300, 400)), 0);
+        assert_eq!(Affine::DEFAULT.push(&load(100_000, 97_000)), 0, "that is noise");
+    }
+
+    #[test]
+    fn a_look_that_was_in_vain_is_not_soon_repeated() {
+        let after = |load_ns, in_vain| Affine::DEFAULT.balance_after_ns(load_ns, in_vain);
+        assert_eq!(after(0, 0), Some(50_000));
+        assert_eq!(after(200_000, 0), Some(200_000), "not before everything has been run once");
+        assert_eq!(after(0, 2), Some(200_000));
+        assert_eq!(after(0, 99), Some(3_200_000));
+        let never = Affine { balance_every_ns: 0, ..Affine::DEFAULT };
+        assert_eq!(never.balance_after_ns(1_000_000, 0), None);
+    }
+
+    #[test]
+    fn what_talks_to_its_neighbours_stays_unless_many_can_share_the_load() {
+        let may = |ready, own_ns, average_ns| {
+            Affine::DEFAULT.may_push(&PushView { ready, cost_ns: 500, own_ns, average_ns })
+        };
+        assert!(may(Ready::Again, 101, 100));
+        assert!(!may(Ready::ByOthers, 150, 100));
+        assert!(may(Ready::ByOthers, 151, 100));
+        // All at one of two workers: apart, each message would cost twice as much.
+        assert!(!may(Ready::ByNeighbours, 1_000, 500));
+        let woken =
+            |cost_ns| PushView { ready: Ready::ByOthers, cost_ns, own_ns: 200, average_ns: 100 };
+        assert!(!Affine::DEFAULT.may_push(&woken(499)), "to talk across costs more than that");
+        assert!(Affine::DEFAULT.may_push(&woken(500)));
+        assert!(Affine::DEFAULT.may_push(&woken(0)), "what nobody has measured may cost anything");
+        // All at one of three.
+        assert!(may(Ready::ByNeighbours, 1_000, 334));
+    }
+}

@@ -1,0 +1,143 @@
+//! The pace of a worker: the times at which it looks up, the amounts that it moves at a time, and
+//! its estimates of costs. The workers and the simulator must have these in common beside the
+//! policy itself.
+
+/// Turns between two rounds of housekeeping: often enough to notice within some microseconds that
+/// others wait, rare enough that reading the clock costs below 1 ns per turn.
+pub const ROUND: u32 = 64;
+/// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
+pub const TIMED_ROUNDS: u64 = 4;
+/// A turn that is expected to take longer than this, in nanoseconds, is timed each time: reading
+/// the clock is then below 3 % of it.
+pub const TIMED_NS: u32 = 2_000;
+/// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on
+/// what others could do meanwhile.
+pub const LONG_NS: u64 = 10_000;
+/// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
+pub const CHECK_EVERY: u32 = 32;
+/// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
+/// most.
+pub const SHARED_AT_ONCE: usize = 512;
+/// Most runnables taken by a thief under one hold of a queue's lock, for the same reason.
+pub const STOLEN_AT_ONCE: usize = 64;
+/// Most runnables that a worker looks at in vain when it shares.
+pub const KEPT_AT_ONCE: usize = 16;
+/// Rounds of looking for work before a worker goes to sleep: about 20 to 50 µs, a few times what
+/// waking it would cost.
+pub const SPINS: u32 = 300;
+/// Fewest rounds.
+pub const SPINS_LEAST: u32 = 8;
+/// To be woken from a shorter sleep than this, in nanoseconds, costs more than to look for so long.
+pub const SHORT_NAP_NS: u64 = 20_000;
+/// One in so many sends is sampled: at first, and where samples come too fast. Primes: senders that
+/// take turns are never in step with the samples, else always the same one would be sampled.
+const SAMPLED_EVERY: [u32; 3] = [127, 257, 509];
+/// One in so many sends is sampled, at first and at the most.
+pub const SAMPLED: u32 = SAMPLED_EVERY[0];
+/// A worker that wanted to share, and found nothing worth it among so many, tries again after twice
+/// as many rounds each time, up to 2 to the power of so many: to look costs a lock and cold memory,
+/// some hundredths of a round of short turns.
+pub const VAIN_SHARES_MOST: u32 = 3;
+/// Most other workers whose load a worker looks at, at a time, unless the looks before were in
+/// vain: each is a cache line of somebody else's.
+const BALANCE_LOOKS: usize = 8;
+/// After looks in vain it looks at more, up to 2 to the power of so many times as many.
+const BALANCE_DOUBLINGS: u32 = 4;
+
+/// At so many other workers' loads a worker looks that has looked so often in a row and pushed
+/// nothing. The longer the pause between two looks, the more are looked at: so who has one too many
+/// finds who has one too few as soon as before, and the looks cost the same share of the time.
+#[inline]
+pub fn balance_looks(in_vain: u32) -> usize {
+    BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)
+}
+
+/// One in how many sends is sampled next, if one in so many comes too fast.
+#[inline]
+pub fn sampled_less(every: u32) -> u32 {
+    let mut rarer = SAMPLED_EVERY.into_iter().filter(|&other| other > every);
+    rarer.next().unwrap_or(every)
+}
+
+/// One in how many sends is sampled next, if one in so many comes too slowly.
+#[inline]
+pub fn sampled_more(every: u32) -> u32 {
+    let mut denser = SAMPLED_EVERY.into_iter().rev().filter(|&other| other < every);
+    denser.next().unwrap_or(every)
+}
+
+/// The load that a worker shows while it does not yet know how long its turns take: nobody pushes
+/// it anything, or goes there. (Nor to one that really has so much to do.) It fits into 32 bits.
+pub const LOAD_UNKNOWN_NS: u64 = 1 << 31;
+
+/// Whether a load is so much more than it was when looking at others' was in vain that it is time
+/// to look again.
+#[inline]
+pub fn has_grown(load_ns: u64, then_ns: u64) -> bool {
+    load_ns > then_ns.saturating_add(then_ns / 4)
+}
+
+/// The load that a worker shows.
+#[inline]
+pub fn shown_load(load_ns: u64, turn_ns: u64, queued: usize) -> u64 {
+    if turn_ns == 0 && queued > 0 {
+        return LOAD_UNKNOWN_NS;
+    }
+    load_ns.max(turn_ns.saturating_mul(queued as u64))
+}
+
+/// A load weighted over some rounds: an eighth of the new value. The first after a time without any
+/// counts whole.
+#[inline]
+pub fn weigh_load(old_ns: u64, new_ns: u64) -> u64 {
+    if old_ns == 0 { new_ns } else { (old_ns.saturating_mul(7).saturating_add(new_ns)) / 8 }
+}
+
+/// Exponentially weighted: an eighth of the new value. The first value counts whole; never 0, which
+/// means unknown.
+///
+/// A new value counts as at most so many times the old one: mostly such an outlier means that the
+/// system did not run this thread for a while. What has really become slow is known as such after a
+/// few more turns.
+#[inline]
+pub fn weigh(old: u32, new: u64) -> u32 {
+    const OUTLIER: u64 = 4;
+    let new = new.clamp(1, u64::from(u32::MAX));
+    if old == 0 {
+        return new as u32;
+    }
+    let old = u64::from(old);
+    ((old * 7 + new.min(old * OUTLIER)) / 8).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SAMPLED, sampled_less, sampled_more, weigh};
+
+    #[test]
+    fn samples_come_less_and_more_often_within_bounds() {
+        let less: Vec<u32> =
+            std::iter::successors(Some(SAMPLED), |&every| Some(sampled_less(every)))
+                .take(4)
+                .collect();
+        assert_eq!(less, [127, 257, 509, 509]);
+        let more: Vec<u32> =
+            std::iter::successors(Some(509), |&every| Some(sampled_more(every))).take(4).collect();
+        assert_eq!(more, [509, 257, 127, 127]);
+    }
+
+    #[test]
+    fn the_first_measure_counts_whole_and_later_ones_an_eighth() {
+        assert_eq!(weigh(0, 80), 80);
+        assert_eq!(weigh(80, 160), 90);
+        assert_eq!(weigh(0, 0), 1);
+        assert_eq!(weigh(u32::MAX, u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn an_outlier_counts_little_and_a_lasting_change_soon_counts() {
+        assert!(weigh(100, 50_000_000) < 150);
+        let estimate = (0..40).fold(100, |cost_ns, _| weigh(cost_ns, 1_000_000));
+        assert!(estimate > 500_000, "{estimate}");
+    }
+}

@@ -1,0 +1,130 @@
+//! The views that a policy decides on, and its answers: plain data.
+
+/// Where a woken runnable is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeTo {
+    /// The queue of its owner, which keeps it while it is idle.
+    Owner,
+    /// The queue of the worker that woke it.
+    Waker,
+    /// The queue that all workers share.
+    Shared,
+}
+
+/// A worker's queue, as the worker itself sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView {
+    /// Runnables in its private queue.
+    pub len: usize,
+    /// Measured nanoseconds per turn, exponentially weighted.
+    pub turn_ns: u64,
+    /// How long the turn that it is in, or about to start, takes or has taken: nanoseconds.
+    pub current_ns: u64,
+    /// Workers that look for work or sleep.
+    pub idle_workers: usize,
+}
+
+/// Something ready that might be shared.
+#[derive(Clone, Copy, Debug)]
+pub struct MoveView {
+    /// Its measured nanoseconds per item; 0: not known.
+    pub cost_ns: u32,
+    /// How long the turn that it stands behind takes: nanoseconds.
+    pub current_ns: u64,
+    /// How long it is expected to wait where it is, that turn included: nanoseconds.
+    pub wait_ns: u64,
+    /// How much memory it works on, in KiB, as it has declared, or its moves up to now have shown;
+    /// 0: not known.
+    pub footprint_kib: u32,
+    /// Rank of the distance to the nearest other worker: it moves at least so far.
+    pub distance: u32,
+}
+
+/// A queue that an idle worker might take from.
+#[derive(Clone, Copy, Debug)]
+pub struct StealView {
+    /// Runnables in the victim's steal queue.
+    pub len: usize,
+    /// The victim's measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// Rank of the distance between the two workers' PUs; 0: the same PU.
+    pub distance: u32,
+}
+
+/// Something that ran away from home.
+#[derive(Clone, Copy, Debug)]
+pub struct StolenView {
+    /// How often the same worker has stolen it in a row, this time included.
+    pub steals_in_a_row: u32,
+    /// How many turns in a row it has run away from home, at whatever worker, this one included.
+    pub away_in_a_row: u32,
+    /// Its measured nanoseconds per item; 0: not known.
+    pub cost_ns: u32,
+    /// How long a turn takes at its home, or has taken if one is under way that takes long:
+    /// nanoseconds.
+    pub home_turn_ns: u64,
+}
+
+/// How much there is to do, as a worker that looks whether others have less sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadView {
+    /// Its own load: how long its queue takes to run once through, weighted over the last rounds,
+    /// in nanoseconds.
+    pub own_ns: u64,
+    /// Its measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// The other's load.
+    pub other_ns: u64,
+    /// The average load of the worker and of those that it has looked at.
+    pub average_ns: u64,
+}
+
+/// Why something is ready to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Its last turn left it more to do.
+    Again,
+    /// Something elsewhere has sent to it.
+    ByOthers,
+    /// Something at this worker has sent to it.
+    ByNeighbours,
+}
+
+/// Something ready that might be pushed to a worker with less to do.
+#[derive(Clone, Copy, Debug)]
+pub struct PushView {
+    /// Why it is ready.
+    pub ready: Ready,
+    /// Its measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
+    /// either.
+    pub cost_ns: u32,
+    /// The worker's load in nanoseconds.
+    pub own_ns: u64,
+    /// The average load of the worker and of those that it has looked at.
+    pub average_ns: u64,
+}
+
+/// Something that communicates with another worker, by the sends that are sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct ColocateView {
+    /// How many sampled sends went to that worker: to no other more.
+    pub other_sends: u32,
+    /// How many went to its own worker.
+    pub own_sends: u32,
+    /// Whether it is the one to go, of itself and what it has just sent to, if their workers have
+    /// as much to do. Both know which of them it is, and it is as often the one as the other.
+    pub is_mover: bool,
+    /// See [`LoadView::own_ns`].
+    pub own_ns: u64,
+    /// Its worker's measured nanoseconds per turn.
+    pub turn_ns: u64,
+    /// The other's load.
+    pub other_ns: u64,
+}
+
+impl QueueView {
+    /// How long what stands last in the queue will wait, in nanoseconds.
+    pub fn wait_ns(&self) -> u64 {
+        self.current_ns.saturating_add(self.turn_ns.saturating_mul(self.len as u64))
+    }
+}

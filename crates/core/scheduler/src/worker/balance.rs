@@ -1,0 +1,166 @@
+//! Load balancing: pushing runnables, for good, to workers with less to do.
+
+use super::Worker;
+use crate::owned::Owned;
+use crate::policy::pace::{self, KEPT_AT_ONCE};
+use crate::policy::{LoadView, PushView, Ready};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
+use crate::sync::atomic::Ordering;
+
+impl Worker {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&self, now_ns: u64) {
+        if self.shared.workers() == 1 {
+            return;
+        }
+        let (load, len) = (&self.load, self.queue_len());
+        let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
+        let load_ns = pace::weigh_load(load.load_ns.get(), queued_ns);
+        if pace::has_grown(load_ns, load.looked_ns.get()) {
+            load.in_vain.set(0);
+            load.looked_ns.set(load_ns);
+        }
+        let policy = &self.shared.settings.policy;
+        let Some(pause_ns) = policy.balance_after_ns(load_ns, load.in_vain.get()) else { return };
+        load.load_ns.set(load_ns);
+        self.show_load(pace::shown_load(load_ns, self.turn_ns.get(), len));
+        let pause = now_ns.saturating_sub(load.since_ns.get());
+        // One that does not work pushes away all that it has: see `elastic`.
+        if pause >= pause_ns && len >= 2 && self.is_working() {
+            load.since_ns.set(now_ns);
+            // A load must last before work is pushed, and must still be there now.
+            self.push_work(load_ns.min(queued_ns));
+        }
+    }
+
+    /// Notes that the worker has nothing to do.
+    pub(super) fn unload(&self) {
+        self.load.clear();
+        if self.load_of(self.index) != 0 {
+            self.show_load(0);
+        }
+    }
+
+    /// A worker's load as it shows it: a hint.
+    pub(super) fn load_of(&self, index: usize) -> u64 {
+        // Relaxed: a hint.
+        self.shared.load_ns[index].load(Ordering::Relaxed) as u64
+    }
+
+    fn show_load(&self, load_ns: u64) {
+        // Relaxed: a hint.
+        self.shared.load_ns[self.index].store(load_ns as usize, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn push_work(&self, own_ns: u64) {
+        let (load, neighbours) = (&self.load, self.in_reach());
+        let looks = neighbours.len().min(pace::balance_looks(load.in_vain.get()));
+        if looks == 0 {
+            return;
+        }
+        let start = load.next.get();
+        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
+        let working = self.shared.working();
+        let others = (0..looks).map(at).filter(|&other| other < working);
+        let others = others.map(|other| (self.load_of(other), other));
+        let mut others: Vec<(u64, usize)> =
+            others.filter(|&(load_ns, _)| load_ns < pace::LOAD_UNKNOWN_NS).collect();
+        let sum_ns = own_ns + others.iter().map(|&(load_ns, _)| load_ns).sum::<u64>();
+        let average_ns = sum_ns.div_ceil(others.len() as u64 + 1);
+        // The one with least to do comes first; of equals, the nearest.
+        others.sort_by_key(|&(load_ns, _)| load_ns);
+        let turn_ns = self.turn_ns.get().max(1);
+        let mut left_ns = own_ns;
+        // One with nothing to do now may have much in a moment: nothing is pushed before a second
+        // look at the same workers has found the same.
+        let had_found = load.has_found.replace(false);
+        let mut pushed_in_all = 0;
+        let policy = &self.shared.settings.policy;
+        for (other_ns, other) in others {
+            let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
+            let n = policy.push(&view);
+            if n > 0 {
+                load.has_found.set(true);
+                if !had_found {
+                    break;
+                }
+                let may_push = |ready, cost_ns| {
+                    policy.may_push(&PushView { ready, cost_ns, own_ns: left_ns, average_ns })
+                };
+                let pushed = self.push_to(other, n, may_push);
+                let pushed_ns = turn_ns * pushed as u64;
+                left_ns = left_ns.saturating_sub(pushed_ns);
+                // Others shall not push as much again before it has seen what it got. Relaxed: a
+                // hint, and its owner soon corrects it.
+                self.shared.load_ns[other].fetch_add(pushed_ns as usize, Ordering::Relaxed);
+                pushed_in_all += pushed;
+            }
+        }
+        let looks_again = load.has_found.get() && !had_found;
+        if !looks_again {
+            load.next.set((start + looks) % neighbours.len());
+        }
+        let in_vain =
+            if pushed_in_all > 0 || looks_again { 0 } else { load.in_vain.get().saturating_add(1) };
+        load.in_vain.set(in_vain);
+        load.looked_ns.set(own_ns);
+        load.load_ns.set(load.load_ns.get().min(left_ns));
+    }
+
+    /// Its neighbours up to the distance to which work may move: they are sorted by it.
+    pub(super) fn in_reach(&self) -> &[(usize, u32)] {
+        let (policy, neighbours) =
+            (&self.shared.settings.policy, &self.shared.neighbours[self.index]);
+        let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
+        &neighbours[..near]
+    }
+
+    /// Gives so many ready runnables, the youngest first, to another worker, where they are at home
+    /// from now on; returns how many.
+    pub(super) fn push_to(
+        &self,
+        to: usize,
+        n: usize,
+        may_push: impl Fn(Ready, u32) -> bool,
+    ) -> usize {
+        let away = self.shared.id_of(to) | IN_TRANSIT;
+        let (mut kept, mut pushed) = (Vec::new(), 0);
+        self.flush_lanes();
+        self.flush_all();
+        let mut queue = self.shared.return_queues[to].lock();
+        while pushed < n && kept.len() < KEPT_AT_ONCE {
+            let Some(mut owned) = self.pop_youngest() else { break };
+            let stays = owned.header().kind.stays();
+            if stays || !may_push(self.ready(&mut owned), owned.cost_ns()) {
+                kept.push(owned);
+                continue;
+            }
+            owned.move_home(to);
+            queue.push_back(owned.give(away));
+            pushed += 1;
+        }
+        drop(queue);
+        for owned in kept.into_iter().rev() {
+            self.push(owned);
+        }
+        if pushed > 0 {
+            self.counters().pushed.add(pushed as u64);
+            self.wake(to);
+        }
+        pushed
+    }
+
+    /// Why a runnable of this worker's queue is ready.
+    pub(super) fn ready(&self, owned: &mut Owned<'_>) -> Ready {
+        let (flags, pending) = (owned.with(|private| private.flags), owned.pending());
+        // More than a turn's worth is a backlog: others feed it faster than it goes on by itself.
+        if flags & AGAIN != 0 && pending <= self.batch() as usize {
+            Ready::Again
+        } else if flags & (AGAIN | BY_NEIGHBOUR) != 0 {
+            Ready::ByNeighbours
+        } else {
+            Ready::ByOthers
+        }
+    }
+}

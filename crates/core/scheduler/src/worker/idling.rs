@@ -1,0 +1,133 @@
+//! Idling: a worker without work looks for some for a while, then sleeps.
+
+use super::Worker;
+use super::spins::PAUSES;
+use crate::policy::StealView;
+use crate::policy::pace::SHORT_NAP_NS;
+use crate::sync::atomic::Ordering;
+use crate::sync::{park, spin_loop, thread};
+use std::time::Duration;
+
+/// Between two looks whether a grace period is over that takes longer than the spinning.
+const GRACE: Duration = Duration::from_micros(50);
+
+impl Worker {
+    /// Nothing to do: looks for work for a while, then sleeps until woken or until the next timer
+    /// is due.
+    #[cold]
+    pub(super) fn idle(&self) {
+        let poller = self.shared.idle_poller();
+        if let Some(poller) = poller {
+            poller.out_of_work();
+        }
+        self.unload();
+        self.shared.sleep.start_looking();
+        if let Some(scaling) = &self.shared.scaling {
+            scaling.begin_idle(self.index, self.shared.clock.now_ns());
+        }
+        if !self.is_working() || !self.spin() {
+            // Grace periods that ended meanwhile may have sent.
+            self.tend_lanes();
+            self.flush_all();
+            if self.has_graces() {
+                // Somebody's turn takes long; what waits for it must not be forgotten.
+                park(Some(GRACE));
+            } else {
+                self.nap();
+            }
+        }
+        if let Some(scaling) = &self.shared.scaling {
+            scaling.end_idle(self.index, self.shared.clock.now_ns());
+        }
+        self.shared.sleep.stop_looking();
+        self.load.start(self.shared.clock.now_ns());
+    }
+
+    /// Looks for a while; true if there may be something. The less it was worth lately, the
+    /// shorter.
+    pub(super) fn spin(&self) -> bool {
+        let poller = self.shared.idle_poller().filter(|poller| poller.wants_looks());
+        for spin in 0..self.spins.rounds() {
+            let found = self.may_find_work()
+                || {
+                    self.tend_graces();
+                    self.queue_len() > 0
+                }
+                || poller.is_some_and(|poller| {
+                    self.polled.set(poller.poll(true));
+                    self.polled.get()
+                });
+            if found {
+                self.spins.lengthen();
+                return true;
+            }
+            if spin % 32 == 31 {
+                // On a machine with more workers than PUs, whoever has work may need this one.
+                thread::yield_now();
+            } else if poller.is_none() {
+                for _ in 0..PAUSES {
+                    spin_loop();
+                }
+            }
+        }
+        false
+    }
+
+    pub(super) fn may_find_work(&self) -> bool {
+        let shared = &*self.shared;
+        !shared.inboxes[self.index].is_empty()
+            || shared.lanes.has_pending(self.index)
+            || !shared.return_queues[self.index].is_empty()
+            || !shared.steal_queues[self.index].is_empty()
+            || !shared.global.is_empty()
+            || shared.idle_poller().is_some_and(|poller| poller.is_called())
+            || shared.control.wants_attention()
+                && (shared.control.exit_requested() || shared.control.is_paused())
+            || shared.neighbours[self.index].iter().any(|&(other, distance)| {
+                let len = shared.steal_queues[other].len();
+                // Relaxed: a hint.
+                let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
+                len > 0
+                    && shared.settings.policy.worth_stealing(&StealView {
+                        len,
+                        turn_ns: turn_ns(),
+                        distance,
+                    })
+            })
+    }
+
+    /// The sleep protocol: see `sleep`.
+    pub(super) fn nap(&self) {
+        self.counters().parked.add(1);
+        // SAFETY: this is that worker, which calls nothing that sends before it looks once more and
+        // cancels, or was woken.
+        unsafe { self.shared.sleep.announce(self.index) };
+        if self.may_find_work() {
+            self.shared.sleep.cancel(self.index);
+            return self.awake();
+        }
+        self.shared.control.gone_idle();
+        let (start_ns, timer_ns) = (self.shared.clock.now_ns(), self.next_timer_ns());
+        let timeout_ns = timer_ns.map(|timer_ns| timer_ns.saturating_sub(start_ns));
+        let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();
+        let timeout = timeout_ns.map(Duration::from_nanos);
+        if timeout != Some(Duration::ZERO) {
+            if let Some(poller) = self.shared.idle_poller() {
+                poller.asleep();
+            }
+            self.shared.sleep.park(self.index, timeout);
+        } else {
+            self.shared.sleep.cancel(self.index);
+        }
+        self.awake();
+        let end_ns = self.shared.clock.now_ns();
+        // Somebody woke it so soon that it had better gone on looking. (For a timer it need not
+        // look.)
+        let is_short = end_ns - start_ns < SHORT_NAP_NS;
+        if is_short && timer_ns.is_none_or(|timer_ns| end_ns < timer_ns) {
+            self.spins.lengthen();
+        } else {
+            self.spins.shorten();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Sending and receiving by lanes, flushing them, and grace periods (see `lanes`).
+
+use super::lane_ends::Grace;
+use super::{Callback, Worker};
+use crate::lanes::{Chunk, DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
+use crate::runnable::{NO_LANE, Runnable};
+use crate::sync::atomic::Ordering;
+use crate::sync::spin_loop;
+
+/// How many times a sender that is far ahead looks whether a chunk was delivered: some
+/// microseconds.
+const PACE: u32 = if cfg!(any(loom, shuttle, miri)) { 0 } else { 400 };
+
+// ---- sending
+// -----------------------------------------------------------------------------------------------------
+
+impl Worker {
+    /// Puts a message for something at another worker into the lane to there. It comes back if it
+    /// must go another way; whatever this worker has sent to that runnable before is then in its
+    /// shared queue or handled.
+    ///
+    /// # Errors
+    /// The message.
+    ///
+    /// # Safety
+    /// The runnable is alive, and its messages are of type `M`.
+    #[inline(always)]
+    pub unsafe fn send_via_lane<M: Send>(
+        &self,
+        to: Runnable,
+        stamp_ns: u64,
+        message: M,
+    ) -> Result<(), M> {
+        let Some(index) = self.has_lane_to(to) else {
+            return self.ship_slowly(to, stamp_ns, message);
+        };
+        let rest = self.ends.push(index, to, stamp_ns, message);
+        rest.map_or(Ok(()), |message| self.ship_slowly(to, stamp_ns, message))
+    }
+
+    /// Whether the runnable is owned by a worker to which a lane leads, or by this one.
+    ///
+    /// # Safety
+    /// The runnable is alive.
+    #[inline(always)]
+    pub unsafe fn reaches(&self, to: Runnable) -> bool {
+        // Relaxed: `send_via_lane` looks again.
+        let owner = to.header().owner.load(Ordering::Relaxed);
+        (owner.wrapping_sub(self.first_id) as usize) < self.ends.workers
+    }
+
+    /// The worker to which a lane may be used for this runnable, without flushing lanes.
+    #[inline(always)]
+    fn has_lane_to(&self, to: Runnable) -> Option<usize> {
+        let header = to.header();
+        // Acquire: pairs with the release in `take_over`: what is read of `since`, and of the epoch
+        // from now on, is at least what was set then.
+        let owner = header.owner.load(Ordering::Acquire);
+        let index = owner.wrapping_sub(self.first_id) as usize;
+        // Too large: in transit, ended, nobody's, or at another scheduler's worker. Relaxed: see
+        // above.
+        let is_sure = index < self.ends.workers
+            && header.since.load(Ordering::Relaxed) <= self.ends.oldest_open.get();
+        is_sure.then_some(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ship_slowly<M: Send>(&self, to: Runnable, stamp_ns: u64, mut message: M) -> Result<(), M> {
+        loop {
+            let Some(index) = self.has_lane_to(to) else {
+                let is_open = self.ends.any_open();
+                self.flush_lanes();
+                // Relaxed: what was noted when it last moved was either seen above, or is of no
+                // matter with no lane open.
+                if is_open && to.header().since.load(Ordering::Relaxed) != NO_LANE {
+                    continue;
+                }
+                return Err(message);
+            };
+            if index == self.index {
+                // Before this worker took it over, it flushed its lanes.
+                return Err(message);
+            }
+            let Some(message_back) = self.ends.push(index, to, stamp_ns, message) else {
+                if self.shared.sleep.is_asleep(index) {
+                    self.publish(index);
+                }
+                return Ok(());
+            };
+            message = message_back;
+            // The owner is read again after this: a chunk must hold nothing whose move was known
+            // when it was begun.
+            self.begin_chunk(index, entry_words::<M>());
+        }
+    }
+
+    /// Begins a chunk for a worker; what was in the one before leaves.
+    fn begin_chunk(&self, index: usize, words: usize) {
+        self.publish(index);
+        let epoch = self.shared.lanes.epoch();
+        if !self.ends.any_open() {
+            self.shared.lanes.open_first(self.index, epoch);
+            self.ends.oldest_open.set(epoch);
+        }
+        let delivered = self.keep_pace(index);
+        self.ends.begin_chunk(index, words, epoch, delivered);
+    }
+
+    /// If much waits in a lane, waits for some microseconds until the receiver has delivered one
+    /// more chunk: to run further ahead of whoever is slower gains nothing, and costs memory that
+    /// is in nobody's cache. Returns how many were delivered, ever.
+    fn keep_pace(&self, index: usize) -> u64 {
+        let lane = self.shared.lanes.lane(self.index, index);
+        let before = lane.delivered();
+        if !self.ends.is_far_ahead(index, before) {
+            return before;
+        }
+        for _ in 0..PACE {
+            if lane.delivered() != before {
+                return lane.delivered();
+            }
+            spin_loop();
+        }
+        // It does something else: do not wait again until it comes back to this.
+        self.ends.waited_in_vain(index, before);
+        before
+    }
+
+    /// Publishes the chunk for a worker, if anything is in it.
+    fn publish(&self, index: usize) {
+        let Some(chunk) = self.ends.take_to_publish(index) else { return };
+        let spare = self.shared.lanes.publish(self.index, index, chunk);
+        self.ends.keep_spare(index, spare);
+        self.wake(index);
+    }
+
+    /// Once a round: what lies in chunks leaves, and lanes that were delivered are closed.
+    #[inline]
+    pub(super) fn tend_lanes(&self) {
+        if self.ends.any_open() {
+            self.tend_open_lanes();
+        }
+    }
+
+    fn tend_open_lanes(&self) {
+        let mut oldest = NONE_OPEN;
+        let mut open = self.ends.take_open();
+        open.retain(|&index| {
+            self.publish(index);
+            let delivered = self.shared.lanes.lane(self.index, index).delivered();
+            let begun = self.ends.note_delivered(index, delivered);
+            oldest = begun.map_or(oldest, |begun| oldest.min(begun));
+            begun.is_some()
+        });
+        self.ends.set_open(open);
+        self.set_oldest_open(oldest);
+    }
+
+    /// Counts its open lanes again: it slept, and they counted as closed (see `lanes`).
+    pub(super) fn awake(&self) {
+        if self.ends.any_open() {
+            self.shared.lanes.count_again();
+        }
+    }
+
+    fn set_oldest_open(&self, oldest: u64) {
+        if self.ends.oldest_open.replace(oldest) != oldest {
+            self.shared.lanes.set_oldest(self.index, oldest);
+        }
+    }
+
+    /// Sees to it that whatever this worker has sent is where its receivers look: nothing is
+    /// gathered, nothing lies in a lane.
+    #[inline]
+    pub fn flush_lanes(&self) {
+        self.end_run();
+        self.flush_open_lanes();
+    }
+
+    /// Does what [`Worker::flush_lanes`] does, but for what is gathered.
+    #[inline]
+    pub fn flush_open_lanes(&self) {
+        if self.ends.any_open() {
+            self.deliver_open_lanes();
+        }
+    }
+
+    /// Whether little lies in this worker's lanes: nothing but what it has not published yet.
+    pub(super) fn flushes_soon(&self) -> bool {
+        self.ends.are_delivered(|index| self.shared.lanes.lane(self.index, index).delivered())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deliver_open_lanes(&self) {
+        self.counters().flushed.add(1);
+        for index in self.ends.take_open() {
+            let mut delivery = self.shared.lanes.lane(self.index, index).deliver();
+            while let Some(mut chunk) = delivery.take() {
+                self.deliver(&mut chunk);
+                delivery.done(chunk);
+            }
+            drop(delivery);
+            if let Some(mut chunk) = self.ends.take_unpublished(index) {
+                self.deliver(&mut chunk);
+                self.ends.put_back(index, chunk);
+            }
+        }
+        self.set_oldest_open(NONE_OPEN);
+        self.do_deferred();
+    }
+}
+
+// ---- receiving
+// ---------------------------------------------------------------------------------------------------
+
+impl Worker {
+    /// Once a round: delivers what others put into their lanes to this worker.
+    #[inline]
+    pub(super) fn receive_lanes(&self) {
+        if self.shared.lanes.has_pending(self.index) {
+            self.receive_pending();
+        }
+    }
+
+    fn receive_pending(&self) {
+        let lanes = &self.shared.lanes;
+        lanes.take_pending(self.index, |from| {
+            let mut delivery = lanes.lane(from, self.index).deliver();
+            let mut words = 0;
+            while words < DELIVERED_AT_ONCE {
+                let Some(mut chunk) = delivery.take() else { return };
+                words += chunk.len();
+                self.deliver(&mut chunk);
+                delivery.done(chunk);
+            }
+            lanes.mark_pending(from, self.index);
+        });
+        self.do_deferred();
+    }
+
+    /// Delivers what lies in a chunk. It calls no user code, for others may wait for it.
+    fn deliver(&self, chunk: &mut Chunk) {
+        let mut entries = chunk.take();
+        while let Some(to) = entries.next_to() {
+            // SAFETY: what is sent to is alive until its grace period is over, which comes after
+            // this (`lanes`); the vtable's function takes out messages of the runnable's type, as
+            // `send_via_lane` put them in.
+            unsafe {
+                (Runnable(to).header().vtable.deliver)(to, &mut entries, self.as_worker_ref());
+            }
+        }
+    }
+
+    /// For deliveries: `call` may call user code, so it is called when the delivery is over.
+    pub fn defer(&self, call: Callback) {
+        self.deferred.with(|deferred| deferred.push(call));
+    }
+
+    fn do_deferred(&self) {
+        for call in self.deferred.take() {
+            call(self);
+        }
+    }
+}
+
+// ---- grace periods
+// -----------------------------------------------------------------------------------------------
+
+impl Worker {
+    /// Whether something may lie in a lane that was sent by somebody whose last deeds the caller
+    /// has seen (it has acquired them).
+    #[inline]
+    pub fn may_be_under_way(&self) -> bool {
+        self.shared.lanes.any_open()
+    }
+
+    /// Calls this as soon as all that lies in lanes now is delivered.
+    pub fn after_grace(&self, call: Callback) {
+        self.graces.add(Grace::Call(call));
+    }
+
+    /// Drops the scheduler's reference to something that has ended (it is marked `DEAD`), as soon
+    /// as nothing for it lies in a lane.
+    pub(super) fn release_dead(&self, runnable: Runnable) {
+        if self.shared.control.leaks() {
+            return;
+        }
+        if self.ends.workers > 0 && self.shared.lanes.any_open_to_the_dead() {
+            return self.graces.add(Grace::Free(runnable));
+        }
+        // SAFETY: nothing refers to it any more: it is in no queue, no notification travels,
+        // nothing lies in a lane.
+        unsafe { (runnable.header().vtable.release)(runnable.0) }
+    }
+
+    /// Whether something waits for a grace period: the worker does not go to sleep then.
+    #[inline]
+    pub(super) fn has_graces(&self) -> bool {
+        !self.graces.is_empty()
+    }
+
+    /// Once a round: begins a grace period for what asked for one, and does what waited for those
+    /// that are over.
+    #[inline]
+    pub(super) fn tend_graces(&self) {
+        if self.has_graces() {
+            self.tend_waiting();
+        }
+    }
+
+    fn tend_waiting(&self) {
+        let lanes = &self.shared.lanes;
+        self.graces.begin(|| lanes.raise_epoch());
+        while let Some(grace) =
+            self.graces.next_over(|epoch| lanes.is_over(epoch, &self.shared.sleep))
+        {
+            match grace {
+                // SAFETY: as in `release_dead`: its grace period is over, so nothing for it lies in
+                // a lane.
+                Grace::Free(runnable) => unsafe {
+                    (runnable.header().vtable.release)(runnable.0);
+                },
+                Grace::Call(call) => call(self),
+            }
+        }
+    }
+
+    /// At the scheduler's end, when all workers have flushed their lanes: drops what still waits
+    /// for grace periods.
+    pub(super) fn end_graces(&self) {
+        for grace in self.graces.take_all() {
+            if let Grace::Free(runnable) = grace
+                && !self.shared.control.leaks()
+            {
+                // SAFETY: nothing lies in a lane any more.
+                unsafe { (runnable.header().vtable.release)(runnable.0) }
+            }
+        }
+    }
+}

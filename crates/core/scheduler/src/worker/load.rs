@@ -1,0 +1,47 @@
+//! The load of a worker, as the worker itself tracks it.
+
+use std::cell::Cell;
+
+/// A worker's load, and when it looked at others' loads last.
+#[derive(Debug)]
+pub(super) struct LoadTracker {
+    /// How long its queue takes to run once through, weighted over some rounds: nanoseconds.
+    pub(super) load_ns: Cell<u64>,
+    /// The time at which it looked at others' loads last, or found something to do.
+    pub(super) since_ns: Cell<u64>,
+    /// How often in a row it has looked and pushed nothing, second looks that are still to come
+    /// left out.
+    pub(super) in_vain: Cell<u32>,
+    /// Its load when it looked last.
+    pub(super) looked_ns: Cell<u64>,
+    /// Whether its last look has found somebody with less.
+    pub(super) has_found: Cell<bool>,
+    /// Where in the list of its neighbours it looks next.
+    pub(super) next: Cell<usize>,
+}
+
+impl LoadTracker {
+    pub(super) fn new(now_ns: u64) -> Self {
+        LoadTracker {
+            load_ns: Cell::new(0),
+            since_ns: Cell::new(now_ns),
+            in_vain: Cell::new(0),
+            looked_ns: Cell::new(0),
+            has_found: Cell::new(false),
+            next: Cell::new(0),
+        }
+    }
+
+    /// Notes that the worker has found something to do.
+    pub(super) fn start(&self, now_ns: u64) {
+        self.since_ns.set(now_ns);
+    }
+
+    /// Notes that the worker has nothing to do.
+    pub(super) fn clear(&self) {
+        self.load_ns.set(0);
+        self.in_vain.set(0);
+        self.looked_ns.set(0);
+        self.has_found.set(false);
+    }
+}

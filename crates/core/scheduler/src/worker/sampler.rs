@@ -1,0 +1,78 @@
+//! Sampling and counting of a worker's sends.
+
+use crate::policy::pace::{self, SAMPLED};
+use std::cell::Cell;
+
+/// Samples that come faster than this, in nanoseconds, come about half as often from then on: a
+/// sample costs some 100 ns, which then is below 2 % of the time between two.
+const TOO_CLOSE_NS: u64 = 5_000;
+/// Samples that come slower than this, in nanoseconds, come about twice as often: a turn that takes
+/// too long is noticed by them.
+const TOO_FAR_NS: u64 = 20_000;
+
+/// A countdown to the next send that is sampled. It also tells how many sends there were.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    /// Sends left until one is sampled.
+    left: Cell<u32>,
+    /// How many sends lie between two samples, and when the last one was taken: nanoseconds.
+    every: Cell<u32>,
+    sampled_ns: Cell<u64>,
+    /// The value of `left` when the counters were last brought up to date.
+    flushed: Cell<u32>,
+    /// The turn in which a send was sampled last: round of housekeeping, and turns left in it.
+    turn: Cell<(u64, u32)>,
+}
+
+impl Sampler {
+    pub(super) fn new() -> Self {
+        Sampler {
+            left: Cell::new(SAMPLED),
+            every: Cell::new(SAMPLED),
+            sampled_ns: Cell::new(0),
+            flushed: Cell::new(SAMPLED),
+            turn: Cell::new((0, 0)),
+        }
+    }
+
+    /// Counts a send; true if this one is to be sampled.
+    #[inline(always)]
+    pub(super) fn count(&self) -> bool {
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        left == 0
+    }
+
+    /// How many sends were counted since this was asked last.
+    pub(super) fn take_count(&self) -> u32 {
+        let left = self.left.get();
+        let count = self.flushed.get() - left;
+        // The countdown to the next sample goes on: a short round must not put it off.
+        let left = if left == 0 { self.every.get() } else { left };
+        self.left.set(left);
+        self.flushed.set(left);
+        count
+    }
+
+    /// One in how many sends is sampled.
+    pub(super) fn every(&self) -> u32 {
+        self.every.get()
+    }
+
+    /// Notes the time of a sample, and adapts how often they come.
+    pub(super) fn sampled_at(&self, now_ns: u64) {
+        let apart_ns = now_ns.saturating_sub(self.sampled_ns.replace(now_ns));
+        let every = self.every.get();
+        if apart_ns < TOO_CLOSE_NS {
+            self.every.set(pace::sampled_less(every));
+        } else if apart_ns > TOO_FAR_NS {
+            self.every.set(pace::sampled_more(every));
+        }
+    }
+
+    /// Notes the turn of a sample: the round of housekeeping, and turns left in it. True if the
+    /// last sample was in the same turn.
+    pub(super) fn sampled_in(&self, turn: (u64, u32)) -> bool {
+        self.turn.replace(turn) == turn
+    }
+}

@@ -1,0 +1,360 @@
+//! The loop that everything runs in, and turns.
+
+use super::queue::RunQueue;
+use super::{Phase, Worker};
+use crate::counters::UNCOUNTED;
+use crate::owned::Owned;
+use crate::policy::StolenView;
+use crate::policy::pace::{
+    CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
+};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, Turn};
+use crate::sync::atomic::Ordering;
+use std::cell::Cell;
+
+impl Worker {
+    /// Begins to run turns, until the guard is dropped; `None`: it has ended.
+    fn begin_running(&self) -> Option<impl Drop + '_> {
+        struct Stops<'a>(&'a Cell<Phase>);
+        impl Drop for Stops<'_> {
+            fn drop(&mut self) {
+                self.0.set(Phase::Idle);
+            }
+        }
+        match self.phase.get() {
+            Phase::Idle => {
+                self.phase.set(Phase::Runs);
+                Some(Stops(&self.phase))
+            }
+            Phase::Runs => panic!("{self:?} runs a turn: it can not be run from within that"),
+            Phase::Ended => None,
+        }
+    }
+
+    /// Runs until the scheduler ends; after this worker's end ([`Worker::end`]) not at all.
+    ///
+    /// # Panics
+    /// From within a turn of this worker.
+    pub fn run(&self) {
+        let Some(_running) = self.begin_running() else { return };
+        loop {
+            // Own queue first, for it is warm; then, once a round, what came from elsewhere, so
+            // that neither starves.
+            self.woken_by.set(BY_NEIGHBOUR);
+            while let Some(runnable) = self.pop() {
+                if self.turn(runnable) {
+                    self.tick();
+                    self.woken_by.set(BY_NEIGHBOUR);
+                }
+            }
+            self.tick();
+            if self.shared.control.wants_attention() && self.shared.control.exit_requested() {
+                return;
+            }
+            if self.queue_len() == 0 && !self.find_work() {
+                self.idle();
+            }
+        }
+    }
+
+    /// Runs one turn of what stands at `pick(length of the queue)`, after showing it to `before`;
+    /// false if nothing is ready, or the scheduler ends. For deterministic tests.
+    ///
+    /// # Panics
+    /// From within a turn of this worker.
+    pub fn step(&self, pick: impl FnOnce(usize) -> usize, before: impl FnOnce(Runnable)) -> bool {
+        let Some(_running) = self.begin_running() else { return false };
+        self.tick();
+        if self.shared.control.exit_requested() {
+            return false;
+        }
+        // All of it, so that there is a choice under policies that take one at a time, too.
+        while self.take_some(&self.shared.steal_queues[self.index])
+            || self.take_some(&self.shared.global)
+        {}
+        if self.queue_len() == 0 && !self.steal() {
+            return false;
+        }
+        let index = pick(self.queue_len());
+        let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
+        before(owned.runnable());
+        self.woken_by.set(BY_NEIGHBOUR);
+        self.turn(owned);
+        self.tick();
+        true
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&self) -> Option<Owned<'_>> {
+        self.queue.with(RunQueue::pop_front)
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&self, owned: Owned<'_>) {
+        self.queue.with(|queue| queue.push_back(owned));
+    }
+
+    pub(super) fn queue_len(&self) -> usize {
+        self.queue.with(|queue| queue.len())
+    }
+
+    /// One turn of a runnable that this worker owns; true if the round is over.
+    #[inline(always)]
+    fn turn(&self, mut owned: Owned<'_>) -> bool {
+        self.note.set(0);
+        let left = self.round.get() - 1;
+        self.round.set(left);
+        self.now.run(owned.runnable());
+        let (home, cost_ns) = owned.with(|private| (private.home, private.cost_ns));
+        // The usual turn: at home, known to be short, and not the last of a round, which may be a
+        // sample.
+        let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+        if home == self.plain_home && is_short && left != 0 {
+            self.turn_plainly(owned);
+            return false;
+        }
+        self.turn_otherwise(owned, home);
+        self.round.get() == 0
+    }
+
+    /// Runs a runnable of this worker's; returns how the turn ended, and how many items were
+    /// handled in it.
+    #[inline(always)]
+    fn call(&self, runnable: Runnable) -> (Turn, u32) {
+        // SAFETY: this worker owns the runnable, which is alive.
+        let (turn, handled) =
+            unsafe { (runnable.header().vtable.run)(runnable.0, self.as_worker_ref()) };
+        (self.end_turn(runnable, turn), handled)
+    }
+
+    #[inline(always)]
+    fn turn_plainly(&self, owned: Owned<'_>) {
+        let (turn, _) = self.call(owned.runnable());
+        self.after(owned, turn);
+    }
+
+    /// A turn that may have to be timed, or of a runnable without an owner.
+    #[inline(never)]
+    fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
+        if !self.keeps_idle {
+            return self.turn_unowned(owned);
+        }
+        let cost_ns = owned.cost_ns();
+        if cost_ns == 0 || cost_ns >= TIMED_NS || self.is_timed_now() || home as usize != self.index
+        {
+            self.turn_timed(owned, cost_ns);
+        } else {
+            self.turn_plainly(owned);
+        }
+    }
+
+    /// Does what follows from how the turn of an owned runnable ended.
+    #[inline(always)]
+    fn after(&self, mut owned: Owned<'_>, turn: Turn) {
+        match turn {
+            Turn::Idle => owned.rest(),
+            Turn::Again => {
+                owned.with(|private| private.flags = private.flags & !BY_NEIGHBOUR | AGAIN);
+                self.push(owned);
+            }
+            Turn::Dead => self.retire(owned.runnable()),
+        }
+    }
+
+    #[cold]
+    pub(super) fn retire(&self, runnable: Runnable) {
+        // What its memory holds may be user code's, which sends when it is dropped: that is no
+        // sender that can be named any more.
+        self.now.rest();
+        if runnable.header().retire() {
+            self.release_dead(runnable);
+        }
+    }
+
+    #[inline(always)]
+    fn is_timed_now(&self) -> bool {
+        self.round.get() == 0 && self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS)
+    }
+
+    /// A turn that is timed: of something whose cost is unknown or high, of something stolen, or as
+    /// a sample.
+    #[cold]
+    fn turn_timed(&self, mut owned: Owned<'_>, cost_ns: u32) {
+        // What nobody has measured may take long.
+        let expected_ns = if cost_ns == 0 { u64::MAX } else { u64::from(cost_ns) };
+        if expected_ns >= LONG_NS {
+            self.hand_on(expected_ns, SHARED_AT_ONCE);
+        }
+        let start_ns = self.shared.clock.now_ns();
+        self.began_ns.set(start_ns);
+        if cost_ns == 0 || cost_ns >= TIMED_NS {
+            self.check_every.set(1);
+        }
+        let (turn, handled) = self.call(owned.runnable());
+        self.check_every.set(CHECK_EVERY.min(self.batch));
+        let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
+        if took_ns >= LONG_NS {
+            // Others may have waited: look after them before the next turn.
+            self.cut.set(self.round.replace(0) + self.cut.get());
+        }
+        let home = owned.with(|private| private.home as usize);
+        if home == self.index || cost_ns == 0 {
+            self.record_cost(&mut owned, took_ns, handled);
+        } else {
+            self.estimate_footprint(&mut owned, took_ns, u64::from(cost_ns) * u64::from(handled));
+        }
+        if turn == Turn::Dead {
+            return self.retire(owned.runnable());
+        }
+        if home != self.index {
+            return self.after_theft(owned, turn, home);
+        }
+        owned.with(|private| (private.steals, private.away) = (0, 0));
+        self.after(owned, turn);
+    }
+
+    /// Notes what a timed turn at home has cost, for the runnable and for its kind. (Elsewhere it
+    /// costs more, for its memory is cold; to learn from that would make what was moved once look
+    /// ever more worth moving. But any measure is better than none.)
+    fn record_cost(&self, owned: &mut Owned<'_>, took_ns: u64, handled: u32) {
+        if handled == 0 {
+            return;
+        }
+        let cost_ns = owned.with(|private| {
+            private.cost_ns = weigh(private.cost_ns, took_ns / u64::from(handled));
+            private.cost_ns
+        });
+        let kind = &owned.header().kind;
+        kind.set_cost_ns(weigh(kind.cost_ns(), cost_ns.into()));
+    }
+
+    /// Notes what the first turn away from home has cost more than turns at home do, for the
+    /// runnable and for its kind: that is what its memory is far away.
+    fn estimate_footprint(&self, owned: &mut Owned<'_>, took_ns: u64, at_home_ns: u64) {
+        let (is_first, home) = owned.with(|private| {
+            // Of what has never been at home nothing is known yet.
+            (private.away == 0 && private.cost_ns > 0, private.home as usize)
+        });
+        if !is_first || at_home_ns == 0 {
+            return;
+        }
+        let near = self.shared.neighbours[self.index].iter().find(|&&(other, _)| other == home);
+        let distance = near.map_or(0, |&(_, distance)| distance);
+        let kib = self.shared.settings.policy.footprint_kib(took_ns, at_home_ns, distance);
+        if let Some(own_kib) = owned.with(|private| private.footprint.estimate(kib)) {
+            let kind = &owned.header().kind;
+            kind.set_footprint_kib(weigh(kind.footprint_kib(), own_kib.into()));
+        }
+    }
+
+    /// The turn of something that ran away from home: it stays here for good, or goes back.
+    fn after_theft(&self, mut owned: Owned<'_>, turn: Turn, home: usize) {
+        let me = self.index as u32;
+        // Relaxed: a hint.
+        let home_turn_ns = self.shared.turn_ns[home].load(Ordering::Relaxed) as u64;
+        let view = owned.with(|private| {
+            let again = u32::from(private.thief) == me;
+            private.steals = if again { private.steals.saturating_add(1) } else { 1 };
+            private.thief = me as u16;
+            private.away = private.away.saturating_add(1);
+            StolenView {
+                steals_in_a_row: private.steals.into(),
+                away_in_a_row: private.away.into(),
+                cost_ns: private.cost_ns,
+                home_turn_ns,
+            }
+        });
+        let policy = &self.shared.settings.policy;
+        let rehomes = policy.rehome(&view);
+        if rehomes {
+            owned.move_home(self.index);
+            self.counters().rehomed.add(1);
+        }
+        // Nor does it go home while much of what was sent here would have to be flushed.
+        if rehomes || !policy.returns_home(&view) || !self.flushes_soon() {
+            return self.after(owned, turn);
+        }
+        if turn == Turn::Idle {
+            owned.rest();
+        }
+        self.flush_lanes();
+        let away = self.shared.id_of(home) | IN_TRANSIT;
+        let queue = if turn == Turn::Again {
+            &self.shared.steal_queues[home]
+        } else {
+            &self.shared.return_queues[home]
+        };
+        let mut queue = queue.lock();
+        queue.push_back(owned.give(away));
+        drop(queue);
+        if turn == Turn::Again {
+            self.wake(home);
+        }
+    }
+
+    /// A turn under a policy that keeps no idle runnables.
+    fn turn_unowned(&self, owned: Owned<'_>) {
+        let header = owned.header();
+        // Relaxed: the queue's lock has handed it over; only this worker tests for its own id.
+        header.owner.store(self.id, Ordering::Relaxed);
+        header.start();
+        // What it sent leaves before anybody else may run it, and so before what it will send.
+        let (turn, _) = self.call(owned.runnable());
+        let runnable = owned.give_to_nobody();
+        let header = runnable.header();
+        match turn {
+            Turn::Dead => {
+                // As in `retire`.
+                self.now.rest();
+                // SAFETY: it ended notified, so that nobody queues it again: it is in no queue.
+                unsafe { (header.vtable.release)(runnable.0) }
+            }
+            Turn::Idle if header.finish() => {}
+            Turn::Idle | Turn::Again => {
+                header.set_notified();
+                self.shared.queue_unowned(runnable, self.index);
+            }
+        }
+    }
+
+    /// The running turn calls [`Worker::is_over_time`] every so many items: no more than a batch.
+    #[inline]
+    pub fn check_every(&self) -> u32 {
+        self.check_every.get()
+    }
+
+    /// Counts the items of a turn, each of so many bytes.
+    #[inline(always)]
+    pub fn count_handled(&self, items: u32, bytes_each: usize) {
+        if UNCOUNTED {
+            return;
+        }
+        self.handled.set(self.handled.get() + u64::from(items));
+        self.handled_bytes.set(self.handled_bytes.get() + u64::from(items) * bytes_each as u64);
+    }
+
+    /// Whether the running turn has used up its time. When turns before it in the same round were
+    /// not timed, theirs counts too.
+    #[cold]
+    pub fn is_over_time(&self) -> bool {
+        let now_ns = self.shared.clock.now_ns();
+        let ran_ns = now_ns.saturating_sub(self.began_ns.get());
+        let is_over = ran_ns >= self.batch_time_ns;
+        if is_over {
+            // The turn ends, and the next one has not used up anything yet.
+            self.began_ns.set(now_ns);
+        }
+        is_over
+    }
+
+    /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this
+    /// worker now sends from one sample to the next, so that times of many messages weigh as much
+    /// as they should.
+    #[cold]
+    pub fn record_latency(&self, stamp_ns: u64) {
+        let now_ns = self.shared.clock.now_ns();
+        self.counters().sampled.add(1);
+        let stands_for = u64::from(self.sampler.every() / SAMPLED);
+        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
+    }
+}

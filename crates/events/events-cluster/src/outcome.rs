@@ -1,0 +1,77 @@
+//! The outcome of a run over several nodes.
+
+use crate::figures::NodeFigures;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The outcome of a run over several nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClusterOutcome {
+    /// The outcome of the whole run, as the queue has it.
+    pub run: RunOutcome,
+    /// Nodes that went down on the way.
+    pub gone: Vec<Gone>,
+    /// Figures of the others, in order.
+    pub nodes: Vec<NodeFigures>,
+}
+
+/// A module's failure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failed {
+    /// On which node.
+    pub node: u32,
+    /// The event's number.
+    pub event: u64,
+    /// The module's label.
+    pub module: String,
+    /// The module's error message.
+    pub cause: String,
+}
+
+/// A node that went down before it had told its figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gone {
+    /// The node's number.
+    pub node: u32,
+    /// The reason why it is down.
+    pub why: String,
+    /// The number of its events that were given to other nodes.
+    pub given_again: u64,
+}
+
+/// The outcome of a run, as the queue has it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunOutcome {
+    /// Events that went through.
+    pub done: u64,
+    /// Events that failed.
+    pub failed: u64,
+    /// Events that were given to a node and given up.
+    pub abandoned: u64,
+    /// Whether somebody wanted it to stop.
+    pub interrupted: bool,
+    /// From when the first event was given to a node until the outputs of the last had run.
+    pub elapsed: Duration,
+    /// The first failures.
+    pub failures: Vec<Failed>,
+    /// Events that each node had, for those that are gone, too.
+    pub ran: BTreeMap<u32, u64>,
+    /// The nodes that will send their figures.
+    pub members: Vec<u32>,
+    /// Mixes what the ends of all events' paths saw.
+    pub checksum: u64,
+}
+
+/// A report of the coordinator's to the thread that waits for it.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// All events are over.
+    Over(Box<RunOutcome>),
+    /// A node's figures.
+    Figures(u32, Vec<u8>),
+    /// A node is gone.
+    Gone(Gone),
+    /// A node that had told its figures, or was refused, is gone.
+    Left(u32),
+}

@@ -1,0 +1,115 @@
+//! Ends of products, and what failures say: both are user code (see `actinium_scheduler::guard`).
+
+use crate::engine::Engine;
+use crate::module::Cause;
+use crate::record::WorkerNotes;
+use crate::slot::State;
+use actinium_scheduler::guard::{self, Panicked};
+use actinium_scheduler::sync::lock;
+use actinium_scheduler::{Worker, current};
+use std::sync::{Arc, MutexGuard};
+
+impl Engine {
+    /// Drops the products that nobody needs any more. A destructor that panics fails the event.
+    #[inline]
+    pub(crate) fn drop_retired<'a>(
+        &'a self,
+        slot: u32,
+        state: MutexGuard<'a, State>,
+    ) -> MutexGuard<'a, State> {
+        if state.cells.retired.0.is_empty() { state } else { self.drop_dead(slot, state) }
+    }
+
+    fn drop_dead<'a>(
+        &'a self,
+        slot: u32,
+        mut state: MutexGuard<'a, State>,
+    ) -> MutexGuard<'a, State> {
+        let mut dead = std::mem::take(&mut state.cells.retired.0);
+        // Counted as under way: the event can not end meanwhile.
+        state.open += 1;
+        drop(state);
+        let mut failure = None;
+        for (module, product) in dead.drain(..) {
+            let _within = self.within(module);
+            if let Err(panicked) = guard::drop_caught(product) {
+                guard::count_here();
+                failure.get_or_insert((module, panicked));
+            }
+        }
+        let mut state = lock(&self.slots[slot as usize].state);
+        state.open -= 1;
+        if state.cells.retired.0.is_empty() {
+            state.cells.retired.0 = dead;
+        }
+        if let Some((module, panicked)) = failure {
+            state.give_up(module, format!("its product was dropped, and {panicked}"));
+        }
+        state
+    }
+}
+
+impl Engine {
+    /// Drops the products of events that come to no end, when all workers have left their loops.
+    /// Where one was given up, they stay: it may be reading them.
+    pub(crate) fn abandon(&self) {
+        if current(|worker| worker.is_some_and(Worker::is_short_handed)) {
+            return;
+        }
+        for slot in 0..self.slots.len() as u32 {
+            let mut state = lock(&self.slots[slot as usize].state);
+            // Nobody completes it any more.
+            state.pass += 1;
+            let State { words, cells, .. } = &mut *state;
+            if cells.count() > 0 {
+                for module in 0..=self.graph.source {
+                    self.free(slot, words, cells, module);
+                }
+            }
+            state = self.drop_retired(slot, state);
+            if let Some((module, cause)) = state.failure.take().map(|failure| *failure) {
+                self.note_failure(module, Some(state.number), cause);
+            }
+        }
+    }
+
+    /// Notes that the worker which this thread is, if it is one, is in the code of a module, until
+    /// this is dropped: whoever gives the worker up names it.
+    pub(crate) fn within(&self, module: u16) -> Within<'_> {
+        let notes = current(|worker| {
+            let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared))?;
+            Some(&self.notes[worker.index()])
+        });
+        let before = notes.map_or(0, |notes| notes.module.get());
+        notes.into_iter().for_each(|notes| notes.module.set(u64::from(module) + 1));
+        Within(notes, before)
+    }
+}
+
+/// See [`Engine::within`].
+pub(crate) struct Within<'a>(Option<&'a WorkerNotes>, u64);
+
+impl Drop for Within<'_> {
+    fn drop(&mut self) {
+        if let Some(notes) = self.0 {
+            notes.module.set(self.1);
+        }
+    }
+}
+
+/// Returns the result of user code, or the text of its error or panic. Turning an error into text
+/// runs user code, too.
+pub(crate) fn said<R>(result: Result<Result<R, Cause>, Panicked>) -> Result<R, Box<str>> {
+    match result {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(cause)) => Err(tell_cause(cause)),
+        Err(panicked) => Err(panicked.to_string().into()),
+    }
+}
+
+#[cold]
+pub(crate) fn tell_cause(cause: Cause) -> Box<str> {
+    let text = guard::catch(|| cause.to_string());
+    guard::drop_guarded(cause);
+    text.unwrap_or_else(|panicked| format!("its error was to be told, and {panicked}")).into()
+}

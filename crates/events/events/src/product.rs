@@ -1,0 +1,80 @@
+//! Products, as those see them who make and read them.
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::RwLockReadGuard;
+
+/// A type that modules may make: any type that several threads may read and that owns its contents.
+pub trait Product: Send + Sync + 'static {}
+impl<T: Send + Sync + 'static> Product for T {}
+
+/// Names one input of one module; see [`Inputs::get`].
+pub struct Input<T> {
+    pub(crate) position: u16,
+    product: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Input<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Input<T> {}
+impl<T> std::fmt::Debug for Input<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Input<{}>({})", std::any::type_name::<T>(), self.position)
+    }
+}
+
+/// The inputs that a module asks for while it is registered.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) slot: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) label: String,
+    pub(crate) type_id: TypeId,
+    pub(crate) type_name: &'static str,
+}
+
+impl Inputs {
+    /// The product of type `T` that the module (or the source) of this label makes. Whether there
+    /// is one is checked when the graph is built.
+    pub fn get<T: Product>(&mut self, label: &str) -> Input<T> {
+        let position =
+            u16::try_from(self.wanted.len()).expect("a module has at most 65,535 inputs");
+        self.wanted.push(Wanted {
+            label: label.to_owned(),
+            type_id: TypeId::of::<T>(),
+            type_name: std::any::type_name::<T>(),
+        });
+        Input { position, product: PhantomData }
+    }
+
+    /// The slot for which an instance of a `stream` module is made; `None` for all other modules.
+    pub fn slot(&self) -> Option<usize> {
+        self.slot
+    }
+}
+
+/// A product while it is read.
+pub struct Read<'a, T>(RwLockReadGuard<'a, Option<T>>);
+
+impl<'a, T> Read<'a, T> {
+    /// `None`: nothing lies there.
+    pub(crate) fn new(cell: RwLockReadGuard<'a, Option<T>>) -> Option<Self> {
+        cell.is_some().then_some(Read(cell))
+    }
+}
+
+impl<T> Deref for Read<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("checked when it was lent")
+    }
+}

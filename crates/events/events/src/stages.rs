@@ -1,0 +1,186 @@
+//! The stages of an event: it begins in a free slot, its paths run, then its outputs, and it ends.
+
+use crate::engine::Engine;
+use crate::module_states::ModuleStates;
+use crate::processor::{OnError, Order};
+use crate::record::{EventEnd, Failure};
+use crate::slot::{Stage, State};
+use actinium_scheduler::sync::lock;
+use actinium_scheduler::{Worker, guard};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+/// Most failures that a summary lists.
+const FAILURES_MAX: usize = 100;
+
+impl Engine {
+    /// Puts an event into a free slot; its source product is there already.
+    pub(crate) fn begin(&self, slot: u32, number: u64, turn: u64, worker: &Worker) {
+        let mut state = lock(&self.slots[slot as usize].state);
+        (state.number, state.turn) = (number, turn);
+        state.attempts = 1;
+        state.start_ns = self.now_ns();
+        state.begin(&self.graph.template);
+        if state.active == 0 {
+            let home = worker.index() == self.slots[slot as usize].home;
+            if home {
+                self.activate(slot, &mut state, Some(worker), false);
+            } else {
+                self.activate_at(slot, &mut state, 0, Some(worker), false);
+            }
+        }
+    }
+
+    /// Makes a free slot ready for what the source makes.
+    pub(crate) fn prepare(&self, slot: u32) {
+        let mut state = lock(&self.slots[slot as usize].state);
+        state.pass += 1;
+        if state.words.is_empty() {
+            // The slot's first event.
+            let words = ModuleStates::like(&self.graph.template.words);
+            state.words = words.clone();
+            let _ = self.slots[slot as usize].words.set(words);
+        }
+        // It has one if the source had no event for it the last time.
+        if state.words.cell(self.graph.source).is_none() {
+            self.take_cell(slot, &mut state, self.graph.source);
+        }
+    }
+
+    /// Nothing of the event is under way any more: what comes next?
+    pub(crate) fn stage_over<'a>(
+        self: &'a Arc<Self>,
+        slot: u32,
+        mut state: MutexGuard<'a, State>,
+        worker: &Worker,
+    ) -> MutexGuard<'a, State> {
+        self.note_paths(&mut state, worker);
+        if state.failure.is_none() && self.goes_on(slot, &mut state) {
+            return state;
+        }
+        // Once there were outputs, there is no other attempt.
+        let is_written = state.stage == Stage::Outputs && state.failure.is_none();
+        let retries = match self.settings.on_error {
+            OnError::Retry(times) => !is_written && state.attempts <= times,
+            _ => false,
+        };
+        state = self.free_all(slot, state, retries);
+        let failure = state.failure.take().map(|failure| *failure);
+        if failure.is_some() && retries {
+            self.retry(&mut state);
+            return state;
+        }
+        state.stage = Stage::Free;
+        let (number, turn, start_ns) = (state.number, state.turn, state.start_ns);
+        drop(state);
+        let failed = self.count_end(number, failure);
+        self.tell_end(slot, number, start_ns, failed);
+        self.let_next_write(turn, worker);
+        self.feed(Some(slot), worker);
+        lock(&self.slots[slot as usize].state)
+    }
+
+    /// Whether the event goes on, to its outputs, or is parked until those of the events before it
+    /// have run.
+    fn goes_on(&self, slot: u32, state: &mut State) -> bool {
+        if state.stage == Stage::Paths {
+            if self.settings.order != Order::Completed {
+                state.stage = Stage::Parked;
+                if !lock(&self.order).may_go(state.turn, slot) {
+                    return true;
+                }
+            }
+            state.stage = Stage::MayWrite;
+        }
+        state.stage == Stage::MayWrite && state.start_outputs(&self.graph)
+    }
+
+    /// Frees the products that nobody has read to the end. The source's is kept for another
+    /// attempt.
+    fn free_all<'a>(
+        &'a self,
+        slot: u32,
+        mut state: MutexGuard<'a, State>,
+        retries: bool,
+    ) -> MutexGuard<'a, State> {
+        let State { words, cells, .. } = &mut *state;
+        if cells.count() > 1 {
+            for module in 0..self.graph.source {
+                self.free(slot, words, cells, module);
+            }
+        }
+        state = self.drop_retired(slot, state);
+        if state.failure.is_none() || !retries {
+            let State { words, cells, .. } = &mut *state;
+            self.free(slot, words, cells, self.graph.source);
+            state = self.drop_retired(slot, state);
+        }
+        state
+    }
+
+    fn retry(&self, state: &mut State) {
+        state.attempts = state.attempts.saturating_add(1);
+        state.pass += 1;
+        self.feed.retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
+        state.begin(&self.graph.template);
+    }
+
+    /// Counts an event that has ended. Returns its failure if somebody is to be told.
+    fn count_end(&self, number: u64, failure: Option<(u16, String)>) -> Option<(u16, String)> {
+        let Some((module, cause)) = failure else {
+            self.feed.count_done();
+            return None;
+        };
+        let failed = self.on_end.is_some().then(|| (module, cause.clone()));
+        self.note_failure(module, Some(number), cause);
+        self.feed.count_failed(self.settings.on_error == OnError::Stop);
+        failed
+    }
+
+    fn tell_end(&self, slot: u32, number: u64, start_ns: u64, failed: Option<(u16, String)>) {
+        let Some(on_end) = &self.on_end else { return };
+        let failure = failed.as_ref().map(|(m, cause)| (self.graph.label(*m), cause.as_str()));
+        let took_ns = self.now_ns().saturating_sub(start_ns);
+        // What it breaks is not the event's, which has ended; its panic has been told by the
+        // panic's own hook.
+        let end = EventEnd { number, slot: slot as usize, took_ns, failure };
+        if guard::catch(|| on_end(&end)).is_err() {
+            guard::count_here();
+        }
+    }
+
+    /// Lets the next event in order run its outputs.
+    fn let_next_write(&self, turn: u64, worker: &Worker) {
+        if self.settings.order == Order::Completed {
+            return;
+        }
+        let next = lock(&self.order).ended(turn);
+        if let Some(next) = next {
+            let mut state = lock(&self.slots[next as usize].state);
+            state.stage = Stage::MayWrite;
+            self.activate(next, &mut state, Some(worker), false);
+        }
+    }
+
+    fn note_paths(&self, state: &mut State, worker: &Worker) {
+        if state.ended_paths.is_empty() {
+            return;
+        }
+        let took_ns = self.now_ns().saturating_sub(state.start_ns);
+        let notes = &self.notes[worker.index()];
+        while let Some(path) = state.ended_paths.pop() {
+            let counts = &notes.paths[usize::from(path)];
+            counts.events.add(1);
+            counts.passed.add(u64::from(state.passed(path.into())));
+            counts.total_ns.add(took_ns);
+            counts.max_ns.max(took_ns);
+        }
+    }
+
+    pub(crate) fn note_failure(&self, module: u16, event: Option<u64>, cause: String) {
+        let mut failures = lock(&self.failures);
+        if failures.len() < FAILURES_MAX {
+            failures.push(Failure { module: self.graph.label(module).to_owned(), event, cause });
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! One turn of a slot task, in five steps: choose a ready module, leave it to another turn, acquire
+//! its resource, run it, finish it.
+
+use crate::drops::said;
+use crate::engine::Engine;
+use crate::graph::Traits;
+use crate::module::{Event, Ran};
+use crate::record::{Figures, Span};
+use crate::resource::Waiting;
+use crate::slot::{ACQUIRED, QUEUED, RUNNING, State};
+use crate::slot_tasks::{Anchor, Wanted};
+use actinium_scheduler::sync::lock;
+use actinium_scheduler::{Turn, Worker, guard};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+/// A module that is expected to take at least this many nanoseconds has a turn of its own, so that
+/// the scheduler can give others theirs.
+const LONG_NS: u32 = 10_000;
+/// Before a module that takes longer, in nanoseconds, others that are ready are handed to a worker
+/// that is idle ...
+const SPREAD_IDLE_NS: u32 = 5_000;
+/// ... and before one that takes longer than this even to one that is busy now: it may be done
+/// sooner.
+const SPREAD_ALWAYS_NS: u32 = 200_000;
+/// With [`Figures::Counts`], one call in so many is timed.
+const TIMED: u64 = 64;
+
+/// The starts of a call's waits, and whether its resource is at home on the worker where it runs.
+#[derive(Clone, Copy)]
+struct Since {
+    event_ns: u64,
+    /// The time at which the module was queued for its resource, if that was taken when its inputs
+    /// were there.
+    queued_ns: Option<u64>,
+    is_at_home: bool,
+}
+
+/// A module that its slot task has chosen.
+#[derive(Clone, Copy)]
+struct Chosen {
+    module: u16,
+    /// Whether it has been handed its resource.
+    is_acquired: bool,
+    expected_ns: u32,
+}
+
+/// The result when a module wants its resource.
+enum Acquired {
+    /// The module has the resource, and runs here.
+    Here,
+    /// The module waits for the resource.
+    Queued,
+    /// The module has the resource, and goes to the worker where the resource is at home.
+    AtHome,
+}
+
+impl Engine {
+    /// One turn of a slot task: many short modules, or a long one. Says last whether others wait
+    /// for what comes next.
+    pub(crate) fn turn(
+        self: &Arc<Self>,
+        anchor: &Anchor,
+        wanted: Wanted,
+        worker: &Worker,
+    ) -> (Turn, u32, bool) {
+        let slot = wanted.slot;
+        let mut handled = 0;
+        // When the call before this one ended: the next begins then, with what is done in between,
+        // for the clock costs as much as that.
+        let mut last_ns = 0;
+        let mut leaves_acquired = false;
+        let mut state = lock(&self.slots[slot as usize].state);
+        loop {
+            // Choose.
+            let Some(module) = state.take_ready(std::mem::take(&mut leaves_acquired)) else {
+                if state.is_stage_over() {
+                    state = self.stage_over(slot, state, worker);
+                    if !state.stage.is_resting() {
+                        continue;
+                    }
+                }
+                state.active &= !(1 << wanted.place);
+                return (Turn::Idle, handled, false);
+            };
+            let is_acquired = state.of(module) == ACQUIRED;
+            let chosen = Chosen { module, is_acquired, expected_ns: self.expected_ns(module) };
+            // Leave it to another turn.
+            if handled > 0 && is_for_another_turn(chosen, handled, worker) {
+                match is_acquired {
+                    true => state.put_acquired(module),
+                    false => state.ready.push(module),
+                }
+                return (Turn::Again, handled, is_acquired);
+            }
+            let traits = self.graph.traits(module);
+            let result = if state.failure.is_some() {
+                self.skip(state, slot, chosen, traits.resource, worker);
+                None
+            } else {
+                // Acquire its resource.
+                if let (Some(resource), false) = (traits.resource, is_acquired) {
+                    match self.acquire(slot, &mut state, resource, module, worker) {
+                        Acquired::Here => {}
+                        Acquired::Queued => continue,
+                        Acquired::AtHome => {
+                            leaves_acquired = true;
+                            continue;
+                        }
+                    }
+                }
+                // Run it.
+                handled += 1;
+                self.run(anchor, worker, (slot, state), chosen, traits, &mut last_ns)
+            };
+            // Finish it.
+            state = lock(&self.slots[slot as usize].state);
+            if let Some(result) = result {
+                self.ended(slot, &mut state, module, result);
+                state = self.drop_retired(slot, state);
+            }
+        }
+    }
+
+    /// Skips a module of an event that is given up: what holds a resource gives it back unused.
+    fn skip(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        slot: u32,
+        chosen: Chosen,
+        resource: Option<u16>,
+        worker: &Worker,
+    ) {
+        let _ = state.take_handed(chosen.module);
+        state.fail(chosen.module, String::new());
+        drop(state);
+        if chosen.is_acquired {
+            self.release(resource, slot, worker);
+        }
+    }
+
+    /// Acquires the resource of a module that has not been handed it.
+    #[inline(always)]
+    fn acquire(
+        &self,
+        slot: u32,
+        state: &mut State,
+        resource: u16,
+        module: u16,
+        worker: &Worker,
+    ) -> Acquired {
+        // Before it can be handed over.
+        state.set(module, QUEUED);
+        let since_ns = if self.settings.figures >= Figures::Times { self.now_ns() } else { 0 };
+        let waiting = Waiting { slot, module, since_ns, number: state.number };
+        if !self.resources[usize::from(resource)].acquire(waiting) {
+            return Acquired::Queued;
+        }
+        match self.leaves_to_home(slot, state, resource, module, worker) {
+            true => Acquired::AtHome,
+            false => Acquired::Here,
+        }
+    }
+
+    /// Runs a module, and gives its resource back. None: a completion ends it, or has.
+    #[inline(always)]
+    fn run(
+        self: &Arc<Self>,
+        anchor: &Anchor,
+        worker: &Worker,
+        (slot, mut state): (u32, MutexGuard<'_, State>),
+        chosen: Chosen,
+        traits: Traits,
+        last_ns: &mut u64,
+    ) -> Option<Result<bool, Box<str>>> {
+        let Chosen { module, is_acquired, expected_ns } = chosen;
+        let Traits { resource, waits, streams, .. } = traits;
+        let queued_ns = if is_acquired { state.take_handed(module) } else { None };
+        state.set(module, RUNNING);
+        if waits && self.settings.figures == Figures::Spans {
+            state.waits_since.push((module, self.now_ns(), worker.index() as u32));
+        }
+        self.take_cell(slot, &mut state, module);
+        if !state.ready.is_empty() && self.is_worth_spreading(expected_ns) {
+            self.activate(slot, &mut state, Some(worker), true);
+        }
+        let event = Event {
+            engine: self,
+            anchor,
+            worker,
+            at: &self.slots[slot as usize],
+            slot,
+            module,
+            pass: state.pass,
+            number: state.number,
+        };
+        let is_at_home =
+            resource.is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
+        let since = Since { event_ns: state.start_ns, queued_ns, is_at_home };
+        drop(state);
+        let result = self.call(&event, streams, since, last_ns);
+        if waits {
+            if let Err(cause) = result {
+                self.complete_from(slot, module, event.pass, || Err(cause), Some(worker));
+            }
+            return None;
+        }
+        self.release(resource, slot, worker);
+        Some(result.map(|ran| !matches!(ran, Ran::Done(false))))
+    }
+
+    /// The module has its resource, whose home is elsewhere. It goes there when that pays: it takes
+    /// longer than a wake-up, home is asleep, and there is something else to do here meanwhile.
+    /// Should this slot task be done with that first, it runs the module after all.
+    fn leaves_to_home(
+        &self,
+        slot: u32,
+        state: &mut State,
+        resource: u16,
+        module: u16,
+        worker: &Worker,
+    ) -> bool {
+        let Some(home) = self.resources[usize::from(resource)].home() else { return false };
+        let place = self.place(slot, home);
+        if home == worker.index()
+            || state.ready.is_empty()
+            || place >= self.slot_tasks.per_slot
+            || state.is_active(place)
+            || self.expected_ns(module) < LONG_NS
+            || !self.shared.sleep().is_asleep(home)
+        {
+            return false;
+        }
+        state.put_acquired(module);
+        self.activate_at(slot, state, place, Some(worker), true);
+        true
+    }
+
+    fn is_worth_spreading(&self, expected_ns: u32) -> bool {
+        self.shared.workers() > 1
+            && (expected_ns == 0
+                || expected_ns >= SPREAD_ALWAYS_NS
+                || expected_ns >= SPREAD_IDLE_NS && self.shared.sleep().idle() > 0)
+    }
+
+    fn expected_ns(&self, module: u16) -> u32 {
+        // Relaxed: an estimate.
+        self.expected_ns[usize::from(module)].load(Ordering::Relaxed)
+    }
+
+    /// Calls the module, with all that is noted about it. `last_ns`: when the call before it in
+    /// this turn ended, 0 if there was none or nobody looked.
+    fn call(
+        &self,
+        event: &Event<'_>,
+        streams: bool,
+        since: Since,
+        last_ns: &mut u64,
+    ) -> Result<Ran, Box<str>> {
+        let m = usize::from(event.module);
+        let notes = &self.notes[event.worker.index()];
+        let counts = &notes.modules[m];
+        let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
+        let instance = &self.instances[nth as usize];
+        if since.is_at_home {
+            counts.at_home.add(1);
+        }
+        let figures = self.settings.figures;
+        let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
+        let begin_ns = match *last_ns {
+            0 if is_timed => self.now_ns(),
+            last_ns => last_ns,
+        };
+        *last_ns = 0;
+        if figures >= Figures::Times {
+            notes.since_ns.set(begin_ns.max(1));
+            counts.wait_start_ns.add(begin_ns.saturating_sub(since.event_ns));
+            if let Some(queued_ns) = since.queued_ns {
+                counts.wait_resource_ns.add(begin_ns.saturating_sub(queued_ns));
+            }
+        }
+        notes.module.set(m as u64 + 1);
+        let result = said(guard::catch(|| instance.run(event)));
+        notes.module.set(0);
+        counts.calls.add(1);
+        if result.is_err() {
+            counts.failures.add(1);
+        }
+        if is_timed {
+            *last_ns = self.note_call(event, begin_ns);
+        }
+        result
+    }
+
+    /// Notes how long a call took that has just ended. Returns when that was.
+    #[inline(always)]
+    fn note_call(&self, event: &Event<'_>, begin_ns: u64) -> u64 {
+        let notes = &self.notes[event.worker.index()];
+        let figures = self.settings.figures;
+        let end_ns = self.now_ns();
+        let took_ns = end_ns.saturating_sub(begin_ns);
+        self.learn(event.module, took_ns);
+        if figures >= Figures::Times {
+            notes.modules[usize::from(event.module)].busy_ns.add(took_ns);
+            notes.busy_ns.add(took_ns);
+            notes.since_ns.set(0);
+        }
+        if figures == Figures::Spans {
+            let span = Span {
+                event: event.number,
+                module: event.module.into(),
+                worker: event.worker.index() as u32,
+                slot: event.slot,
+                start_ns: begin_ns,
+                end_ns,
+                waits: false,
+            };
+            lock(&notes.spans).push(span, self.settings.spans_max);
+        }
+        end_ns
+    }
+
+    fn learn(&self, module: u16, took_ns: u64) {
+        let cell = &self.expected_ns[usize::from(module)];
+        // Relaxed: an estimate; a lost update does no harm.
+        let old = u64::from(cell.load(Ordering::Relaxed));
+        let new = if old == 0 { took_ns } else { (old * 7 + took_ns) / 8 };
+        cell.store(new.clamp(1, u64::from(u32::MAX)) as u32, Ordering::Relaxed);
+    }
+
+    /// A module has come to its end.
+    pub(crate) fn ended(
+        &self,
+        slot: u32,
+        state: &mut State,
+        module: u16,
+        result: Result<bool, Box<str>>,
+    ) {
+        match result {
+            Ok(pass) => {
+                state.finish(&self.graph, module, pass, &mut |words, cells, producer| {
+                    self.free(slot, words, cells, producer);
+                });
+            }
+            Err(cause) => state.fail(module, cause.into()),
+        }
+    }
+
+    /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm
+    /// whether this is its home or not, before anything else that waits here: all others in the
+    /// queue wait for it.
+    fn release(&self, resource: Option<u16>, slot: u32, worker: &Worker) {
+        self.release_from(resource, Some(slot), Some(worker));
+    }
+
+    /// `own`: the slot whose task does it, and looks at the slot next.
+    pub(crate) fn release_from(
+        &self,
+        resource: Option<u16>,
+        own: Option<u32>,
+        worker: Option<&Worker>,
+    ) {
+        let Some(resource) = resource else { return };
+        let resource = &self.resources[usize::from(resource)];
+        let Some(next) = resource.release() else { return };
+        if next.since_ns > 0 {
+            // Relaxed: a statistic.
+            resource
+                .waited_ns
+                .fetch_add(self.now_ns().saturating_sub(next.since_ns), Ordering::Relaxed);
+        }
+        let mut state = lock(&self.slots[next.slot as usize].state);
+        state.put_acquired(next.module);
+        if next.since_ns > 0 {
+            state.handed.push((next.module, next.since_ns));
+        }
+        if own == Some(next.slot) {
+            return;
+        }
+        match worker.map(Worker::index).or(resource.home()) {
+            Some(at) => self.activate_first(next.slot, &mut state, at, worker),
+            None => self.activate(next.slot, &mut state, worker, false),
+        }
+    }
+}
+
+/// Whether a turn that has handled something leaves this module to another one: it is long, or may
+/// be, or the turn has had its share.
+#[inline(always)]
+fn is_for_another_turn(chosen: Chosen, handled: u32, worker: &Worker) -> bool {
+    chosen.expected_ns == 0 || chosen.expected_ns >= LONG_NS || handled >= worker.batch()
+}

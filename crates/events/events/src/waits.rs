@@ -1,0 +1,120 @@
+//! Waiting modules: how a wait begins and ends, by a completion or at a time.
+
+use crate::engine::Engine;
+use crate::record::{Figures, Span};
+use crate::slot::{Pass, State};
+use crate::timers::{Wait, arm};
+use actinium_scheduler::sync::lock;
+use actinium_scheduler::{Worker, current};
+use std::sync::Arc;
+
+impl Engine {
+    /// Does something while this very wait is on; then only its completion ends it, and the event
+    /// can not end before.
+    pub(crate) fn while_waiting<R>(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        then: impl FnOnce() -> R,
+    ) -> Option<R> {
+        let state = lock(&self.slots[slot as usize].state);
+        state.waits(module, pass).then(then)
+    }
+
+    /// A waiting module is done. From any thread. `pass` says for which event and attempt; `result`
+    /// is asked for while the wait is on.
+    pub(crate) fn complete(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        result: impl FnOnce() -> Result<bool, Box<str>>,
+    ) {
+        current(|worker| {
+            let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared));
+            self.complete_from(slot, module, pass, result, worker);
+        });
+    }
+
+    pub(crate) fn complete_from(
+        &self,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        result: impl FnOnce() -> Result<bool, Box<str>>,
+        worker: Option<&Worker>,
+    ) {
+        let mut state = lock(&self.slots[slot as usize].state);
+        if !state.waits(module, pass) {
+            return;
+        }
+        if self.settings.figures == Figures::Spans {
+            self.note_wait(slot, &mut state, module);
+        }
+        self.ended(slot, &mut state, module, result());
+        state = self.drop_retired(slot, state);
+        // Otherwise there is nothing to do: it waits for others, which will look after it.
+        if !state.ready.is_empty() || state.open == 0 {
+            self.activate(slot, &mut state, worker, false);
+        }
+        drop(state);
+        self.release_from(self.graph.traits(module).resource, None, worker);
+    }
+
+    /// A wait has ended: its span. Kept with those of the worker that started it.
+    fn note_wait(&self, slot: u32, state: &mut State, module: u16) {
+        let Some(at) = state.waits_since.iter().position(|&(waits, ..)| waits == module) else {
+            return;
+        };
+        let (_, start_ns, worker) = state.waits_since.swap_remove(at);
+        let (event, end_ns) = (state.number, self.now_ns());
+        let span =
+            Span { event, module: module.into(), worker, slot, start_ns, end_ns, waits: true };
+        lock(&self.notes[worker as usize].spans).push(span, self.settings.spans_max);
+    }
+
+    /// Completes a module at a time.
+    pub(crate) fn wait_until(
+        self: &Arc<Self>,
+        worker: Option<&Worker>,
+        deadline_ns: u64,
+        slot: u32,
+        module: u16,
+        pass: Pass,
+        goes_on: bool,
+    ) {
+        let Some(worker) = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &self.shared))
+        else {
+            let cause = "a timed wait must be started on a worker".into();
+            return self.complete(slot, module, pass, || Err(cause));
+        };
+        let mut timers = lock(&self.timers[worker.index()]);
+        timers.wheel.insert(deadline_ns, Wait { slot, module, pass, goes_on });
+        arm(&mut timers, worker);
+    }
+
+    /// A timer is due.
+    pub(crate) fn fire(self: &Arc<Self>, worker: &Worker) {
+        let now_ns = self.now_ns();
+        let mut timers = lock(&self.timers[worker.index()]);
+        if timers.armed_ns <= now_ns {
+            timers.armed_ns = u64::MAX;
+        }
+        let mut due = std::mem::take(&mut timers.due);
+        timers.wheel.advance(now_ns, &mut due);
+        arm(&mut timers, worker);
+        drop(timers);
+        for &(_, wait) in &due {
+            self.complete_from(
+                wait.slot,
+                wait.module,
+                wait.pass,
+                || Ok(wait.goes_on),
+                Some(worker),
+            );
+        }
+        due.clear();
+        lock(&self.timers[worker.index()]).due = due;
+    }
+}

@@ -1,0 +1,505 @@
+//! Runs a [`Workload`]: busy modules compute for as long as the file says, waiting ones wait; each
+//! makes a product that depends on all its inputs, so that a sum over what the paths see shows
+//! whether everything ran in its order.
+
+pub mod part;
+mod seen;
+
+use crate::{Module, Role, Threads as FileThreads, Times, Work, Workload};
+use actinium_events::{
+    Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
+    Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
+};
+use actinium_scheduler::mixing::mix;
+use seen::{Given, Seen};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The label of the source's product.
+const SOURCE: &str = "the source of events";
+
+/// The product of each module: its own number and the event's, mixed with its inputs in their
+/// order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checksum(pub u64);
+
+/// The sum over everything that modules on paths have seen. It does not depend on the order of
+/// events.
+#[derive(Clone, Debug, Default)]
+pub struct Total(Arc<AtomicU64>);
+
+impl Total {
+    /// The sum so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// Rounds of busy work between two looks at the clock, found out at the start on this machine.
+#[derive(Clone, Copy, Debug)]
+struct Pace(u32);
+
+fn turn_over(rounds: u32, seed: u64) -> u64 {
+    (0..u64::from(rounds)).fold(seed, |state, round| std::hint::black_box(mix(state, round)))
+}
+
+impl Pace {
+    /// Measures how many rounds take about 2 µs. Looking at the clock then costs less than 2 %, and
+    /// work ends within 2 µs of its due time.
+    fn calibrate() -> Self {
+        const ROUNDS: u32 = 20_000;
+        let clock = actinium_scheduler::Clock::real();
+        let fastest_ns = (0..5).map(|seed| {
+            let start_ns = clock.now_ns();
+            std::hint::black_box(turn_over(ROUNDS, seed));
+            clock.now_ns() - start_ns
+        });
+        let fastest_ns = fastest_ns.min().unwrap_or(1).max(1);
+        Pace((u64::from(ROUNDS) * 2_000 / fastest_ns).clamp(1, 1 << 20) as u32)
+    }
+
+    /// Computes for so long on this CPU's clock.
+    fn work(self, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let clock = actinium_scheduler::Clock::real();
+        let end_ns = clock.now_ns() + ns;
+        loop {
+            let left_ns = end_ns.saturating_sub(clock.now_ns());
+            if left_ns == 0 {
+                return;
+            }
+            let rounds = u64::from(self.0) * left_ns.min(2_000) / 2_000;
+            std::hint::black_box(turn_over(rounds.max(1) as u32, left_ns));
+        }
+    }
+}
+
+/// The times that events take to be made.
+struct Making {
+    times: Times,
+    pace: Pace,
+}
+
+impl Making {
+    fn make(&self, number: u64) -> Checksum {
+        let ns = self.times.of(number);
+        if ns > 0 {
+            let clock = actinium_scheduler::Clock::real();
+            let end_ns = clock.now_ns() + ns;
+            while clock.now_ns() < end_ns {
+                std::hint::black_box(turn_over(self.pace.0, number));
+            }
+        }
+        Checksum(mix(0, number))
+    }
+}
+
+struct Events {
+    left: Option<u64>,
+    making: Making,
+}
+
+impl Source for Events {
+    type Product = Checksum;
+
+    fn next(&mut self, number: u64) -> Result<Next<Checksum>, Cause> {
+        if self.left.is_some_and(|most| number >= most) {
+            return Ok(Next::End);
+        }
+        Ok(Next::Event(self.making.make(number)))
+    }
+}
+
+/// A module of the workload. What each call looks at lies in it, not behind a pointer.
+struct Replayed {
+    number: u64,
+    times: Times,
+    parts: NonZeroU32,
+    fails_every: Option<NonZeroU64>,
+    module: Arc<Module>,
+    /// The source's product, for a module that needs nothing else.
+    source: Option<Input<Checksum>>,
+    inputs: Box<[Input<Checksum>]>,
+    /// For a module that runs apart from its inputs: the checksum that it would have made of them.
+    given: Option<Input<Given>>,
+    pace: Pace,
+    sums: Sums,
+}
+
+/// The place where the checksums at the ends of paths are collected.
+#[derive(Clone)]
+enum Sums {
+    Of(Total),
+    By(Seen),
+}
+
+impl Replayed {
+    fn checksum(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        let sum = match self.given {
+            Some(given) => event.get(given).sum_of(self.number).unwrap_or_default(),
+            None => self.mixed(event),
+        };
+        if self.fails_every.is_some() && self.module.fails(event.number()) {
+            return Err(
+                format!("{} fails at this event, as its file says", self.module.class).into()
+            );
+        }
+        Ok(Checksum(sum))
+    }
+
+    fn mixed(&self, event: &Event<'_>) -> u64 {
+        // The others have what the source made through their inputs.
+        let first = match self.source {
+            Some(source) => event.get(source).0,
+            None => mix(0, event.number()),
+        };
+        let own = mix(first, self.number);
+        self.inputs.iter().fold(own, |sum, &input| mix(sum, event.get(input).0))
+    }
+
+    fn busy(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        let sum = self.checksum(event)?;
+        if self.parts.get() == 1 {
+            self.pace.work(self.times.of(event.number()));
+        } else {
+            let (parts, run) = self.parts(event);
+            event.parallel_for(parts, run)?;
+        }
+        Ok(sum)
+    }
+
+    /// Into how many parts its work is split, and what each does: as many nanoseconds as all
+    /// others, to within one.
+    fn parts(&self, event: &Event<'_>) -> (usize, impl Fn(usize) + Send + Sync + 'static) {
+        let (parts, pace) = (self.parts.get(), self.pace);
+        let (ns, parts_ns) = (self.times.of(event.number()), u64::from(parts));
+        let run = move |k: usize| {
+            pace.work(ns / parts_ns + u64::from((k as u64) < ns % parts_ns));
+        };
+        (parts as usize, run)
+    }
+
+    /// Counts the checksum that a module at the end of a path saw.
+    fn count(&self, event: &Event<'_>, sum: Checksum) {
+        match &self.sums {
+            // Relaxed: a sum; it is read when the workers have ended.
+            Sums::Of(total) => _ = total.0.fetch_add(sum.0, Ordering::Relaxed),
+            Sums::By(seen) => seen.note(event.slot(), self.number, sum.0),
+        }
+    }
+
+    fn end_ns(&self, event: &Event<'_>) -> u64 {
+        // As the plan has it: the parts of a wait pass side by side.
+        event.now_ns() + self.times.of(event.number()) / u64::from(self.parts.get())
+    }
+}
+
+impl Producer for Replayed {
+    type Product = Checksum;
+    fn produce(&self, event: &Event<'_>) -> Result<Checksum, Cause> {
+        self.busy(event)
+    }
+}
+
+impl Filter for Replayed {
+    fn pass(&self, event: &Event<'_>) -> Result<bool, Cause> {
+        self.count(event, self.busy(event)?);
+        Ok(self.module.accepts(event.number()))
+    }
+}
+
+impl Analyzer for Replayed {
+    fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+        self.count(event, self.busy(event)?);
+        Ok(())
+    }
+}
+
+impl Output for Replayed {
+    fn write(&self, event: &Event<'_>) -> Result<(), Cause> {
+        self.count(event, self.busy(event)?);
+        Ok(())
+    }
+}
+
+/// Splits its work and leaves its worker to others until the last part is done.
+struct Splits(Replayed);
+
+impl Splits {
+    fn start<T: Send + 'static>(
+        &self,
+        event: &Event<'_>,
+        done: Completion<T>,
+        result: impl FnOnce(Checksum) -> T,
+    ) {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                let result = result(sum);
+                let (parts, run) = self.0.parts(event);
+                event.parallel_for_then(parts, run, move |ran| done.finish(ran.map(|()| result)));
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+    }
+}
+
+impl AsyncProducer for Splits {
+    type Product = Checksum;
+    fn start(&self, event: &Event<'_>, done: Completion<Checksum>) -> Result<(), Cause> {
+        Splits::start(self, event, done, |sum| sum);
+        Ok(())
+    }
+}
+
+impl AsyncFilter for Splits {
+    fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
+        let accepts = self.0.module.accepts(event.number());
+        Splits::start(self, event, done, |sum| {
+            self.0.count(event, sum);
+            accepts
+        });
+        Ok(())
+    }
+}
+
+impl AsyncAnalyzer for Splits {
+    fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
+        Splits::start(self, event, done, |sum| self.0.count(event, sum));
+        Ok(())
+    }
+}
+
+struct Waits(Replayed);
+
+impl AsyncProducer for Waits {
+    type Product = Checksum;
+    fn start(&self, event: &Event<'_>, done: Completion<Checksum>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => done.at(self.0.end_ns(event), sum),
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+impl AsyncFilter for Waits {
+    fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                self.0.count(event, sum);
+                done.at(self.0.end_ns(event), self.0.module.accepts(event.number()));
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+impl AsyncAnalyzer for Waits {
+    fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
+        match self.0.checksum(event) {
+            Ok(sum) => {
+                self.0.count(event, sum);
+                done.at(self.0.end_ns(event), ());
+            }
+            Err(cause) => done.finish(Err(cause)),
+        }
+        Ok(())
+    }
+}
+
+/// A graph that does what the workload says, for `events` events (or as many as its source has;
+/// without either it goes on until it is stopped).
+///
+/// An output that stands on a path alone writes every event; after filters, those that they let
+/// through.
+///
+/// ```
+/// use actinium_events::{Processor, Settings};
+/// use actinium_workload::{self as workload, replay};
+///
+/// let text = include_str!("../../../../workloads/imaging.toml");
+/// let mut workload = workload::parse("two.toml", text, workload::Syntax::Toml)?.workload;
+/// workload.scale_times(0.0);
+/// let (graph, total) = replay::graph(&workload, Some(5))?;
+/// let summary = Processor::new(graph, Settings::default()).run()?;
+/// assert_eq!(summary.events, 5);
+/// assert_eq!(total.get(), replay::expected_total(&workload, 5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the graph is not one that can be run; a workload that was read without errors is.
+pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total), GraphErrors> {
+    let (pace, total) = (Pace::calibrate(), Total::default());
+    let source = events_of(workload, events, pace);
+    Ok((build(workload, source, &Sums::Of(total.clone()), pace)?, total))
+}
+
+/// Makes a source of this many events, or of as many as the workload's source has.
+fn events_of(workload: &Workload, events: Option<u64>, pace: Pace) -> Events {
+    let left = events.or(workload.source.events.map(Into::into));
+    Events { left, making: Making { times: workload.source.times.clone(), pace } }
+}
+
+fn build(
+    workload: &Workload,
+    source: impl Source<Product = Checksum>,
+    sums: &Sums,
+    pace: Pace,
+) -> Result<Graph, GraphErrors> {
+    let mut builder = Builder::new(SOURCE, source);
+    let labels: Arc<[String]> =
+        workload.modules.iter().map(|module| module.label.clone()).collect();
+    for (number, module) in workload.modules.iter().enumerate() {
+        let (sums, labels) = (sums.clone(), labels.clone());
+        let shared = Arc::new(module.clone());
+        let make = move |inputs: &mut Inputs| Replayed {
+            number: number as u64,
+            times: shared.times.clone(),
+            parts: shared.parts,
+            fails_every: shared.fails_every,
+            source: shared.inputs.is_empty().then(|| inputs.get(SOURCE)),
+            inputs: shared.inputs.iter().map(|input| inputs.get(&labels[input.module])).collect(),
+            given: None,
+            module: shared.clone(),
+            pace,
+            sums: sums.clone(),
+        };
+        register(&mut builder, workload, module, make);
+        if module.fetches_one_by_one {
+            builder.one_by_one();
+        }
+        if module.role == Role::Output
+            && let Some(path) = selecting_path(workload, number)
+        {
+            builder.select(&path);
+        }
+    }
+    for path in &workload.paths {
+        let steps = path.modules.iter().map(|&m| &workload.modules[m]);
+        let steps: Vec<&str> = steps
+            .filter(|module| module.role != Role::Output)
+            .map(|module| module.label.as_str())
+            .collect();
+        builder.path(&path.name, &steps);
+    }
+    builder.build()
+}
+
+/// Adds a module of the workload, in its role and as it spends its time.
+fn register(
+    builder: &mut Builder,
+    workload: &Workload,
+    module: &Module,
+    make: impl Fn(&mut Inputs) -> Replayed + Send + Sync + 'static,
+) {
+    let threads = match module.threads {
+        FileThreads::Concurrent => Threads::Concurrent,
+        FileThreads::Serial => Threads::Serial,
+        FileThreads::Exclusive { resource } => {
+            Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
+        }
+        FileThreads::Stream => Threads::Stream,
+        FileThreads::Limited(n) => Threads::Limited(n.get()),
+    };
+    let label = &module.label;
+    let steals = module.steals_while_splitting && module.parts.get() > 1;
+    macro_rules! register {
+        ($busy:ident, $waiting:ident) => {
+            match module.work {
+                Work::Busy if steals => {
+                    builder.$waiting(label, threads, move |inputs| Splits(make(inputs)))
+                }
+                Work::Busy => builder.$busy(label, threads, make),
+                Work::Wait => builder.$waiting(label, threads, move |inputs| Waits(make(inputs))),
+            }
+        };
+    }
+    match module.role {
+        Role::Producer => register!(producer, async_producer),
+        Role::Filter => register!(filter, async_filter),
+        Role::Analyzer => register!(analyzer, async_analyzer),
+        Role::Output => register!(output, async_output),
+    };
+}
+
+/// The path whose filters decide what an output writes; `None` if it stands alone on one.
+fn selecting_path(workload: &Workload, output: usize) -> Option<String> {
+    let on = |path: &&crate::Path| path.modules.contains(&output);
+    let alone =
+        |path: &crate::Path| path.modules.iter().all(|&m| workload.modules[m].role == Role::Output);
+    let mut paths = workload.paths.iter().filter(on);
+    if workload.paths.iter().filter(on).any(alone) {
+        return None;
+    }
+    paths.next().map(|path| path.name.clone())
+}
+
+/// Computes what [`Total::get`] returns after `events` events of which none fails, by a plain loop
+/// over events and modules.
+#[must_use]
+pub fn expected_total(workload: &Workload, events: u64) -> u64 {
+    (0..events).fold(0, |total, event| {
+        let mut made: Vec<Option<u64>> = vec![None; workload.modules.len()];
+        let mut seen: Vec<bool> = vec![false; workload.modules.len()];
+        let mut total: u64 = total;
+        for outputs in [false, true] {
+            for path in &workload.paths {
+                for &m in &path.modules {
+                    let module = &workload.modules[m];
+                    let is_output = module.role == Role::Output;
+                    if is_output
+                        && selecting_path(workload, m).is_some_and(|name| name != path.name)
+                    {
+                        continue;
+                    }
+                    if is_output == outputs && !std::mem::replace(&mut seen[m], true) {
+                        total = total.wrapping_add(plain(workload, m, event, &mut made));
+                    }
+                    if module.role == Role::Filter && !module.accepts(event) {
+                        break;
+                    }
+                }
+            }
+        }
+        total
+    })
+}
+
+/// Computes what a module makes of an event, and before that all that it needs. It is a loop rather
+/// than a recursion, for graphs are deep.
+fn plain(workload: &Workload, module: usize, event: u64, made: &mut [Option<u64>]) -> u64 {
+    let mut wanted = vec![module];
+    while let Some(&m) = wanted.last() {
+        let inputs = &workload.modules[m].inputs;
+        let missing: Vec<usize> = inputs
+            .iter()
+            .map(|input| input.module)
+            .filter(|&input| made[input].is_none())
+            .collect();
+        if !missing.is_empty() {
+            wanted.extend(missing);
+            continue;
+        }
+        wanted.pop();
+        let own = mix(mix(0, event), m as u64);
+        made[m] =
+            Some(inputs.iter().fold(own, |sum, input| mix(sum, made[input.module].unwrap_or(0))));
+    }
+    made[module].unwrap_or(0)
+}
+
+/// The processor's settings that a workload asks for.
+#[must_use]
+pub fn settings(workload: &Workload) -> actinium_events::Settings {
+    let mut settings = actinium_events::Settings::default();
+    settings.slots = workload.options.slots.map(Into::into);
+    settings.workers = workload.options.workers.map(Into::into);
+    settings.sample_every = Some(Duration::from_millis(10));
+    settings
+}

@@ -1,0 +1,216 @@
+//! A tree of values with places, which JSON and TOML are both turned into, and how a table of it is
+//! asked.
+//!
+//! Whoever takes a table apart notes what is missing or of the wrong type and goes on, so that one
+//! look finds all faults. What nobody has asked for by the end is a key that is not known.
+
+use std::ops::{Range, RangeInclusive};
+
+use super::fault::{Reporter, quoted, suggestion};
+
+/// A value and the bytes that it stands in.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) bytes: Range<usize>,
+    pub(super) value: Value,
+}
+
+/// A value in a file.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    /// A number, which may be NaN or an infinity.
+    Number(f64),
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+    /// A date, which no workload has.
+    Other(&'static str),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) at: usize,
+    pub(super) node: Node,
+}
+
+impl Node {
+    pub(super) fn at(&self) -> usize {
+        self.bytes.start
+    }
+
+    /// How a message calls it.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a truth value",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Other(kind) => kind,
+        }
+    }
+
+    /// The text, or a fault.
+    pub(super) fn text(&self, what: &str, reporter: &mut Reporter<'_>) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => self.wrong(what, "a text", reporter),
+        }
+    }
+
+    /// The number within these bounds, or a fault.
+    pub(super) fn number(
+        &self,
+        what: &str,
+        allowed: RangeInclusive<f64>,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<f64> {
+        let bounds = format!("a number from {} to {}", allowed.start(), allowed.end());
+        match self.value {
+            Value::Number(number) if allowed.contains(&number) => Some(number),
+            Value::Number(number) => {
+                reporter.error(self.at(), format!("{what} is {number}: it has to be {bounds}"));
+                None
+            }
+            _ => self.wrong(what, &bounds, reporter),
+        }
+    }
+
+    /// The whole number within these bounds, or a fault.
+    pub(super) fn whole(
+        &self,
+        what: &str,
+        allowed: RangeInclusive<u64>,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<u64> {
+        let bounds = format!("a whole number from {} to {}", allowed.start(), allowed.end());
+        match self.value {
+            Value::Number(number)
+                if number.fract() == 0.0
+                    && (*allowed.start() as f64..=*allowed.end() as f64).contains(&number) =>
+            {
+                Some(number as u64)
+            }
+            Value::Number(number) => {
+                reporter.error(self.at(), format!("{what} is {number}: it has to be {bounds}"));
+                None
+            }
+            _ => self.wrong(what, &bounds, reporter),
+        }
+    }
+
+    /// The list, or a fault.
+    pub(super) fn list(&self, what: &str, reporter: &mut Reporter<'_>) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(list) => Some(list),
+            _ => self.wrong(what, "a list", reporter),
+        }
+    }
+
+    /// The entries of the table, or a fault.
+    pub(super) fn entries(&self, what: &str, reporter: &mut Reporter<'_>) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Table(entries) => Some(entries),
+            _ => self.wrong(what, "a table", reporter),
+        }
+    }
+
+    /// The table, to be asked, or a fault.
+    pub(super) fn table(&self, what: String, reporter: &mut Reporter<'_>) -> Option<Table<'_>> {
+        let entries = self.entries(&what, reporter)?;
+        Some(Table { entries, at: self.at(), what, asked: Vec::new() })
+    }
+
+    pub(super) fn wrong<T>(
+        &self,
+        what: &str,
+        right: &str,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<T> {
+        let kind = self.kind();
+        reporter.error(self.at(), format!("{what} is {kind}: it has to be {right}"));
+        None
+    }
+}
+
+/// A table that is being taken apart.
+#[derive(Debug)]
+pub(super) struct Table<'n> {
+    entries: &'n [Entry],
+    at: usize,
+    /// How messages call it: "module 'x'".
+    pub(super) what: String,
+    asked: Vec<&'static str>,
+}
+
+/// The treatment of a key that nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// The format is ours: it was mistyped.
+    Error,
+    /// The format is somebody else's, who ignores it too.
+    Warning,
+}
+
+impl<'n> Table<'n> {
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The value of a key, if it is there.
+    pub(super) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.asked.push(key);
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The value of a key that has to be there; `right` says what it has to be.
+    pub(super) fn need(
+        &mut self,
+        key: &'static str,
+        right: &str,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<&'n Node> {
+        let node = self.get(key);
+        if node.is_none() {
+            reporter.error(self.at, format!("{} lacks '{key}': {right}", self.what));
+        }
+        node
+    }
+
+    /// How a message calls a value of this table.
+    pub(super) fn name(&self, key: &str) -> String {
+        format!("'{key}' of {}", self.what)
+    }
+
+    /// Notes the keys that nobody has asked for.
+    pub(super) fn finish(self, unknown: Unknown, reporter: &mut Reporter<'_>) {
+        for entry in self.entries {
+            if self.asked.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let near = suggestion(&entry.key, self.asked.iter().copied());
+            let key = quoted(&entry.key);
+            match unknown {
+                Unknown::Error => {
+                    let mut known = self.asked.clone();
+                    known.sort_unstable();
+                    known.dedup();
+                    let known = known.join(", ");
+                    let message =
+                        format!("{} has no key {key}{near}; there are: {known}", self.what);
+                    reporter.error(entry.at, message);
+                }
+                Unknown::Warning => {
+                    let message =
+                        format!("{}: the key {key} is not known and ignored{near}", self.what);
+                    reporter.warning(entry.at, message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Every example in docs/events.md is a workload, and the tables there name every key.
+
+use actinium_workload::{self as workload, Syntax, gaudi};
+
+const PAGE: &str = include_str!("../../../../../docs/events.md");
+
+/// The fenced blocks of a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let opening = format!("```{language}\n");
+    let blocks = PAGE.split(&opening).skip(1);
+    blocks.map(|rest| rest.split("\n```").next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn the_examples_are_right() {
+    for (language, syntax, count) in [("toml", Syntax::Toml, 1), ("json", Syntax::Json, 2)] {
+        let blocks = blocks(language);
+        assert_eq!(blocks.len(), count);
+        for text in blocks {
+            let read = workload::parse("docs/events.md", text, syntax);
+            let read = read.unwrap_or_else(|faults| panic!("{faults}\n{text}"));
+            assert_eq!(read.warnings.list(), [], "{text}");
+        }
+    }
+    for text in blocks("xml") {
+        let read = gaudi::parse("docs/events.md", text, "times", "{\"Find\": 0.1, \"Fit\": 1}");
+        assert_eq!(read.expect("it is right").warnings.list(), []);
+    }
+}
+
+/// A wrong key is answered with all keys that there are: each of them is explained.
+#[test]
+fn every_key_is_explained() {
+    let text = "format = 1\nwrong = 1\n[options]\nwrong = 1\n[source]\nwrong = 1\n[[modules]]\nlabel = \"a\"\nwrong = 1\n[paths]\n";
+    let faults = workload::parse("f", text, Syntax::Toml).expect_err("wrong keys");
+    let lists = faults.list().iter().filter_map(|fault| fault.message.split("there are: ").nth(1));
+    let lists: Vec<&str> = lists.collect();
+    assert_eq!(lists.len(), 4, "{faults}");
+    for key in lists.iter().flat_map(|list| list.split(", ")) {
+        assert!(PAGE.contains(&format!("`{key}`")), "{key}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Messages of 64 bytes, and payloads of 1 MiB, from node to node: through actors, and through the
+//! engine's own interface (messages one by one; eight payloads under way), in turns, with the
+//! ratios of both.
+//!
+//! ```sh
+//! mpiexec -n 2 cargo run --release -p actinium-cluster --features mpi --example against
+//! cargo run --release -p actinium-cluster --features zenoh --example against -- zenoh
+//! ```
+//!
+//! With MPI it also prints what `actinium sim cluster` wants to know of links (LogGP). Each node
+//! has one worker.
+
+// Without an engine there is nothing to compare with.
+#![cfg_attr(not(any(feature = "mpi", feature = "zenoh")), allow(dead_code, unused_imports))]
+
+#[cfg(feature = "mpi")]
+mod loggp;
+#[cfg(feature = "mpi")]
+mod mpi_alone;
+mod player;
+#[cfg(feature = "zenoh")]
+mod zenoh_alone;
+
+use actinium_observe::cpu::process_time;
+use player::{Error, Side, median};
+use std::time::Duration;
+
+/// Rounds that count, after one that does not.
+const ROUNDS: usize = 7;
+
+/// How long it looks what a node takes that has nothing to do.
+const REST: Duration = Duration::from_secs(10);
+
+/// The performance of an engine alone: messages a second, and nanoseconds from one node to the
+/// other.
+trait Engine {
+    const NAME: &'static str;
+    /// Messages in a round through actors, and through the engine.
+    const MESSAGES: (u64, u64);
+    /// Round trips in a round.
+    const TRIPS: usize;
+    /// Payloads in a round.
+    const PAYLOADS: usize;
+    fn stream(&mut self) -> Result<f64, Error>;
+    fn one_way_ns(&mut self) -> Result<f64, Error>;
+    /// Bytes a second.
+    fn bulk(&mut self) -> Result<f64, Error>;
+}
+
+/// The side that asks.
+fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
+    let mut columns: [Vec<f64>; 6] = Default::default();
+    let heads = ["actors, M/s", E::NAME, "actors, one way us", E::NAME, "actors, GB/s", E::NAME];
+    println!("{}", heads.map(|head| format!("{head:>18}")).join(" "));
+    for round in 0..=ROUNDS {
+        let values = [
+            side.stream(E::MESSAGES.0)? / 1e6,
+            engine.stream()? / 1e6,
+            side.one_way_ns(E::TRIPS)? / 1e3,
+            engine.one_way_ns()? / 1e3,
+            side.bulk(E::PAYLOADS)? / 1e9,
+            engine.bulk()? / 1e9,
+        ];
+        let said = values.map(|value| format!("{value:>18.3}")).join(" ");
+        println!("{said}{}", if round == 0 { "  (to warm up)" } else { "" });
+        if round > 0 {
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        }
+    }
+    let ratio = |a: usize, b: usize| -> f64 {
+        median(columns[a].iter().zip(&columns[b]).map(|(a, b)| a / b).collect())
+    };
+    let middle = |at: usize| median(columns[at].clone());
+    println!(
+        "a stream: {:.2} million/s through actors, {:.2} through {}: {:.2} times as many",
+        middle(0),
+        middle(1),
+        E::NAME,
+        ratio(0, 1)
+    );
+    println!(
+        "one message: {:.2} us through actors, {:.2} through {}: {:.2} times as long",
+        middle(2),
+        middle(3),
+        E::NAME,
+        ratio(2, 3)
+    );
+    println!(
+        "payloads of 1 MiB: {:.2} GB/s through actors, {:.2} through {}: {:.2} of it",
+        middle(4),
+        middle(5),
+        E::NAME,
+        ratio(4, 5)
+    );
+    println!("at rest: {:.2} % of a core for a node", 100.0 * share_at_rest());
+    println!("{:?}", side.node.stats().peers[0].aggregator);
+    Ok(())
+}
+
+/// Of a core, by this process while nothing is asked of it.
+fn share_at_rest() -> f64 {
+    let before = process_time();
+    std::thread::sleep(REST);
+    (process_time() - before).as_secs_f64() / REST.as_secs_f64()
+}
+
+/// The side that answers: until the other one has left.
+fn answer(side: &Side) {
+    let (sender, left) = std::sync::mpsc::channel();
+    side.node.on_event(move |event| {
+        if let actinium_cluster::NodeEvent::Down { .. } = event {
+            let _ = sender.send(());
+        }
+    });
+    let _ = left.recv();
+}
+
+fn main() -> Result<(), Error> {
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
+    match asked.first().map_or(default, String::as_str) {
+        #[cfg(feature = "mpi")]
+        "mpi" => mpi_alone::run(),
+        #[cfg(feature = "zenoh")]
+        "zenoh" => zenoh_alone::run(&asked),
+        other => Err(format!(
+            "'{other}': not an engine of this build; it is mpi or zenoh, and a feature"
+        )
+        .into()),
+    }
+}

@@ -1,0 +1,340 @@
+//! The ranks of an MPI job as nodes.
+//!
+//! One thread at a time calls MPI, and mostly the same for long: two at once collapse its rate.
+//! Frames are copied and sent by `MPI_Isend`, which never waits for the receiver (Open MPI's
+//! `MPI_Bsend` does, once a stopped receiver has left many short ones), and taken by `MPI_Improbe`
+//! and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped
+//! must not stop its receivers. What comes behind such a frame from the same sender waits for it;
+//! what others send does not.
+//!
+//! So that memory is bounded, on both sides, each node counts what it has sent: a frame counts
+//! until its receiver is known to have taken it. That is said in the tags, which are needed for
+//! nothing else: a message's tag is how many frames its sender has taken of its receiver so far,
+//! modulo 2^15. Whoever has taken much and has nothing to send sends an empty message.
+//!
+//! Remote memory is a window (`mpi_window`), where this MPI has any: Open MPI 4.1 has none without
+//! RDMA between hosts, or without reading of other processes' memory on one.
+//!
+//! Where all ranks are on one host, each has a *doorbell* (`mpi_bell`): one that is about to sleep
+//! arms it and looks once more, and who sends to it afterwards wakes it. What MPI itself could not
+//! pass on at once comes after the ring, so a sleep is bounded all the same.
+//!
+//! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
+
+use super::spare::Spare;
+use super::{Arming, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
+use crate::mpi_bell::Bells;
+use crate::mpi_transfer::{Transfer, World};
+use crate::mpi_window::Windows;
+use mpi::environment::Universe;
+use mpi::traits::{Communicator, CommunicatorCollectives, Source};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Longest frame.
+const FRAME_BYTES_MAX: usize = 1 << 20;
+/// A tag has at least 15 bits, by the standard.
+const TAGS: usize = 1 << 15;
+/// Frames that may be under way to one node: far below the number of tags, so that counts can be
+/// told apart.
+const FRAMES_UNDER_WAY: usize = 512;
+const _: () = assert!(2 * FRAMES_UNDER_WAY < TAGS);
+/// Bytes that may be under way to one node, and what a frame counts above its own.
+const BYTES_UNDER_WAY: usize = 4 << 20;
+const OVERHEAD_BYTES: usize = 512;
+/// How often it looks before it sleeps: what Open MPI moves in one call, it finds in the next, and
+/// some things come in steps.
+const LAST_LOOKS: usize = 4;
+
+/// The state of another rank.
+#[derive(Default)]
+struct Rank {
+    /// Sizes of the frames that it may not have taken yet, oldest first, and their sum.
+    under_way: VecDeque<usize>,
+    under_way_bytes: usize,
+    /// The frames under way, oldest first, whose bytes MPI may still need.
+    sending: VecDeque<Transfer>,
+    /// Frames that it has taken of ours.
+    taken_there: usize,
+    /// Frames that we have taken of its, and how many of them it knows of.
+    taken_here: usize,
+    told: usize,
+    untold_bytes: usize,
+    /// The frames that the rank sends and MPI has not yet received to the end, oldest first; at
+    /// most as many as a sender may have under way.
+    receiving: VecDeque<Transfer>,
+}
+
+/// The fabric.
+pub struct Mpi {
+    ranks: Vec<Rank>,
+    /// Ranks of which something is being received, in the order in which they are asked.
+    receiving: VecDeque<usize>,
+    spare: Spare,
+    world: World,
+    node: NodeId,
+    /// None: this MPI has none here.
+    windows: Option<Windows>,
+    /// None: not all ranks are on this host.
+    bells: Option<Bells>,
+    // Dropped last: that ends MPI.
+    _universe: Universe,
+}
+
+impl Mpi {
+    /// Joins the job. Once in a process, on the thread that will drop it: that ends MPI.
+    ///
+    /// # Errors
+    /// If MPI was started before, or cannot be used by several threads in turn.
+    pub fn start() -> Result<Self, String> {
+        let started = mpi::initialize_with_threading(mpi::Threading::Serialized);
+        let (universe, threading) = started
+            .ok_or("MPI was started before in this process, and can be started only once")?;
+        if threading < mpi::Threading::Serialized {
+            return Err(format!("this MPI allows calls of one thread only ({threading:?})"));
+        }
+        let world = World(universe.world());
+        let size = world.size() as usize;
+        let node = NodeId(world.rank() as u32);
+        Ok(Mpi {
+            ranks: (0..size).map(|_| Rank::default()).collect(),
+            receiving: VecDeque::new(),
+            spare: Spare::default(),
+            windows: Windows::open(&world, node, size as u32),
+            bells: Bells::open(&world),
+            node,
+            world,
+            _universe: universe,
+        })
+    }
+
+    fn isend(&mut self, to: usize, frame: &[u8]) {
+        let rank = &mut self.ranks[to];
+        rank.told = rank.taken_here;
+        rank.untold_bytes = 0;
+        let tag = (rank.taken_here % TAGS) as i32;
+        rank.reclaim(&mut self.spare);
+        let mut bytes = self.spare.take();
+        bytes.clear();
+        bytes.extend_from_slice(frame);
+        rank.sending.push_back(Transfer::send(&self.world, to, tag, bytes));
+        if let Some(bells) = &self.bells {
+            bells.ring(to);
+        }
+    }
+
+    /// Whether something is under way that moves on only while this node calls MPI. Whoever is to
+    /// receive it is rung for once more: it may have found nothing yet. (With MPICH, the first
+    /// messages of two ranks need both several times.)
+    fn is_half_way(&mut self) -> bool {
+        let mut is_sending = false;
+        for (to, rank) in self.ranks.iter_mut().enumerate() {
+            rank.reclaim(&mut self.spare);
+            if !rank.sending.is_empty() {
+                is_sending = true;
+                if let Some(bells) = &self.bells {
+                    bells.ring(to);
+                }
+            }
+        }
+        is_sending || !self.receiving.is_empty()
+    }
+}
+
+impl Rank {
+    /// The memory of the oldest frame that was sent to it, if MPI needs it no more.
+    fn left(&mut self) -> Option<Vec<u8>> {
+        self.sending.front_mut().is_some_and(Transfer::is_complete).then_some(())?;
+        self.sending.pop_front()?.into_bytes()
+    }
+
+    /// Takes the memory of all frames that were sent to it and that MPI needs no more.
+    fn reclaim(&mut self, spare: &mut Spare) {
+        while let Some(left) = self.left() {
+            spare.add(left);
+        }
+    }
+
+    /// The other node has taken so many of our frames, modulo [`TAGS`].
+    fn heard(&mut self, tag: usize) {
+        let new = (tag + TAGS - self.taken_there % TAGS) % TAGS;
+        // Messages of one rank keep their order, so the count never goes back; more than there are,
+        // it can not have taken.
+        for _ in 0..new.min(self.under_way.len()) {
+            self.taken_there += 1;
+            self.under_way_bytes -= self.under_way.pop_front().unwrap_or_default();
+        }
+    }
+}
+
+impl Fabric for Mpi {
+    fn name(&self) -> &'static str {
+        "mpi"
+    }
+
+    fn node(&self) -> NodeId {
+        self.node
+    }
+
+    fn nodes(&self) -> Vec<NodeId> {
+        (0..self.ranks.len() as u32).map(NodeId).collect()
+    }
+
+    fn frame_bytes_max(&self) -> usize {
+        FRAME_BYTES_MAX
+    }
+
+    fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
+        let index = to.0 as usize;
+        let rank = self.ranks.get_mut(index).ok_or(SendRefused::NoSuchNode(to))?;
+        if frame.len() > FRAME_BYTES_MAX {
+            return Err(SendRefused::TooLong { bytes: frame.len(), allowed: FRAME_BYTES_MAX });
+        }
+        if frame.is_empty() {
+            // That is what empty messages are not for.
+            return Ok(());
+        }
+        let bytes = frame.len() + OVERHEAD_BYTES;
+        if rank.under_way.len() >= FRAMES_UNDER_WAY
+            || rank.under_way_bytes + bytes > BYTES_UNDER_WAY
+        {
+            return Err(SendRefused::Busy);
+        }
+        rank.under_way.push_back(bytes);
+        rank.under_way_bytes += bytes;
+        self.isend(index, frame);
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+        while let Some((message, status)) = self.world.any_process().immediate_matched_probe() {
+            let from = status.source_rank() as usize;
+            let rank = &mut self.ranks[from];
+            rank.heard(status.tag() as usize);
+            if rank.receiving.is_empty() {
+                self.receiving.push_back(from);
+            }
+            let bytes = self.spare.take();
+            rank.receiving.push_back(Transfer::receive(message, &status, bytes));
+            // The usual case: it is short, and nothing is before it.
+            if let Some(frame) = self.received(from) {
+                return Some((NodeId(from as u32), frame));
+            }
+        }
+        // Each once: those that are not complete yet go to the end.
+        (0..self.receiving.len()).find_map(|_| {
+            let from = *self.receiving.front()?;
+            self.received(from).map(|frame| (NodeId(from as u32), frame))
+        })
+    }
+
+    fn recycle(&mut self, frame: Vec<u8>) {
+        self.spare.add(frame);
+    }
+
+    fn doorbell(&mut self) -> Option<Arc<dyn Doorbell>> {
+        let bells = self.bells.as_ref()?;
+        Some(Arc::new(bells.doorbell(self.node.0 as usize)))
+    }
+
+    fn arm(&mut self) -> Arming {
+        let (Some(bells), own) = (self.bells, self.node.0 as usize) else { return Arming::Poll };
+        if self.is_half_way() {
+            return Arming::Poll;
+        }
+        if !bells.arm(own) {
+            return Arming::Come;
+        }
+        // The look that belongs to it: see `Word`.
+        let mut looks = (0..LAST_LOOKS).map(|_| self.world.any_process().immediate_probe());
+        if looks.any(|found| found.is_some()) {
+            bells.disarm(own);
+            return Arming::Come;
+        }
+        Arming::Armed
+    }
+
+    fn remote_memory(&mut self) -> Option<&mut dyn RemoteMemory> {
+        self.windows.as_mut().map(|windows| windows as &mut dyn RemoteMemory)
+    }
+}
+
+impl Mpi {
+    /// The next frame of a rank of which something is being received, if it is complete; the rank
+    /// then goes to the end of the queue, or leaves it.
+    fn received(&mut self, from: usize) -> Option<Vec<u8>> {
+        self.receiving.retain(|&other| other != from);
+        let rank = &mut self.ranks[from];
+        let mut frame = None;
+        while frame.is_none()
+            && rank.receiving.front_mut().is_some_and(Transfer::is_complete)
+            && let Some(complete) = rank.receiving.pop_front()
+        {
+            // What is empty was news only, and was heard.
+            let Some(bytes) = complete.into_bytes() else { continue };
+            match bytes.is_empty() {
+                true => self.spare.add(bytes),
+                false => frame = Some(bytes),
+            }
+        }
+        if !rank.receiving.is_empty() {
+            self.receiving.push_back(from);
+        }
+        let bytes = frame.as_ref()?.len() + OVERHEAD_BYTES;
+        rank.taken_here += 1;
+        rank.untold_bytes += bytes;
+        // Half of either bound: its sender never has to stop for want of news. Of such messages,
+        // few are ever under way, for each is the answer to many.
+        let untold = rank.taken_here - rank.told;
+        if untold >= FRAMES_UNDER_WAY / 2 || rank.untold_bytes >= BYTES_UNDER_WAY / 2 {
+            self.isend(from, &[]);
+        }
+        frame
+    }
+}
+
+impl Drop for Mpi {
+    /// All ranks end together. Until all are here, each takes what is still sent to it: else a
+    /// sender would wait for ever.
+    fn drop(&mut self) {
+        while self.ranks.iter_mut().any(|rank| {
+            rank.reclaim(&mut self.spare);
+            !rank.sending.is_empty()
+        }) {
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+        let mut barrier = Some(self.world.immediate_barrier());
+        while let Some(request) = barrier.take() {
+            if let Err(request) = request.test() {
+                barrier = Some(request);
+            }
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+        // What is still under way ends, too: all are here, and help.
+        while !self.receiving.is_empty() {
+            while self.poll().is_some() {}
+            std::thread::yield_now();
+        }
+        self.windows = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_in_tags_go_round() {
+        let mut rank = Rank { taken_there: TAGS - 2, ..Rank::default() };
+        rank.under_way = [10, 20, 30, 40].into();
+        rank.under_way_bytes = 100;
+        rank.heard(TAGS - 2);
+        assert_eq!(rank.under_way_bytes, 100);
+        rank.heard(1);
+        assert_eq!((rank.under_way_bytes, rank.taken_there), (40, TAGS + 1));
+        rank.heard(TAGS - 1);
+        assert_eq!((rank.under_way_bytes, rank.taken_there), (0, TAGS + 2), "nonsense is bounded");
+    }
+}

@@ -1,0 +1,101 @@
+//! The outbox: messages and requests on their way to a shell, in order.
+
+use crate::actor::RemoteActor;
+use crate::any::AnyAddress;
+use crate::error::{RemoteAskError, RemoteSendError};
+use crate::node::NodeEvent;
+use crate::node::state::Inner;
+use actinium_actor::{Actor, Context, Reply};
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Something for the state, or for its shell.
+pub(super) enum Parcel<A: RemoteActor> {
+    Tell(A::Message),
+    Ask(A::Request, Reply<A::Answer>),
+}
+
+/// A parcel that waits, and the token by which it is counted while it does.
+pub(super) type Waiting<A> = (Parcel<A>, Option<Arc<()>>);
+
+/// The timeout of requests on the way: none in effect, because whoever asks has a timeout of its
+/// own.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// See the module.
+pub(super) struct Outbox<A: RemoteActor> {
+    parcels: VecDeque<Waiting<A>>,
+    waits_for_room: bool,
+}
+
+/// An answer, or why there is none.
+type Answered<A> = Result<<A as RemoteActor>::Answer, RemoteAskError>;
+
+/// How an outbox comes back to its actor.
+pub(super) struct Back<A: RemoteActor, B: Actor> {
+    pub(super) answered: fn(Reply<A::Answer>, Answered<A>) -> B::Msg,
+    pub(super) ready: fn() -> B::Msg,
+}
+
+impl<A: RemoteActor> Outbox<A> {
+    pub(super) fn new() -> Self {
+        Outbox { parcels: VecDeque::new(), waits_for_room: false }
+    }
+
+    pub(super) fn push(&mut self, waiting: Waiting<A>) {
+        self.parcels.push_back(waiting);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parcels.len()
+    }
+
+    /// There may be room again.
+    pub(super) fn is_ready(&mut self) {
+        self.waits_for_room = false;
+    }
+
+    /// Sends what there is, as far as there is room.
+    pub(super) fn pump<B: Actor>(
+        &mut self,
+        to: &AnyAddress<A>,
+        inner: &Weak<Inner>,
+        ctx: &Context<'_, B>,
+        back: &Back<A, B>,
+    ) where
+        B::Msg: 'static,
+    {
+        while !self.waits_for_room
+            && let Some((parcel, counted)) = self.parcels.pop_front()
+        {
+            if let AnyAddress::There(there) = to
+                && there.is_full()
+            {
+                self.parcels.push_front((parcel, counted));
+                self.waits_for_room = true;
+                let ready = back.ready;
+                return ctx.pipe(there.ready(), move |()| ready());
+            }
+            match parcel {
+                Parcel::Tell(message) => match to.send(message) {
+                    Ok(()) => {}
+                    // Others have filled it up just now: the next turn of the loop waits.
+                    Err(RemoteSendError::Full(message)) => {
+                        self.parcels.push_front((Parcel::Tell(message), counted));
+                    }
+                    Err(_) => {
+                        if let Some(inner) = inner.upgrade() {
+                            let event = NodeEvent::Undelivered { node: to.node(), messages: 1 };
+                            inner.tell_listeners(&event);
+                        }
+                    }
+                },
+                Parcel::Ask(request, reply) => {
+                    let answered = back.answered;
+                    ctx.pipe(to.ask(request, FOREVER), move |answer| answered(reply, answer));
+                }
+            }
+        }
+    }
+}

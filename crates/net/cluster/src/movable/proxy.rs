@@ -1,0 +1,192 @@
+//! A node's sender to a state that moves: it knows where that is, and finds out when it goes.
+//!
+//! ```text
+//! sends the old way --"it is there now"--> looks it up (still sends the old way) --found--> "all here?" goes the old way, all else waits
+//!        ^                                                                                        |
+//!        +------------------------------- the new way is the old way <----- answered --------------+
+//! ```
+
+use super::outbox::{Back, Outbox, Parcel};
+use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
+use crate::answer::RemoteAnswer;
+use crate::any::AnyAddress;
+use crate::error::RemoteAskError;
+use crate::fabric::NodeId;
+use crate::node::state::Inner;
+use actinium_actor::{Actor, Context, Reply};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// For what is answered when it happens, and not before.
+const WHENEVER: Duration = Duration::from_secs(1 << 32);
+/// For looking a shell up that is there.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A shell of this name, at this node or at another.
+pub(super) fn locate<S: Migrate>(
+    inner: &Arc<Inner>,
+    node: NodeId,
+    exported: String,
+    timeout: Duration,
+) -> RemoteAnswer<AnyAddress<Movable<S>>> {
+    if node == inner.id() {
+        return RemoteAnswer::ready(inner.exported_here(&exported, &exported));
+    }
+    inner.find(node, &exported, timeout, false, |address, _| AnyAddress::There(address))
+}
+
+pub(super) struct Proxy<S: Migrate> {
+    inner: Weak<Inner>,
+    id: MovableId,
+    to: AnyAddress<Movable<S>>,
+    /// The new way, while it is being asked whether all is there that went the old one.
+    closing: Option<AnyAddress<Movable<S>>>,
+    outbox: Outbox<Movable<S>>,
+    /// The number of parcels that were given to this proxy and have not left it yet.
+    waiting: Arc<AtomicUsize>,
+    /// Requests whose answers it waits for, for others.
+    open: usize,
+    is_ending: bool,
+}
+
+type Asked<S> = Result<Answer<S>, RemoteAskError>;
+
+pub(super) enum ProxyMsg<S: Migrate> {
+    /// Ask where it goes.
+    Begin,
+    /// Ask whether all is there.
+    Close,
+    /// Nobody has its address any more.
+    End,
+    Parcel(Parcel<Movable<S>>),
+    Gone(Asked<S>),
+    Found(Result<AnyAddress<Movable<S>>, RemoteAskError>),
+    Closed(Asked<S>),
+    Answered(Reply<Answer<S>>, Asked<S>),
+    Ready,
+}
+
+impl<S: Migrate> Proxy<S> {
+    pub(super) fn new(
+        inner: &Arc<Inner>,
+        id: MovableId,
+        to: AnyAddress<Movable<S>>,
+        waiting: Arc<AtomicUsize>,
+    ) -> Self {
+        let outbox = Outbox::new();
+        Proxy {
+            inner: Arc::downgrade(inner),
+            id,
+            to,
+            closing: None,
+            outbox,
+            waiting,
+            open: 0,
+            is_ending: false,
+        }
+    }
+
+    fn ask_where(&self, ctx: &Context<'_, Self>) {
+        ctx.pipe(self.to.ask((WHERE, 0, None), WHENEVER), ProxyMsg::Gone);
+    }
+
+    fn ask_whether_all_is_there(&self, ctx: &Context<'_, Self>) {
+        ctx.pipe(self.to.ask((CLOSE, 0, None), WHENEVER), ProxyMsg::Closed);
+    }
+
+    /// A request of this one's own was refused, because too much waits for that node: asks again
+    /// when there is room.
+    fn ask_again(&self, what: fn() -> ProxyMsg<S>, ctx: &Context<'_, Self>) {
+        match &self.to {
+            AnyAddress::There(there) => ctx.pipe(there.ready(), move |()| what()),
+            AnyAddress::Here(..) => ctx.address().tell(what()),
+        }
+    }
+
+    fn end_if_done(&self, ctx: &Context<'_, Self>) {
+        let is_done = self.outbox.len() == 0 && self.open == 0 && self.closing.is_none();
+        if self.is_ending && is_done {
+            ctx.stop();
+        }
+    }
+
+    fn pump(&mut self, ctx: &Context<'_, Self>) {
+        if self.closing.is_some() {
+            return;
+        }
+        let before = self.outbox.len();
+        let back = Back { answered: ProxyMsg::Answered, ready: || ProxyMsg::Ready };
+        self.outbox.pump(&self.to, &self.inner, ctx, &back);
+        // Relaxed: a bound that holds roughly.
+        self.waiting.fetch_sub(before - self.outbox.len(), Ordering::Relaxed);
+    }
+
+    /// Follows a state that has moved: the answer tells the node where it is now, and the number of
+    /// its moves.
+    fn gone(&self, asked: Asked<S>, ctx: &Context<'_, Self>) {
+        match (asked, self.inner.upgrade()) {
+            (Ok((_, Some((node, moves)), _)), Some(inner)) if inner.has_met(NodeId(node)) => {
+                let name = self.id.exported(moves, self.to.node());
+                let found = locate(&inner, NodeId(node), name, LOOKUP_TIMEOUT);
+                ctx.pipe(found, ProxyMsg::Found);
+            }
+            // Its node is down: nobody knows where it is, if it is.
+            _ => ctx.stop(),
+        }
+    }
+}
+
+impl<S: Migrate> Actor for Proxy<S> {
+    type Msg = ProxyMsg<S>;
+
+    fn handle(&mut self, msg: ProxyMsg<S>, ctx: &mut Context<'_, Self>) {
+        match msg {
+            ProxyMsg::Begin => self.ask_where(ctx),
+            ProxyMsg::Close => self.ask_whether_all_is_there(ctx),
+            ProxyMsg::End => self.is_ending = true,
+            ProxyMsg::Parcel(parcel) => {
+                self.open += usize::from(matches!(parcel, Parcel::Ask(..)));
+                self.outbox.push((parcel, None));
+                self.pump(ctx);
+            }
+            ProxyMsg::Gone(Err(RemoteAskError::Full(_))) => self.ask_again(|| ProxyMsg::Begin, ctx),
+            ProxyMsg::Gone(asked) => self.gone(asked, ctx),
+            ProxyMsg::Found(Ok(new)) => {
+                // What waits for room goes the new way.
+                self.closing = Some(new);
+                self.ask_whether_all_is_there(ctx);
+            }
+            ProxyMsg::Found(Err(RemoteAskError::Full(node))) => {
+                if let Some(inner) = self.inner.upgrade() {
+                    ctx.pipe(inner.ready(node), |()| ProxyMsg::Begin);
+                }
+            }
+            ProxyMsg::Found(Err(RemoteAskError::Timeout(_))) => self.ask_where(ctx),
+            // Where it has gone to, it has ended, or its node has.
+            ProxyMsg::Found(Err(_)) => ctx.stop(),
+            ProxyMsg::Closed(Err(RemoteAskError::Full(_))) => {
+                self.ask_again(|| ProxyMsg::Close, ctx);
+            }
+            // If there is no answer, the old way is broken: what was on it is lost with its node,
+            // which is told.
+            ProxyMsg::Closed(_) => {
+                if let Some(new) = self.closing.take() {
+                    self.to = new;
+                    self.ask_where(ctx);
+                    self.outbox.is_ready();
+                    self.pump(ctx);
+                }
+            }
+            ProxyMsg::Answered(reply, answer) => {
+                self.open -= 1;
+                hand_on::<S>(reply, answer);
+            }
+            ProxyMsg::Ready => {
+                self.outbox.is_ready();
+                self.pump(ctx);
+            }
+        }
+        self.end_if_done(ctx);
+    }
+}

@@ -1,0 +1,404 @@
+//! The shell of a state that moves: the actor in which the state lives, or has lived.
+//!
+//! ```text
+//! Here --move--> Moving (a copy is made, and asked whether it is there) --> Gone (forwards)
+//!  ^               |
+//!  +---not copied--+
+//! ```
+
+use super::outbox::{Back, Outbox, Parcel, Waiting};
+use crate::actor::RemoteActor;
+use crate::any::AnyAddress;
+use crate::denial::Denial;
+use crate::error::RemoteAskError;
+use crate::fabric::NodeId;
+use crate::node::state::Inner;
+use crate::node::{Grants, NodeEvent, SpawnArgs};
+use actinium_actor::{Actor, Context, Reply, StopReason};
+use actinium_wire::Message;
+use actinium_wire::schema::Describe;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// State that can live on any node: data, with what it does when it is sent something.
+///
+/// ```
+/// use actinium_actor::Context;
+/// use actinium_cluster::{Migrate, Movable};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize, actinium_wire::Message)]
+/// struct Counter { count: u64 }
+///
+/// impl Migrate for Counter {
+///     const KIND: &'static str = "example.movable-counter";
+///     type Message = u64;
+///     type Request = ();
+///     type Answer = u64;
+///     fn message(&mut self, n: u64, _ctx: &Context<'_, Movable<Self>>) { self.count += n }
+///     fn request(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) -> u64 { self.count }
+/// }
+/// ```
+pub trait Migrate: SpawnArgs {
+    /// The name of the state's type, the same on every node and in every version.
+    const KIND: &'static str;
+    /// Rises when the types below change.
+    const VERSION: u32 = 1;
+    /// The messages that may be sent to the state.
+    type Message: Describe + Serialize + DeserializeOwned + Send;
+    /// The requests that may be sent to the state.
+    type Request: Describe + Serialize + DeserializeOwned + Send;
+    /// The state's answer to a request.
+    type Answer: Describe + Serialize + DeserializeOwned + Send;
+
+    /// Handles a message.
+    fn message(&mut self, message: Self::Message, ctx: &Context<'_, Movable<Self>>);
+
+    /// Answers a request.
+    fn request(&mut self, request: Self::Request, ctx: &Context<'_, Movable<Self>>)
+    -> Self::Answer;
+}
+
+/// Names an actor that moves, wherever it is: the node where it began, and which one of those it
+/// is. It may be sent to other nodes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Message,
+)]
+pub struct MovableId {
+    /// Where it began.
+    pub node: u32,
+    /// Tells those of one node apart.
+    pub serial: u64,
+}
+
+impl MovableId {
+    /// Returns the name under which the state's shell is exported after `moves` moves, the last of
+    /// them from node `from` (before the first move: the node where it began). A shell that a node
+    /// sends as somebody's state is therefore found only by those whom that node has sent on.
+    pub(super) fn exported(self, moves: u64, from: NodeId) -> String {
+        format!("actinium.movable.{}.{}.{moves}.{}", self.node, self.serial, from.0)
+    }
+}
+
+/// The arguments from which a shell is made: the state's identity, its number of moves, and the
+/// state.
+pub(super) type Arrival<S> = (MovableId, u64, S);
+
+/// The rights of other nodes to a shell. Moving it is a request.
+pub(super) const GRANTS: Grants = Grants::SEND.and(Grants::ASK);
+
+/// A request to a shell: one of the codes below, a node (for `MOVE`), the state's own request (for
+/// `ASK`).
+pub(super) type Request<S> = (u8, u32, Option<<S as Migrate>::Request>);
+
+/// For the state.
+pub(super) const ASK: u8 = 0;
+
+/// "Where have you gone?" Answered when it has.
+pub(super) const WHERE: u8 = 1;
+
+/// "Is all that I have sent before this where the state is?"
+pub(super) const CLOSE: u8 = 2;
+
+/// "Go there."
+pub(super) const MOVE: u8 = 3;
+
+/// The state's answer; the node where the state is now, and after how many moves; why it has not
+/// moved.
+pub(super) type Answer<S> = (Option<<S as Migrate>::Answer>, Option<(u32, u64)>, Option<String>);
+
+/// Whether it is for the state. What is for its shell is of the cluster's own machinery.
+fn is_for_state<S: Migrate>(parcel: &Parcel<Movable<S>>) -> bool {
+    matches!(parcel, Parcel::Tell(_) | Parcel::Ask((ASK, ..), _))
+}
+
+/// Hands an answer on. There is none: whoever asked hears that, too.
+pub(super) fn hand_on<S: Migrate>(
+    reply: Reply<Answer<S>>,
+    answer: Result<Answer<S>, RemoteAskError>,
+) {
+    if let Ok(answer) = answer {
+        // Whoever asked may have stopped waiting.
+        let _ = reply.send(answer);
+    }
+}
+
+/// How long a copy may take to be made, if nodes do not go down.
+const MOVE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The actor that a state lives in: see [`Migrate`].
+pub struct Movable<S: Migrate> {
+    inner: Weak<Inner>,
+    id: MovableId,
+    moves: u64,
+    /// The node that it has come from, or where it began.
+    from: NodeId,
+    state: State<S>,
+    /// The requests that are answered when the state has moved.
+    asked_where: Vec<Reply<Answer<S>>>,
+    /// By the node that it has come from, one that is shared by all that waits.
+    waiting: BTreeMap<NodeId, Arc<()>>,
+    /// The number of messages and requests of this node itself that were refused.
+    refused: u64,
+}
+
+enum State<S: Migrate> {
+    Here(S),
+    /// The state is as it was copied.
+    Moving(Move<S>),
+    Gone(AnyAddress<Movable<S>>, Outbox<Movable<S>>),
+    /// Between two of the others.
+    Nowhere,
+}
+
+struct Move<S: Migrate> {
+    state: S,
+    node: NodeId,
+    /// The reply to the request for this move.
+    reply: Reply<Answer<S>>,
+    /// The shell there, once it is known.
+    to: Option<AnyAddress<Movable<S>>>,
+    /// The parcels that have come since the move began.
+    parcels: VecDeque<Waiting<Movable<S>>>,
+}
+
+#[doc(hidden)]
+pub struct ShellMsg<S: Migrate>(Shell<S>);
+
+enum Shell<S: Migrate> {
+    /// From a node.
+    Parcel(NodeId, Parcel<Movable<S>>),
+    Copied(Result<AnyAddress<Movable<S>>, RemoteAskError>),
+    /// The copy has said that it is there.
+    There(Result<Answer<S>, RemoteAskError>),
+    /// Too much waited for its node: now there is room.
+    ReadyToMove,
+    Answered(Reply<Answer<S>>, Result<Answer<S>, RemoteAskError>),
+    Ready,
+}
+
+impl<S: Migrate> Movable<S> {
+    /// After so many moves, from that node.
+    pub(super) fn new(
+        inner: Weak<Inner>,
+        id: MovableId,
+        (moves, from): (u64, NodeId),
+        state: S,
+    ) -> Self {
+        Movable {
+            inner,
+            id,
+            moves,
+            from,
+            state: State::Here(state),
+            asked_where: Vec::new(),
+            waiting: BTreeMap::new(),
+            refused: 0,
+        }
+    }
+
+    /// Takes what has come from a node, unless too much of it waits already. Whoever has asked
+    /// hears that its request was dropped.
+    fn admit(&mut self, from: NodeId, parcel: Parcel<Movable<S>>, ctx: &Context<'_, Self>) {
+        if matches!(self.state, State::Here(_)) || !is_for_state(&parcel) {
+            return self.take((parcel, None), ctx);
+        }
+        let Some(inner) = self.inner.upgrade() else { return };
+        let counted = self.waiting.entry(from).or_default();
+        // One of them is the map's.
+        if Arc::strong_count(counted) > inner.limits().held {
+            return self.refuse(&inner, from);
+        }
+        let counted = Some(counted.clone());
+        self.take((parcel, counted), ctx);
+    }
+
+    #[cold]
+    fn refuse(&mut self, inner: &Arc<Inner>, from: NodeId) {
+        let MovableId { node, serial } = self.id;
+        let actor = Some(format!("{} {serial} of node {node}", S::KIND));
+        if from != inner.id() {
+            return inner.deny_called(&inner.peer(from), None, || actor, Denial::Held);
+        }
+        self.refused = self.refused.saturating_add(1);
+        if self.refused.is_power_of_two() {
+            let (what, times) = (Denial::Held, self.refused);
+            inner.tell_listeners(&NodeEvent::Denied { node: from, actor, what, times });
+        }
+    }
+
+    fn take(&mut self, (parcel, counted): Waiting<Movable<S>>, ctx: &Context<'_, Self>) {
+        match &mut self.state {
+            State::Here(state) => match parcel {
+                Parcel::Tell(message) => state.message(message, ctx),
+                Parcel::Ask((ASK, _, Some(request)), reply) => {
+                    let answer = state.request(request, ctx);
+                    // Whoever asked may have stopped waiting, here and below.
+                    let _ = reply.send((Some(answer), None, None));
+                }
+                Parcel::Ask((WHERE, ..), reply) => self.asked_where.push(reply),
+                Parcel::Ask((CLOSE, ..), reply) => drop(reply.send((None, None, None))),
+                Parcel::Ask((MOVE, node, _), reply) => self.leave(NodeId(node), reply, ctx),
+                // Nobody asks that; whoever does hears that the request was dropped.
+                Parcel::Ask(..) => {}
+            },
+            State::Moving(going) => going.parcels.push_back((parcel, counted)),
+            State::Gone(to, outbox) => match parcel {
+                Parcel::Ask((WHERE, ..), reply) => {
+                    let _ = reply.send((None, Some((to.node().0, self.moves + 1)), None));
+                }
+                parcel => {
+                    outbox.push((parcel, counted));
+                    self.pump(ctx);
+                }
+            },
+            State::Nowhere => {}
+        }
+    }
+
+    fn leave(&mut self, node: NodeId, reply: Reply<Answer<S>>, ctx: &Context<'_, Self>) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        if node == inner.id() {
+            let _ = reply.send((None, None, None));
+            return;
+        }
+        // A copy comes with its number of moves, which another node may have made up.
+        if self.moves == u64::MAX {
+            let why = format!("it has moved {} times, and there is no larger number", self.moves);
+            let _ = reply.send((None, None, Some(why)));
+            return;
+        }
+        if !inner.has_met(node) {
+            let _ = reply.send((None, None, Some(format!("{node} is not known there"))));
+            return;
+        }
+        let State::Here(state) = std::mem::replace(&mut self.state, State::Nowhere) else { return };
+        let (to, parcels) = (None, VecDeque::new());
+        self.state = State::Moving(Move { state, node, reply, to, parcels });
+        self.go(ctx);
+    }
+
+    /// The next step of a move: a copy, and its word that it is there. Only then can others find
+    /// it, too.
+    fn go(&self, ctx: &Context<'_, Self>) {
+        let (State::Moving(going), Some(inner)) = (&self.state, self.inner.upgrade()) else {
+            return;
+        };
+        if let Some(to) = &going.to {
+            let is_there = to.ask((CLOSE, 0, None), MOVE_TIMEOUT);
+            return ctx.pipe(is_there, |answer| ShellMsg(Shell::There(answer)));
+        }
+        let arrival: Arrival<S> = (self.id, self.moves + 1, going.state.clone());
+        let copied = inner.spawn_on::<Movable<S>, Arrival<S>>(going.node, &arrival, MOVE_TIMEOUT);
+        ctx.pipe(copied, |copied| ShellMsg(Shell::Copied(copied)));
+    }
+
+    fn not_moved(&mut self, why: &RemoteAskError, ctx: &Context<'_, Self>) {
+        let State::Moving(going) = &self.state else { return };
+        if let (RemoteAskError::Full(node), Some(inner)) = (why, self.inner.upgrade()) {
+            return ctx.pipe(inner.ready(*node), |()| ShellMsg(Shell::ReadyToMove));
+        }
+        if let Some(to) = &going.to {
+            to.kill();
+        }
+        let State::Moving(going) = std::mem::replace(&mut self.state, State::Nowhere) else {
+            return;
+        };
+        let _ = going.reply.send((None, None, Some(why.to_string())));
+        self.state = State::Here(going.state);
+        going.parcels.into_iter().for_each(|waiting| self.take(waiting, ctx));
+    }
+
+    fn moved(&mut self, ctx: &Context<'_, Self>) {
+        let State::Moving(going) = std::mem::replace(&mut self.state, State::Nowhere) else {
+            return;
+        };
+        let Some(to) = going.to else { return };
+        for asked in std::mem::take(&mut self.asked_where) {
+            let _ = asked.send((None, Some((to.node().0, self.moves + 1)), None));
+        }
+        let _ = going.reply.send((None, None, None));
+        self.state = State::Gone(to, Outbox::new());
+        going.parcels.into_iter().for_each(|waiting| self.take(waiting, ctx));
+    }
+
+    fn pump(&mut self, ctx: &Context<'_, Self>) {
+        if let State::Gone(to, outbox) = &mut self.state {
+            let back = Back {
+                answered: |reply, answer| ShellMsg(Shell::Answered(reply, answer)),
+                ready: || ShellMsg(Shell::Ready),
+            };
+            outbox.pump(to, &self.inner, ctx, &back);
+        }
+    }
+}
+
+impl<S: Migrate> Actor for Movable<S> {
+    type Msg = ShellMsg<S>;
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        // One that has just been made here is exported already, so that it can be found at once.
+        if self.moves > 0
+            && let Some(inner) = self.inner.upgrade()
+        {
+            // The name has two serial numbers of its own: it is free.
+            let name = self.id.exported(self.moves, self.from);
+            let _ = inner.export(&name, &[ctx.address()], GRANTS);
+        }
+    }
+
+    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+        if let Some(inner) = self.inner.upgrade() {
+            inner.unexport(&self.id.exported(self.moves, self.from));
+        }
+    }
+
+    fn handle(&mut self, msg: ShellMsg<S>, ctx: &mut Context<'_, Self>) {
+        match msg.0 {
+            Shell::Parcel(from, parcel) => self.admit(from, parcel, ctx),
+            Shell::Copied(Ok(copy)) => {
+                if let State::Moving(going) = &mut self.state {
+                    going.to = Some(copy);
+                }
+                self.go(ctx);
+            }
+            Shell::There(Ok(_)) => self.moved(ctx),
+            Shell::Copied(Err(why)) | Shell::There(Err(why)) => self.not_moved(&why, ctx),
+            Shell::ReadyToMove => self.go(ctx),
+            Shell::Answered(reply, answer) => hand_on::<S>(reply, answer),
+            Shell::Ready => {
+                if let State::Gone(_, outbox) = &mut self.state {
+                    outbox.is_ready();
+                }
+                self.pump(ctx);
+            }
+        }
+    }
+}
+
+impl<S: Migrate> RemoteActor for Movable<S> {
+    const KIND: &'static str = S::KIND;
+    const VERSION: u32 = S::VERSION;
+    type Message = S::Message;
+    type Request = Request<S>;
+    type Answer = Answer<S>;
+
+    /// Called of no node but for `message_from`, which is what is called; `request`, likewise.
+    fn message(message: S::Message) -> ShellMsg<S> {
+        Self::message_from(NodeId(u32::MAX), message)
+    }
+
+    fn message_from(node: NodeId, message: S::Message) -> ShellMsg<S> {
+        ShellMsg(Shell::Parcel(node, Parcel::Tell(message)))
+    }
+
+    fn request(request: Request<S>, reply: Reply<Answer<S>>) -> ShellMsg<S> {
+        Self::request_from(NodeId(u32::MAX), request, reply)
+    }
+
+    fn request_from(node: NodeId, request: Request<S>, reply: Reply<Answer<S>>) -> ShellMsg<S> {
+        ShellMsg(Shell::Parcel(node, Parcel::Ask(request, reply)))
+    }
+}

@@ -1,0 +1,125 @@
+//! Requests to other nodes, answers to theirs, and refusals of operations that they may not do.
+
+use super::event::NodeEvent;
+use super::peer::Peer;
+use super::requests::Outcome;
+use super::state::{Inner, Notify};
+use crate::aggregator::NotAdded;
+use crate::answer::RemoteAnswer;
+use crate::codec::{CodecError, NODES, encode};
+use crate::denial::Denial;
+use crate::error::{RemoteAskError, RemoteDownReason};
+use crate::locks::lock;
+use crate::message::{self, ActorKey, Control, Found, Unanswered};
+use futures_channel::oneshot;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl Inner {
+    /// Sends a request to a node, or to an actor there. `always`: as for [`Inner::add`].
+    pub(crate) fn request<R: Send + 'static>(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        timeout: Duration,
+        always: bool,
+        write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
+        read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
+    ) -> RemoteAnswer<R> {
+        let (sender, receiver) = oneshot::channel();
+        // Whoever asked may have stopped waiting.
+        let complete = Box::new(move |outcome: Outcome<'_>| {
+            drop(sender.send(outcome.and_then(read)));
+        });
+        let added = lock(&self.requests).add(peer.node, self.clock.now_ns(), timeout, complete);
+        let id = match added {
+            Ok(id) => id,
+            Err(complete) => {
+                complete(Err(RemoteAskError::Left));
+                return RemoteAnswer::new(receiver);
+            }
+        };
+        let error = match self.add(peer, always, |frame| write(id, frame)) {
+            Ok(()) => return RemoteAnswer::new(receiver),
+            Err(NotAdded::Full) => RemoteAskError::Full(peer.node),
+            Err(NotAdded::Closed) => RemoteAskError::NodeDown(peer.node),
+            Err(NotAdded::Failed(error)) => RemoteAskError::Unsendable(error.to_string()),
+            Err(NotAdded::TooLong { bytes, allowed }) => RemoteAskError::Unsendable(format!(
+                "it has {bytes} bytes, and at most {allowed} fit in a frame"
+            )),
+        };
+        self.complete(id, Err(error));
+        RemoteAnswer::new(receiver)
+    }
+
+    /// Answers another node's request.
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        request: u64,
+        answer: Result<&[u8], Unanswered>,
+    ) {
+        let write = |frame: &mut Vec<u8>| {
+            message::answer(request, answer, frame);
+            Ok(())
+        };
+        if let Err(NotAdded::TooLong { .. }) = self.add(peer, true, write) {
+            self.answer(peer, request, Err(Unanswered::NotUnderstood));
+        }
+    }
+
+    pub(super) fn found(self: &Arc<Self>, peer: &Arc<Peer>, request: u64, found: &Found) {
+        let mut bytes = Vec::new();
+        let written = encode(NODES, found, &mut bytes);
+        let answer = written.map(|()| &bytes[..]).map_err(|_| Unanswered::NotUnderstood);
+        self.answer(peer, request, answer);
+    }
+
+    pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
+        // Relaxed: only uniqueness matters.
+        let watch = self.last_watch.fetch_add(1, Ordering::Relaxed);
+        lock(&self.watches).insert(watch, (peer.node, notify));
+        let control = Control::Watch { watch, key };
+        if self.add(peer, true, |frame| message::control(&control, frame)).is_err() {
+            self.tell_watcher(watch, RemoteDownReason::NodeDown(None));
+        }
+    }
+
+    /// Notes that another node was refused something. That node and the listeners are told of the
+    /// first refusal of each kind, and then each time that there were twice as many. So a node that
+    /// is refused again and again does not keep others busy.
+    #[cold]
+    pub(crate) fn deny(self: &Arc<Self>, peer: &Arc<Peer>, key: Option<ActorKey>, what: Denial) {
+        let called = || key.and_then(|key| self.called(key));
+        self.deny_called(peer, key, called, what);
+    }
+
+    /// Notes a refusal like [`Inner::deny`], where `called` gives the actor another name.
+    #[cold]
+    pub(crate) fn deny_called(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        key: Option<ActorKey>,
+        called: impl FnOnce() -> Option<String>,
+        what: Denial,
+    ) {
+        let Some(times) = peer.denied(what) else { return };
+        let told = Control::Denied { what, index: key.map(|key| key.index), times };
+        // If the other node is down, it need not know.
+        let _ = self.add_work(peer, true, false, |frame| message::control(&told, frame));
+        let actor = called();
+        self.tell_listeners(&NodeEvent::Denied { node: peer.node, actor, what, times });
+    }
+
+    /// Returns the words by which an event names an exported actor: its kind, and its name or
+    /// number.
+    fn called(&self, key: ActorKey) -> Option<String> {
+        let exports = self.exports();
+        let actor = exports.place(key.index as usize)?.actor.as_ref()?;
+        let kind = actor.kind();
+        Some(match exports.name(key.index) {
+            Some(name) => format!("{kind} '{name}'"),
+            None => format!("{kind} {}", key.index),
+        })
+    }
+}

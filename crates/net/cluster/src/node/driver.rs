@@ -1,0 +1,336 @@
+//! The driver of a node: its owner has the fabric, gives the driver turns, and so moves frames.
+
+use super::config::NodeConfig;
+use super::end::{End, REVIEW_NS};
+use super::ending::Ending;
+use super::frame_receiver::FrameReceiverMsg;
+use super::reachability::Reachability;
+use super::state::{Inner, guarded};
+use crate::error::RemoteAskError;
+use crate::fabric::{Arming, Bell, Fabric, NodeId};
+use crate::link::{BadConfig, Breach, Delivery, HEADER_BYTES};
+use crate::locks::lock;
+use crate::payload::is_datagram;
+use crate::route::{Grid, Route};
+use actinium_actor::SystemHandle;
+use actinium_scheduler::Clock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The number of frames taken from the fabric in one turn: few enough that none of the other work
+/// waits long.
+const FRAMES_PER_TURN: usize = 16;
+
+/// The driver of a node: see the module.
+pub(super) struct Driver {
+    pub(super) inner: Arc<Inner>,
+    fabric: Box<dyn Fabric>,
+    ends: BTreeMap<NodeId, End>,
+    /// In a grid: the nodes that are no neighbours.
+    reachability: Option<Reachability>,
+    pub(super) review_at_ns: u64,
+    /// Room for the frames that the workers have handled.
+    handled: Vec<(NodeId, Delivery)>,
+    pub(super) can_ring: bool,
+    has_left: bool,
+}
+
+impl Driver {
+    pub(super) fn new(
+        system: SystemHandle,
+        mut fabric: Box<dyn Fabric>,
+        config: NodeConfig,
+        incarnation: u64,
+        clock: Clock,
+    ) -> Result<Self, BadConfig> {
+        let nodes = fabric.nodes().iter().map(|node| node.0.saturating_add(1)).max();
+        let grid = match (config.route, config.grid_nodes) {
+            (Route::Direct, _) => Grid::DIRECT,
+            (route, 0) => Grid::new(route, nodes.unwrap_or(1)),
+            (route, nodes) => Grid::new(route, nodes),
+        };
+        let (node, frame_bytes_max) = (fabric.node(), fabric.frame_bytes_max());
+        let inner = Inner::new(node, system, config, frame_bytes_max, grid, incarnation, clock)?;
+        let inner = Arc::new(inner);
+        let unparker = inner.unparker.clone();
+        let bell: Bell = Arc::new(move || unparker.ring());
+        let can_ring = fabric.set_bell(bell);
+        if let Some(doorbell) = fabric.doorbell() {
+            inner.unparker.sleep_at(doorbell);
+        }
+        let reachability = Reachability::new(grid);
+        let mut driver = Driver {
+            inner,
+            fabric,
+            ends: BTreeMap::new(),
+            reachability,
+            review_at_ns: 0,
+            handled: Vec::new(),
+            can_ring,
+            has_left: false,
+        };
+        driver.review(driver.inner.clock.now_ns());
+        Ok(driver)
+    }
+
+    /// Does the work there is; false if there was none. `is_idle`: the caller is a worker that has
+    /// nothing else to do.
+    pub(super) fn turn(&mut self, is_idle: bool) -> bool {
+        let mut now_ns = self.inner.clock.now_ns();
+        let mut did = self.receive(now_ns);
+        if did {
+            // A fabric may take its time over a long frame.
+            now_ns = self.inner.clock.now_ns();
+        }
+        did |= self.acknowledge(now_ns);
+        if now_ns >= self.review_at_ns {
+            self.review(now_ns);
+        }
+        did |= self.fail_late_requests(now_ns);
+        if let Some(reachability) = &mut self.reachability {
+            did |= reachability.turn(&self.inner, &mut self.ends, now_ns);
+        }
+        let (fabric, inner) = (&mut self.fabric, &self.inner);
+        for (&node, end) in &mut self.ends {
+            if end.rests {
+                continue;
+            }
+            end.link.tick(now_ns);
+            while let Some(event) = end.link.poll_event() {
+                did = true;
+                if let Some(reachability) = &mut self.reachability {
+                    reachability.heard(node, &event);
+                }
+                end.event(inner, &mut **fabric, event);
+            }
+            while end.link.has_credit()
+                && let Some(batch) = end.peer.aggregator.take(now_ns, is_idle)
+            {
+                did = true;
+                let payload = &batch.frame[HEADER_BYTES..];
+                end.exchange.frame_leaves(&end.peer, end.link.next_number(), payload);
+                let sent = end.link.send(batch.messages, batch.frame);
+                debug_assert!(sent.is_ok(), "it had credit");
+            }
+            if !end.link.has_credit() {
+                did |= end.cut_if_unread(inner, now_ns);
+            }
+            end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
+            let handled = end.link.handled_there();
+            if !end.exchange.is_idle(&end.peer, handled) {
+                did |= end
+                    .payloads(inner, &mut **fabric, |exchange, here| exchange.turn(here, handled));
+            }
+        }
+        did | self.transferred()
+    }
+
+    /// Takes the payloads that the fabric has read from other nodes' memory. False if there were
+    /// none.
+    fn transferred(&mut self) -> bool {
+        let mut did = false;
+        while self.ends.values().any(|end| end.exchange.is_fetching())
+            && let Some(memory) = self.fabric.remote_memory()
+            && let Some((transfer, outcome)) = memory.poll_ended()
+        {
+            did = true;
+            // What nobody waits for any more is dropped.
+            for end in self.ends.values_mut() {
+                end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
+                    exchange.transferred(here, transfer, outcome.as_ref().ok())
+                });
+            }
+        }
+        did
+    }
+
+    /// Takes frames from the fabric. False if nothing came, or signs of life only: no more is to be
+    /// expected behind these.
+    fn receive(&mut self, now_ns: u64) -> bool {
+        let mut did = false;
+        for _ in 0..FRAMES_PER_TURN {
+            let Some((from, frame)) = self.fabric.poll() else { return did };
+            if !self.ends.contains_key(&from) {
+                self.review(now_ns);
+                if self.reachability.is_some() {
+                    self.meet(from, now_ns);
+                }
+            }
+            if let Some(end) = self.ends.get_mut(&from) {
+                end.rests = false;
+                if is_datagram(&frame) {
+                    did = true;
+                    end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
+                        exchange.receive(here, &frame);
+                    });
+                    self.fabric.recycle(frame);
+                } else if end.hears() {
+                    end.link.receive(frame, now_ns);
+                    did |= end.link.has_event();
+                } else {
+                    self.fabric.recycle(frame);
+                }
+            }
+        }
+        true
+    }
+
+    /// Tells the links which frames the workers have handled meanwhile. False if there were none.
+    fn acknowledge(&mut self, now_ns: u64) -> bool {
+        std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
+        let any = !self.handled.is_empty();
+        for (node, delivery) in self.handled.drain(..) {
+            let Delivery { session, frame, is_awaited, is_malformed } = delivery;
+            if let Some(end) = self.ends.get_mut(&node) {
+                end.link.handled(session, 1, now_ns);
+                if is_malformed && session == end.link.session() {
+                    end.link.cut(Breach::Malformed, now_ns);
+                }
+                if is_awaited {
+                    end.link.acknowledge_now();
+                }
+            }
+            self.fabric.recycle(frame);
+        }
+        any
+    }
+
+    fn fail_late_requests(&mut self, now_ns: u64) -> bool {
+        let mut did = false;
+        loop {
+            let late = lock(&self.inner.requests).take_late(now_ns);
+            let Some((complete, timeout)) = late else { return did };
+            complete(Err(RemoteAskError::Timeout(timeout)));
+            did = true;
+        }
+    }
+
+    /// Sees who is there, and publishes figures.
+    fn review(&mut self, now_ns: u64) {
+        self.review_at_ns = now_ns + REVIEW_NS;
+        for end in self.ends.values() {
+            *lock(&end.peer.link) = end.link.counters();
+        }
+        for node in self.fabric.nodes() {
+            if node == self.inner.node || self.ends.contains_key(&node) {
+                continue;
+            }
+            match &mut self.reachability {
+                Some(reachability) if !reachability.is_neighbour(&self.inner, node) => {
+                    reachability.add(self.inner.peer(node));
+                }
+                _ => self.meet(node, now_ns),
+            }
+        }
+    }
+
+    /// Begins a link with a node: a neighbour, or one that wants to be met directly.
+    fn meet(&mut self, node: NodeId, now_ns: u64) {
+        if node == self.inner.node || self.ends.contains_key(&node) {
+            return;
+        }
+        let peer = self.inner.peer(node);
+        self.ends.extend(End::new(&self.inner, &peer, now_ns).map(|end| (node, end)));
+    }
+
+    /// Whether messages wait that will leave without anything else happening first.
+    pub(super) fn is_gathering(&self) -> bool {
+        self.ends.values().any(|end| end.link.has_credit() && !end.peer.aggregator.is_empty())
+    }
+
+    /// Prepares the fabric for a sleep of the node's thread.
+    pub(super) fn arm(&mut self) -> Arming {
+        self.fabric.arm()
+    }
+
+    /// Whether payloads are being fetched.
+    pub(super) fn is_fetching(&self) -> bool {
+        self.ends.values().any(|end| end.exchange.is_fetching())
+    }
+
+    /// Whether all messages that this node has sent to its neighbours were handled, as far as they
+    /// can be.
+    pub(super) fn is_drained(&self) -> bool {
+        let is_drained = |end: &End| {
+            // Acquire: pairs with the release when a turn's messages were gathered. First: what is
+            // buffered is gathered next.
+            let nothing_is_buffered = end.peer.buffered.load(Ordering::Acquire) == 0;
+            !end.link.is_up()
+                || nothing_is_buffered && end.link.is_drained() && end.peer.aggregator.is_empty()
+        };
+        self.ends.values().all(is_drained)
+    }
+
+    /// Whether all messages that this node has sent to anybody were handled, as far as they can be,
+    /// and no other node needs it to hand on more. To be asked when this node wants to leave.
+    pub(super) fn may_leave(&mut self) -> bool {
+        let is_drained = self.is_drained();
+        let Some(reachability) = &mut self.reachability else { return is_drained };
+        is_drained && reachability.is_drained() && reachability.may_leave(&self.inner, &self.ends)
+    }
+
+    /// Returns the time of the next work, if nothing happens before. The regular look at who is
+    /// there does not count.
+    pub(super) fn due_ns(&self) -> u64 {
+        let (now_ns, resend_ns) = (self.inner.clock.now_ns(), self.inner.resend_ns());
+        let links = self.ends.values().filter(|end| !end.rests).map(|end| {
+            let payloads = end.exchange.due_ns(now_ns, resend_ns).unwrap_or(u64::MAX);
+            end.link.due_ns().min(payloads)
+        });
+        let requests = lock(&self.inner.requests).next_deadline_ns();
+        links.chain(requests).min().unwrap_or(u64::MAX)
+    }
+
+    /// Says farewell, and tells all who wait for an answer that none will come.
+    pub(super) fn leave(&mut self) {
+        self.end(true);
+    }
+
+    fn end(&mut self, says_farewell: bool) {
+        self.has_left = true;
+        let (fabric, inner) = (&mut self.fabric, &self.inner);
+        let requests = lock(&inner.requests).close();
+        for complete in requests {
+            complete(Err(RemoteAskError::Left));
+        }
+        if let Some(reachability) = &mut self.reachability {
+            reachability.leave(inner);
+        }
+        for (&node, end) in &mut self.ends {
+            // What was said to those further away just now leaves, held or not.
+            let due_ns = inner.clock.now_ns().saturating_add(inner.config.aggregator.hold_ns);
+            while self.reachability.is_some()
+                && end.link.has_credit()
+                && let Some(batch) = end.peer.aggregator.take(due_ns, false)
+            {
+                let sent = end.link.send(batch.messages, batch.frame);
+                debug_assert!(sent.is_ok(), "it had credit");
+            }
+            let mut say = |frame: &[u8]| says_farewell && fabric.send(node, frame).is_ok();
+            end.link.transmit(inner.clock.now_ns(), &mut say);
+            end.link.leave(&mut say);
+            while let Some(event) = end.link.poll_event() {
+                end.event(inner, &mut **fabric, event);
+            }
+            end.payloads(inner, &mut **fabric, |exchange, here| exchange.end(here));
+            *lock(&end.peer.link) = end.link.counters();
+        }
+        inner.close_all();
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if !self.has_left {
+            // Its thread has panicked, maybe in the fabric, or whoever drove it by hand has dropped
+            // it: the other nodes notice by its silence.
+            guarded(|| self.end(false));
+        }
+        let last = Arc::new(Ending::of(self.inner.clone()));
+        for end in self.ends.values() {
+            // A system that drains takes nothing from outside: what comes from here is over then.
+            drop(end.receiver.send(FrameReceiverMsg::Last(last.clone())));
+        }
+    }
+}

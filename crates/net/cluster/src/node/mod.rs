@@ -1,0 +1,54 @@
+//! A node: a system of actors, joined to a fabric.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `config.rs`, `limits.rs`, `grants.rs`, `event.rs` | settings, and what a node tells |
+//! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `inbound.rs`: its tables |
+//! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
+//! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
+//! | `receive.rs` | from a frame to the mailboxes of actors |
+//! | `lookup.rs`, `spawn.rs` | finding and starting actors |
+//! | `multihop.rs`, `session.rs`, `reachability.rs`, `neighbours.rs` | a grid: what goes through other nodes, and who is reached through whom |
+//! | `start.rs`, `manual.rs`, `handle.rs` | a node with a thread, a node that is driven by hand, and what a program does with either |
+//! | `progress.rs`, `idle.rs`, `unparker.rs`, `ending.rs` | who drives, how the thread sleeps and is woken, how a node ends |
+
+mod ask;
+mod config;
+mod driver;
+mod end;
+mod ending;
+mod event;
+mod exchange;
+mod exports;
+mod frame_receiver;
+mod grants;
+mod handle;
+mod idle;
+mod inbound;
+mod limits;
+mod lookup;
+mod manual;
+mod multihop;
+mod neighbours;
+pub(crate) mod peer;
+mod progress;
+mod reachability;
+mod receive;
+mod requests;
+pub(crate) mod send;
+mod session;
+mod spawn;
+mod start;
+pub(crate) mod state;
+mod types;
+mod unparker;
+
+pub use config::NodeConfig;
+pub use event::{NodeEvent, NodeStats, PeerStats};
+pub use exports::ExportError;
+pub use grants::Grants;
+pub use handle::NodeHandle;
+pub use limits::PeerLimits;
+pub use manual::ManualNode;
+pub use spawn::{RegisterError, SpawnArgs};
+pub use start::{Node, StartError};

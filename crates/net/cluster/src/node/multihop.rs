@@ -1,0 +1,228 @@
+//! Multihop messages in a grid: those between nodes that are no neighbours, and those of others
+//! that this node hands on.
+//!
+//! **Room.** A message for a node further away gathers with all that goes to the next node on its
+//! way, so a node needs aggregators for its neighbours only. Senders of this node are refused when
+//! the next node does not keep up. What is handed on never is, because it was taken long ago;
+//! instead the frame that brought it counts as handled only when there is room again at the next
+//! node's aggregator. So of each neighbour at most `window_frames` frames wait here, and a full
+//! node stops those behind it, hop by hop, up to the senders.
+//!
+//! **No circle.** A hop can wait for the next hop of one of its messages, and for nothing else:
+//! what has arrived waits for mailboxes only, which actors empty without waiting for other nodes. A
+//! message takes its coordinates in a fixed order, so hops that wait for each other never form a
+//! circle: a test in `route` looks for one, also where the last row or file is short. A way that
+//! was taken because the usual one had ended is straight, so its hop is the last one.
+//!
+//! **No end.** No message is handed on more often than a grid has hops.
+
+use super::event::NodeEvent;
+use super::peer::{Multihop, Peer};
+use super::session::Session;
+use super::state::Inner;
+use crate::codec::{NODES, decode};
+use crate::fabric::NodeId;
+use crate::link::{DownReason, HEADER_BYTES};
+use crate::locks::lock;
+use crate::message::{Envelope, SessionSay};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The number of hops of the longest way.
+const HOPS_MAX: u8 = 3;
+
+impl Inner {
+    /// Returns another node of the grid, which the fabric may not have told of yet.
+    fn of_grid(&self, node: u32) -> Option<Arc<Peer>> {
+        let is_other = node < self.grid.nodes() && node != self.node.0;
+        is_other.then(|| self.known(NodeId(node)).unwrap_or_else(|| self.peer(NodeId(node))))
+    }
+
+    /// Hands an envelope on. Returns the next node, if too much waits for it and this node has a
+    /// link with it. A node without a link may never come, and waiting for it would stop all
+    /// traffic of the neighbour that brought the envelope. So only a little gathers for such a
+    /// node, in case its link has just begun, and the rest has no way.
+    pub(super) fn hand_on(&self, envelope: &Envelope<'_>) -> Option<Arc<Peer>> {
+        let to = self.of_grid(envelope.to).filter(|_| envelope.hops < HOPS_MAX);
+        let hop = to.map(|to| match &to.multihop {
+            Some(multihop) if !multihop.is_straight() => multihop.via.clone(),
+            _ => to,
+        });
+        let envelope = Envelope { hops: envelope.hops.saturating_add(1), ..*envelope };
+        let messages = u64::from(envelope.messages);
+        let has_link = hop.as_ref().is_some_and(|hop| hop.is_up());
+        let has_room = |hop: &Arc<Peer>| has_link || !hop.aggregator.is_full();
+        if let Some(hop) = hop.filter(has_room)
+            && let Ok(is_first) = self.put(&hop, &envelope)
+        {
+            // Relaxed: a count.
+            self.handed_on.fetch_add(messages, Ordering::Relaxed);
+            if is_first {
+                self.unparker.ring();
+            }
+            return (has_link && hop.aggregator.is_full()).then_some(hop);
+        }
+        // Its two ends miss it by its number. Relaxed: a count; and nobody needs to wait for them:
+        // see `sent_and_received`.
+        self.unroutable.fetch_add(messages, Ordering::Relaxed);
+        self.received.fetch_add(messages, Ordering::Relaxed);
+        None
+    }
+
+    /// Takes an envelope that is for this node. Returns the sender, if its messages are to be
+    /// handed over.
+    pub(super) fn arrived(&self, envelope: &Envelope<'_>) -> Result<Option<Arc<Peer>>, NotOurs> {
+        let peer = self.of_grid(envelope.from).ok_or(NotOurs)?;
+        let multihop = peer.multihop.as_ref().ok_or(NotOurs)?;
+        let mut session = lock(&multihop.session);
+        let was_up = session.is_up();
+        let mut answer = None;
+        let mut is_new = false;
+        if envelope.messages == 0 {
+            let say: SessionSay = decode(NODES, envelope.payload).map_err(|_| NotOurs)?;
+            let ended = || self.closed(&peer);
+            answer = session.said(envelope.to_incarnation, say, ended);
+        } else {
+            is_new = session.arrived(envelope.to_incarnation, envelope.number, envelope.messages);
+        }
+        multihop.note(&session);
+        if session.is_up() && !was_up {
+            self.send_waiting(&peer, multihop, &mut session);
+        }
+        if session.is_busy() {
+            lock(&self.busy).insert(peer.node);
+        }
+        let to_incarnation = session.to_incarnation();
+        drop(session);
+        if let Some(say) = answer {
+            self.say_multihop(&peer, multihop, to_incarnation, say);
+        }
+        self.tell_multihop(&peer);
+        if !is_new {
+            // What is dropped needs nobody to wait for it. Relaxed: see `sent_and_received`.
+            self.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+        }
+        Ok(is_new.then_some(peer))
+    }
+
+    /// Sends the messages that have waited for the session to begin.
+    fn send_waiting(&self, peer: &Peer, multihop: &Multihop, session: &mut Session) {
+        if peer.aggregator.is_closed() {
+            return;
+        }
+        let waiting = peer.aggregator.close();
+        peer.aggregator.open();
+        for batch in waiting {
+            let payload = &batch.frame[HEADER_BYTES..];
+            // If there is no way, the session ends.
+            if self.add_multihop(peer, multihop, session, batch.messages, payload).is_err() {
+                let messages = batch.messages.into();
+                session.events.push_back(NodeEvent::Undelivered { node: peer.node, messages });
+            }
+        }
+        self.unparker.ring();
+    }
+
+    /// Closes what gathers for a node, and returns the number of messages that came back.
+    fn closed(&self, peer: &Peer) -> u64 {
+        self.close(peer)
+    }
+
+    /// Ends the session with a node: the way to it has ended, or the two meet directly from now on
+    /// (or no longer).
+    pub(super) fn end_multihop(&self, peer: &Peer, reason: DownReason, is_straight: bool) {
+        let Some(multihop) = &peer.multihop else { return };
+        let mut session = lock(&multihop.session);
+        session.is_straight = is_straight;
+        session.end(reason, || self.closed(peer));
+        multihop.note(&session);
+    }
+
+    /// Ends the session with a node because this node leaves, and says farewell.
+    pub(super) fn leave_multihop(&self, peer: &Peer) {
+        let Some(multihop) = &peer.multihop else { return };
+        let mut session = lock(&multihop.session);
+        let bye = session.leave(|| self.closed(peer));
+        multihop.note(&session);
+        drop(session);
+        if let Some((to_incarnation, say)) = bye {
+            self.say_multihop(peer, multihop, to_incarnation, say);
+        }
+        self.tell_multihop(peer);
+    }
+
+    /// Queues an event of a node that is no neighbour: it is told behind the earlier ones.
+    pub(super) fn will_tell(&self, peer: &Peer, event: NodeEvent) {
+        if let Some(multihop) = &peer.multihop {
+            lock(&multihop.session).events.push_back(event);
+        }
+    }
+
+    /// Tells the queued events of a node that is no neighbour.
+    pub(super) fn tell_multihop(&self, peer: &Peer) {
+        let Some(multihop) = &peer.multihop else { return };
+        let _in_order = lock(&multihop.telling);
+        loop {
+            let event = lock(&multihop.session).events.pop_front();
+            match event {
+                None => return,
+                Some(NodeEvent::Up(_)) => self.went_up(peer),
+                Some(event @ NodeEvent::Down { .. }) => self.went_down(peer, event),
+                Some(event) => self.tell_listeners(&event),
+            }
+        }
+    }
+}
+
+/// The error of an envelope from a node with which this one has no multihop session.
+#[derive(Debug)]
+pub(super) struct NotOurs;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::NodeConfig;
+    use crate::route::{Grid, Route};
+    use actinium_actor::testing::TestSystem;
+    use actinium_scheduler::Clock;
+
+    #[test]
+    fn who_sends_to_a_node_that_never_comes_does_not_stop_its_neighbour() {
+        let system = TestSystem::seeded(0);
+        let config = NodeConfig { route: Route::Square, ..NodeConfig::default() };
+        let (grid, clock) = (Grid::new(Route::Square, 4), Clock::virtual_time());
+        let me = NodeId(1);
+        let inner = Inner::new(me, system.handle(), config, 1 << 16, grid, 1, clock);
+        let inner = inner.expect("it makes sense");
+        let payload = &[0; 1_000][..];
+        let mut hand_on = |number| {
+            let (to, from, hops, to_incarnation, messages) = (3, 0, 0, 1, 1);
+            let envelope = Envelope { to, from, hops, to_incarnation, number, messages, payload };
+            inner.hand_on(&envelope).is_some()
+        };
+        assert!(!(0..1_000).any(&mut hand_on), "it would wait for ever");
+        let unroutable = inner.stats().unroutable;
+        assert!(
+            unroutable > 0 && unroutable < 1_000,
+            "a little waits for it, and not more: {unroutable}"
+        );
+        // It comes: from now on it has to keep up.
+        let hop = inner.peer(NodeId(3));
+        inner.went_up(&hop);
+        assert!(hand_on(1_000));
+        assert_eq!(inner.stats().unroutable, unroutable);
+        // It goes again.
+        inner.went_down(
+            &hop,
+            NodeEvent::Down {
+                node: NodeId(3),
+                reason: DownReason::Left,
+                last_acknowledged: 0,
+                unacknowledged: crate::link::Lost::default(),
+                undelivered: 0,
+            },
+        );
+        assert!(!(0..1_000).any(hand_on));
+        assert_eq!(inner.stats().unroutable, 2_001, "all of it is counted");
+    }
+}

@@ -1,0 +1,459 @@
+//! The session of two nodes of a grid that are no neighbours, whose messages reach each other
+//! through nodes between.
+//!
+//! The links on the way keep order, drop messages that come twice, and send lost ones again if they
+//! are *reliable*. But they do not know this pair of nodes. So the pair's messages are numbered. If
+//! a node between dies, the messages that it had leave a gap, which is reported with its number of
+//! messages at both ends. A message that comes too late (because another way was taken meanwhile)
+//! is dropped, and never handed over out of order.
+//!
+//! As on a link each end has an incarnation, larger than any that it had before, and messages name
+//! the receiver's: those of an earlier session reach nobody. There are no heartbeats. The
+//! neighbours report whether there is a way to the other node (see `reachability`), and the
+//! exchange of hellos that begins the session shows that there is one back.
+
+use super::event::NodeEvent;
+use crate::fabric::NodeId;
+use crate::link::{COUNT_MAX, DownReason, Lost, Refusal};
+use crate::message::SessionSay;
+use std::collections::VecDeque;
+
+/// One end of a session. Its owner gives it the words of the other end and sends its answers. The
+/// owner also tells others its `events`, in order.
+pub(super) struct Session {
+    node: NodeId,
+    incarnation: u64,
+    /// The other end's incarnation.
+    peer: Option<u64>,
+    /// The largest incarnation of the other end that was seen.
+    seen_incarnation: u64,
+    is_up: bool,
+    /// Whether an event has told that the other end sends numbers that are out of range.
+    is_absurd: bool,
+    /// Whether the other node has left: it is not called until it is heard.
+    is_quiet: bool,
+    /// Whether the two have a link of their own: nothing goes through others.
+    pub(super) is_straight: bool,
+    /// Whether this node has left: nothing is heard any more.
+    pub(super) is_over: bool,
+    /// Whether a message had no way. If so, this session ends, even if there is a way soon after:
+    /// those who wait for an answer to the message then hear of the end.
+    pub(super) is_stranded: bool,
+    sent: u64,
+    acknowledged: u64,
+    lost_there: u64,
+    received: u64,
+    lost: u64,
+    /// Whether the other end is to be told how far this one is.
+    owes: bool,
+    /// The time at which to ask how far the other end is.
+    ask_at_ns: u64,
+    pub(super) events: VecDeque<NodeEvent>,
+}
+
+impl Session {
+    pub(super) fn new(node: NodeId, incarnation: u64) -> Self {
+        Session {
+            node,
+            incarnation: incarnation.max(1),
+            peer: None,
+            seen_incarnation: 0,
+            is_up: false,
+            is_absurd: false,
+            is_quiet: false,
+            is_straight: false,
+            is_over: false,
+            is_stranded: false,
+            sent: 0,
+            acknowledged: 0,
+            lost_there: 0,
+            received: 0,
+            lost: 0,
+            owes: false,
+            ask_at_ns: 0,
+            events: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// Whether all that was sent has arrived or is known to be lost.
+    pub(super) fn is_drained(&self) -> bool {
+        !self.is_up || self.sent == self.acknowledged
+    }
+
+    /// Whether a number of the other end's is too large. If so, that is told once in a session, and
+    /// the caller drops the message that it came with.
+    fn is_absurd(&mut self, what: &'static str, value: u64, most: u64) -> bool {
+        if value > most && !std::mem::replace(&mut self.is_absurd, true) {
+            let refusal = Refusal::Absurd { what, value, most };
+            self.events.push_back(NodeEvent::Refused(self.node, refusal));
+        }
+        value > most
+    }
+
+    /// Numbers messages that are sent now. Returns the two fields in front of them: the other end's
+    /// incarnation, and the number of the first message. `None`: the session is not up.
+    pub(super) fn send(&mut self, messages: u32) -> Option<(u64, u64)> {
+        let to_incarnation = self.peer.filter(|_| self.is_up)?;
+        let number = self.sent;
+        self.sent += u64::from(messages);
+        Some((to_incarnation, number))
+    }
+
+    /// Takes the numbers of messages back that were given to [`Session::send`] just now, and did
+    /// not leave.
+    pub(super) fn unsend(&mut self, messages: u32) {
+        self.sent -= u64::from(messages);
+        self.is_stranded = true;
+    }
+
+    pub(super) fn to_incarnation(&self) -> u64 {
+        self.peer.unwrap_or_default()
+    }
+
+    /// Returns the word to say while the session is not up, and there is a way.
+    pub(super) fn hello(&self) -> Option<SessionSay> {
+        (!self.is_up && !self.is_quiet && !self.is_straight).then(|| self.own_hello())
+    }
+
+    fn own_hello(&self) -> SessionSay {
+        SessionSay::Hello {
+            from_incarnation: self.incarnation,
+            to_incarnation: self.to_incarnation(),
+            is_up: self.is_up,
+        }
+    }
+
+    /// Takes a word of the other end, and returns the answer to be sent at once. `ended` is called
+    /// when a session ends.
+    pub(super) fn said(
+        &mut self,
+        to_incarnation: u64,
+        say: SessionSay,
+        ended: impl FnOnce() -> u64,
+    ) -> Option<SessionSay> {
+        match say {
+            SessionSay::Hello { from_incarnation, to_incarnation, is_up } => {
+                if self.is_absurd("its incarnation", from_incarnation, COUNT_MAX) {
+                    return None;
+                }
+                if self.is_straight || self.is_over || from_incarnation < self.seen_incarnation {
+                    return None;
+                }
+                if self.is_up && from_incarnation > self.seen_incarnation {
+                    self.end(DownReason::Restarted, ended);
+                }
+                self.seen_incarnation = from_incarnation;
+                self.is_quiet = false;
+                if !self.is_up {
+                    self.peer = Some(from_incarnation);
+                    if to_incarnation == self.incarnation {
+                        self.up();
+                    }
+                }
+                (!is_up || !self.is_up).then(|| self.own_hello())
+            }
+            SessionSay::Bye { from_incarnation } => {
+                if self.is_up && self.peer == Some(from_incarnation) {
+                    self.end(DownReason::Left, ended);
+                    // A hello that its farewell has overtaken is no new beginning.
+                    self.seen_incarnation = from_incarnation.saturating_add(1);
+                    self.is_quiet = true;
+                }
+                None
+            }
+            SessionSay::Count { sent, received, lost, asks } => {
+                if !self.is_of_this(to_incarnation)
+                    || self.is_absurd("the number of messages sent", sent, COUNT_MAX)
+                    || self.is_absurd("the number of messages lost", lost, self.sent)
+                    || self.is_absurd("the number of messages received", received, self.sent)
+                {
+                    return None;
+                }
+                // It has come the same way as all before it.
+                self.skip_to(sent);
+                self.acknowledged = self.acknowledged.max(received.min(self.sent));
+                if lost > self.lost_there {
+                    let messages = lost - self.lost_there;
+                    self.lost_there = lost;
+                    let lost = Lost { frames: 0, messages };
+                    self.events.push_back(NodeEvent::LostThere(self.node, lost));
+                }
+                self.owes |= asks;
+                None
+            }
+        }
+    }
+
+    /// Takes messages that have come, the first with this number. True if they are to be handed
+    /// over.
+    pub(super) fn arrived(&mut self, to_incarnation: u64, number: u64, messages: u32) -> bool {
+        if !self.is_of_this(to_incarnation) || number < self.received {
+            return false;
+        }
+        if self.is_absurd("the number of a message", number, COUNT_MAX) {
+            return false;
+        }
+        self.skip_to(number);
+        // No number is larger than half the range, so this one is in it.
+        self.received = number + u64::from(messages);
+        self.owes = true;
+        true
+    }
+
+    /// Whether a word that names this incarnation of ours is of this session. The other end names
+    /// it only when it is up, so this end goes up, too.
+    fn is_of_this(&mut self, to_incarnation: u64) -> bool {
+        if to_incarnation != self.incarnation
+            || self.peer.is_none()
+            || self.is_straight
+            || self.is_over
+        {
+            return false;
+        }
+        if !self.is_up {
+            self.up();
+        }
+        true
+    }
+
+    fn skip_to(&mut self, number: u64) {
+        if number > self.received {
+            let messages = number - self.received;
+            self.received = number;
+            self.lost += messages;
+            self.owes = true;
+            let lost = Lost { frames: 0, messages };
+            self.events.push_back(NodeEvent::Lost(self.node, lost));
+        }
+    }
+
+    fn up(&mut self) {
+        self.is_up = true;
+        self.events.push_back(NodeEvent::Up(self.node));
+    }
+
+    /// Ends the session, if it was up. `undelivered` closes the aggregator for the other node, and
+    /// returns the number of messages that came back.
+    pub(super) fn end(&mut self, reason: DownReason, undelivered: impl FnOnce() -> u64) {
+        if !self.is_up {
+            return;
+        }
+        self.events.push_back(NodeEvent::Down {
+            node: self.node,
+            reason,
+            last_acknowledged: self.acknowledged,
+            unacknowledged: Lost { frames: 0, messages: self.sent - self.acknowledged },
+            undelivered: undelivered(),
+        });
+        *self = Session {
+            seen_incarnation: self.seen_incarnation,
+            is_straight: self.is_straight,
+            is_over: self.is_over,
+            events: std::mem::take(&mut self.events),
+            ..Session::new(self.node, self.incarnation + 1)
+        };
+    }
+
+    /// Ends the session because this node leaves. Returns the farewell, and the incarnation that it
+    /// goes to.
+    pub(super) fn leave(&mut self, undelivered: impl FnOnce() -> u64) -> Option<(u64, SessionSay)> {
+        let to_incarnation = self.peer.filter(|_| self.is_up)?;
+        let from_incarnation = self.incarnation;
+        self.end(DownReason::Leaving, undelivered);
+        self.is_quiet = true;
+        Some((to_incarnation, SessionSay::Bye { from_incarnation }))
+    }
+
+    /// Returns the word that says how far this end is, if it is to be sent now. The owner calls
+    /// this now and then, after [`Session::is_busy`] was true.
+    pub(super) fn count(&mut self, now_ns: u64, ask_after_ns: u64) -> Option<SessionSay> {
+        if !self.is_up {
+            return None;
+        }
+        if self.is_drained() {
+            self.ask_at_ns = 0;
+        } else if self.ask_at_ns == 0 {
+            self.ask_at_ns = now_ns.saturating_add(ask_after_ns);
+        }
+        let asks = self.ask_at_ns != 0 && now_ns >= self.ask_at_ns;
+        if asks {
+            self.ask_at_ns = now_ns.saturating_add(ask_after_ns);
+        }
+        (std::mem::take(&mut self.owes) || asks).then_some(SessionSay::Count {
+            sent: self.sent,
+            received: self.received,
+            lost: self.lost,
+            asks,
+        })
+    }
+
+    /// Whether there is something to be said, now or soon.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_up && (self.owes || self.sent != self.acknowledged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: NodeId = NodeId(0);
+    const B: NodeId = NodeId(8);
+
+    fn none() -> u64 {
+        0
+    }
+
+    /// Passes hellos to and fro until nobody has anything to answer.
+    fn meet(a: &mut Session, b: &mut Session) {
+        let mut said = a.hello().or_else(|| b.hello().and_then(|hello| a.said(0, hello, none)));
+        for (turn, _) in (0..).zip(0..10) {
+            let Some(say) = said else { return };
+            let hears = if turn % 2 == 0 { &mut *b } else { &mut *a };
+            said = hears.said(0, say, none);
+        }
+        panic!("they go on saying hello");
+    }
+
+    fn pair() -> (Session, Session) {
+        let (mut a, mut b) = (Session::new(B, 10), Session::new(A, 20));
+        meet(&mut a, &mut b);
+        assert_eq!(
+            (a.events.pop_front(), b.events.pop_front()),
+            (Some(NodeEvent::Up(B)), Some(NodeEvent::Up(A)))
+        );
+        (a, b)
+    }
+
+    fn count(from: &mut Session, to: &mut Session, now_ns: u64) {
+        if let Some(say) = from.count(now_ns, 10) {
+            assert_eq!(to.said(from.to_incarnation(), say, none), None);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told_at_both_ends_and_what_is_late_is_dropped() {
+        let (mut a, mut b) = pair();
+        let first = a.send(2).unwrap();
+        let lost = a.send(3).unwrap();
+        let third = a.send(1).unwrap();
+        assert!(b.arrived(first.0, first.1, 2));
+        assert!(b.arrived(third.0, third.1, 1));
+        let gap = Lost { frames: 0, messages: 3 };
+        assert_eq!(b.events.pop_front(), Some(NodeEvent::Lost(A, gap)));
+        assert!(!b.arrived(lost.0, lost.1, 3), "too late");
+        assert!(!b.arrived(first.0, first.1, 2), "twice");
+        assert!(!a.is_drained());
+        count(&mut b, &mut a, 1);
+        assert!(a.is_drained());
+        assert_eq!(a.events.pop_front(), Some(NodeEvent::LostThere(B, gap)));
+        assert!(!b.is_busy());
+    }
+
+    #[test]
+    fn the_last_messages_are_asked_for_until_they_are_answered_for() {
+        let (mut a, mut b) = pair();
+        a.send(5).unwrap();
+        assert_eq!(a.count(0, 10), None);
+        for now_ns in [10, 20] {
+            let asked = a.count(now_ns, 10).unwrap();
+            assert_eq!(asked, SessionSay::Count { sent: 5, received: 0, lost: 0, asks: true });
+            b.said(a.to_incarnation(), asked, none);
+            // The first answer is lost.
+            let answer = b.count(now_ns, 10).unwrap();
+            if now_ns == 20 {
+                a.said(b.to_incarnation(), answer, none);
+            }
+        }
+        let lost = Lost { frames: 0, messages: 5 };
+        assert_eq!(b.events, [NodeEvent::Lost(A, lost)]);
+        assert_eq!(a.events, [NodeEvent::LostThere(B, lost)]);
+        assert!(a.is_drained() && !a.is_busy() && !b.is_busy());
+    }
+
+    #[test]
+    fn one_end_that_begins_anew_ends_the_other_s_session_and_old_messages_reach_nobody() {
+        let (mut a, mut b) = pair();
+        let old = a.send(4).unwrap();
+        let from_b = b.send(1).unwrap();
+        b.end(DownReason::NoWay { through: NodeId(2) }, || 7);
+        assert!(matches!(b.events.pop_front(), Some(NodeEvent::Down { undelivered: 7, .. })));
+        meet(&mut b, &mut a);
+        let down = a.events.pop_front().unwrap();
+        assert!(
+            matches!(down, NodeEvent::Down { reason: DownReason::Restarted, unacknowledged, .. }
+                if unacknowledged.messages == 4),
+            "{down:?}"
+        );
+        assert_eq!(a.events.pop_front(), Some(NodeEvent::Up(B)));
+        assert!(a.is_up() && b.is_up());
+        assert!(!b.arrived(old.0, old.1, 4) && !a.arrived(from_b.0, from_b.1, 1));
+        let new = a.send(1).unwrap();
+        assert!(b.arrived(new.0, new.1, 1));
+    }
+
+    #[test]
+    fn whoever_has_left_is_not_called_and_may_come_back() {
+        let (mut a, mut b) = pair();
+        let (to_incarnation, bye) = b.leave(none).unwrap();
+        assert_eq!(b.leave(none), None);
+        a.said(to_incarnation, bye, none);
+        assert!(matches!(
+            a.events.pop_front(),
+            Some(NodeEvent::Down { reason: DownReason::Left, .. })
+        ));
+        assert_eq!((a.hello(), b.hello()), (None, None));
+        let mut next = Session::new(A, 30);
+        meet(&mut next, &mut a);
+        assert!(a.is_up() && next.is_up());
+    }
+
+    #[test]
+    fn an_incarnation_that_was_set_back_is_not_heard() {
+        let (mut a, mut b) = pair();
+        b.end(DownReason::Straight, none);
+        let old = SessionSay::Hello { from_incarnation: 5, to_incarnation: 10, is_up: false };
+        assert_eq!(a.said(0, old, none), None);
+        assert!(a.is_up() && a.events.is_empty());
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused_by_name_and_harm_nothing() {
+        let told = |sent, received, lost| SessionSay::Count { sent, received, lost, asks: false };
+        let hello =
+            SessionSay::Hello { from_incarnation: u64::MAX, to_incarnation: 10, is_up: true };
+        for (say, what) in [
+            (hello, "its incarnation"),
+            (told(u64::MAX, 0, 0), "the number of messages sent"),
+            (told(0, 0, u64::MAX), "the number of messages lost"),
+            (told(0, 1, 0), "the number of messages received"),
+        ] {
+            let (mut a, mut b) = pair();
+            for _ in 0..2 {
+                assert_eq!(a.said(10, say, none), None);
+            }
+            let event = a.events.pop_front();
+            assert!(
+                matches!(event, Some(NodeEvent::Refused(B, Refusal::Absurd { what: named, .. }))
+                    if named == what),
+                "{event:?}"
+            );
+            assert!(a.events.is_empty());
+            let sent = b.send(1).unwrap();
+            assert!(a.arrived(sent.0, sent.1, 1), "what is right is taken as before");
+        }
+        let (mut a, mut b) = pair();
+        assert!(!a.arrived(10, u64::MAX, u32::MAX));
+        assert!(matches!(a.events.pop_front(), Some(NodeEvent::Refused(B, _))));
+        assert!(a.arrived(10, COUNT_MAX, u32::MAX), "the last that can be");
+        let lost = Lost { frames: 0, messages: COUNT_MAX };
+        assert_eq!(a.events.pop_front(), Some(NodeEvent::Lost(B, lost)));
+        b.sent = a.received;
+        count(&mut a, &mut b, 1);
+        assert!(b.is_drained());
+    }
+}

@@ -1,0 +1,522 @@
+//! The state that the parts of a node share: settings, tables, listeners and counters. Nothing in
+//! this file sends anything.
+
+use super::config::NodeConfig;
+use super::event::{NodeEvent, NodeStats, PeerStats};
+use super::exports::Exports;
+use super::limits::PeerLimits;
+use super::neighbours::Heard;
+use super::peer::{Multihop, Peer};
+use super::requests::{self, Requests};
+use super::session::Session;
+use super::types::Types;
+use super::unparker::Unparker;
+use crate::aggregator::Aggregator;
+use crate::denial::Denial;
+use crate::error::{RemoteAskError, RemoteDown, RemoteDownReason};
+use crate::fabric::NodeId;
+use crate::link::{BadConfig, Delivery, DownReason};
+use crate::locks::{lock, read, write};
+use crate::message::{self, ActorKey, Control, Item, Unanswered};
+use crate::payload::{PayloadConfig, PayloadError, Payloads};
+use crate::route::Grid;
+use actinium_actor::SystemHandle;
+use actinium_memory::heap::{Arena, Unwritten};
+use actinium_scheduler::Clock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+pub(super) type Notify = Box<dyn FnOnce(RemoteDown) + Send>;
+pub(super) type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
+
+/// The state that the parts of a node share.
+pub(crate) struct Inner {
+    pub(super) node: NodeId,
+    pub(super) system: SystemHandle,
+    pub(super) config: NodeConfig,
+    pub(super) frame_bytes_max: usize,
+    pub(super) incarnation: u64,
+    pub(super) clock: Clock,
+    pub(super) unparker: Arc<Unparker>,
+    pub(super) peers: RwLock<BTreeMap<NodeId, Arc<Peer>>>,
+    pub(super) exports: RwLock<Exports>,
+    pub(super) types: RwLock<Types>,
+    /// The number of actors that were placed in turn: see [`crate::Placement::RoundRobin`].
+    pub(super) placed: AtomicU64,
+    pub(super) requests: Mutex<Requests>,
+    /// The latest request to each node for each part of the cluster's own machinery: see
+    /// [`Inner::meet`].
+    pub(super) meeting: Mutex<BTreeMap<(NodeId, String), u64>>,
+    pub(super) watches: Mutex<BTreeMap<u64, (NodeId, Notify)>>,
+    pub(super) last_watch: AtomicU64,
+    /// The frames that were handled since the driver looked last, each with the node that it came
+    /// from.
+    pub(super) handled: Mutex<Vec<(NodeId, Delivery)>>,
+    pub(super) listeners: Mutex<Vec<Listener>>,
+    pub(super) grid: Grid,
+    pub(super) heard: Mutex<Heard>,
+    /// The nodes that are no neighbours and with which counts of messages are to be exchanged.
+    pub(super) busy: Mutex<BTreeSet<NodeId>>,
+    /// The numbers of messages of others that this node has handed on, and that it could not.
+    pub(super) handed_on: AtomicU64,
+    pub(super) unroutable: AtomicU64,
+    /// The arena of payloads that come from other nodes.
+    pub(super) arena: Mutex<Option<Arena>>,
+    pub(super) misaddressed: AtomicU64,
+    pub(super) not_understood: AtomicU64,
+    /// See [`Inner::sent_and_received`].
+    pub(super) sent: AtomicU64,
+    pub(super) received: AtomicU64,
+    /// The number of times that the worker has moved frames.
+    pub(super) driven: AtomicU64,
+    /// The number of times that the thread has slept where other nodes ring, and that one did.
+    pub(super) rested: AtomicU64,
+    pub(super) rung: AtomicU64,
+    pub(super) leaving: AtomicBool,
+    /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
+    /// before the locks are taken that it is read behind.
+    pub(super) is_over: AtomicBool,
+}
+
+/// Runs the user's code. A panic of that code, which has been printed, must neither end the actor
+/// that all messages of a node go through nor the worker or thread that moves its frames.
+pub(super) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    actinium_scheduler::guard::catch(f).ok()
+}
+
+impl Inner {
+    pub(crate) fn new(
+        node: NodeId,
+        system: SystemHandle,
+        config: NodeConfig,
+        frame_bytes_max: usize,
+        grid: Grid,
+        incarnation: u64,
+        clock: Clock,
+    ) -> Result<Self, BadConfig> {
+        config.check(frame_bytes_max)?;
+        let generation = (incarnation ^ (incarnation >> 32)) as u32;
+        Ok(Inner {
+            node,
+            system,
+            config,
+            frame_bytes_max,
+            incarnation,
+            clock,
+            unparker: Arc::default(),
+            peers: RwLock::default(),
+            exports: RwLock::new(Exports::new(generation)),
+            types: RwLock::default(),
+            placed: AtomicU64::new(0),
+            requests: Mutex::default(),
+            meeting: Mutex::default(),
+            watches: Mutex::default(),
+            last_watch: AtomicU64::new(0),
+            handled: Mutex::default(),
+            listeners: Mutex::default(),
+            grid,
+            heard: Mutex::default(),
+            busy: Mutex::default(),
+            handed_on: AtomicU64::new(0),
+            unroutable: AtomicU64::new(0),
+            arena: Mutex::default(),
+            misaddressed: AtomicU64::new(0),
+            not_understood: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            driven: AtomicU64::new(0),
+            rested: AtomicU64::new(0),
+            rung: AtomicU64::new(0),
+            leaving: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn exports(&self) -> RwLockReadGuard<'_, Exports> {
+        read(&self.exports)
+    }
+
+    /// Whether a node is or was there. If not, this node keeps nothing that others say about it.
+    pub(crate) fn has_met(&self, node: NodeId) -> bool {
+        node == self.node || self.known(node).is_some()
+    }
+
+    /// Returns the state of a node, if this node knows it.
+    pub(super) fn known(&self, node: NodeId) -> Option<Arc<Peer>> {
+        let peers = read(&self.peers);
+        peers.get(&node).cloned()
+    }
+
+    /// Returns the state of a node, and makes it if necessary. The node may not be there yet: then
+    /// messages for it wait.
+    pub(crate) fn peer(&self, node: NodeId) -> Arc<Peer> {
+        let is_multihop = node != self.node && !self.grid.are_neighbours(self.node.0, node.0);
+        // The next node on the way is a neighbour.
+        let via = is_multihop.then(|| self.peer(NodeId(self.grid.next(self.node.0, node.0))));
+        let mut peers = write(&self.peers);
+        let new = || {
+            let multihop = via.map(|via| {
+                let mut back = node;
+                while self.grid.next(back.0, self.node.0) != self.node.0 {
+                    back = NodeId(self.grid.next(back.0, self.node.0));
+                }
+                Multihop::new(via, back, Session::new(node, self.incarnation))
+            });
+            // What goes through others has an envelope.
+            let head = if multihop.is_some() { message::ENVELOPE_BYTES } else { 0 };
+            let aggregator =
+                Aggregator::new(self.config.aggregator.clone(), self.frame_bytes_max - head);
+            Arc::new(Peer {
+                node,
+                aggregator,
+                buffered: AtomicU32::new(0),
+                payloads: Payloads::new(&self.config.payload),
+                multihop,
+                is_up: AtomicBool::new(false),
+                ends_untold: AtomicUsize::new(0),
+                link: Mutex::default(),
+                inbound: Mutex::default(),
+                denials: Mutex::default(),
+            })
+        };
+        peers.entry(node).or_insert_with(new).clone()
+    }
+
+    /// Closes all aggregators because this node has left: waiting messages come back, and none wait
+    /// from now on.
+    pub(super) fn close_all(&self) {
+        let known: Vec<Arc<Peer>> = {
+            let peers = read(&self.peers);
+            peers.values().cloned().collect()
+        };
+        for peer in known {
+            let messages = self.end(&peer);
+            if messages > 0 {
+                self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
+            }
+        }
+    }
+
+    /// Takes back an item that did not leave, or was not acknowledged. Returns the number of
+    /// messages to be counted for the node that it was to go to next: 1, but 0 for the reports of a
+    /// grid, and 0 for an envelope, whose two ends notice the loss.
+    pub(super) fn came_back(&self, item: &Item<'_>) -> u64 {
+        match item {
+            Item::Envelope(envelope) if envelope.from != self.node.0 => {
+                // Relaxed, both: as in `hand_on`.
+                self.unroutable.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+                self.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+                0
+            }
+            // Its session ends, and tells.
+            Item::Envelope(_) => 0,
+            Item::Control(Control::Reach { .. } | Control::Leaving { .. }) => 0,
+            _ => 1,
+        }
+    }
+
+    pub(super) fn complete(&self, request: u64, outcome: requests::Outcome<'_>) {
+        let complete = lock(&self.requests).take(request);
+        if let Some(complete) = complete {
+            guarded(|| complete(outcome));
+        }
+    }
+
+    /// Completes a request that a node has answered. Only the node that was asked may answer. A
+    /// request that nobody waits for any more may be answered late.
+    pub(super) fn answered(&self, peer: &Peer, request: u64, answer: Result<&[u8], Unanswered>) {
+        let asked = lock(&self.requests).take_from(peer.node, request);
+        match asked {
+            Ok(Some(complete)) => drop(guarded(|| complete(requests::outcome(answer)))),
+            Ok(None) => {}
+            Err(requests::NotAsked) => self.deny_lie(peer, None, Denial::Answer),
+        }
+    }
+
+    pub(super) fn tell_watcher(&self, watch: u64, reason: RemoteDownReason) {
+        let watcher = lock(&self.watches).remove(&watch);
+        if let Some((node, notify)) = watcher {
+            guarded(|| notify(RemoteDown { node, reason }));
+        }
+    }
+
+    pub(super) fn ended(&self, peer: &Peer, watch: u64, reason: String, is_abnormal: bool) {
+        let down = if is_abnormal { RemoteDownReason::Failed } else { RemoteDownReason::Ended };
+        self.watched_ended(peer, watch, down(reason));
+    }
+
+    /// Tells a watcher that a node says its actor has ended. Only the node where the actor lives
+    /// may say so.
+    pub(super) fn watched_ended(&self, peer: &Peer, watch: u64, reason: RemoteDownReason) {
+        let of = lock(&self.watches).get(&watch).map(|(node, _)| *node);
+        // Relaxed: it was counted before anybody was told of it. What is watched no more may end
+        // late.
+        let is_known = watch < self.last_watch.load(Ordering::Relaxed);
+        match of {
+            Some(node) if node == peer.node => self.tell_watcher(watch, reason),
+            None if is_known => {}
+            _ => self.deny_lie(peer, None, Denial::Ended),
+        }
+    }
+
+    /// Opens the aggregator of a node that is up, and tells the listeners.
+    pub(super) fn went_up(&self, peer: &Peer) {
+        peer.aggregator.open();
+        // Relaxed: a figure.
+        peer.is_up.store(true, Ordering::Relaxed);
+        self.tell_listeners(&NodeEvent::Up(peer.node));
+    }
+
+    /// Tells all who want to hear of it that another node is down.
+    pub(super) fn went_down(&self, peer: &Peer, mut event: NodeEvent) {
+        // The driver has closed it at once; that the node was up may have been told after that,
+        // here.
+        let more = self.close(peer);
+        // What it said last is known by now.
+        lock(&self.heard).forget(peer.node);
+        let adopted = lock(&peer.inbound).leave();
+        adopted.into_iter().for_each(|key| self.stop_exported(key));
+        self.exports_mut().forget(peer.node);
+        if let NodeEvent::Down { node, reason, undelivered, .. } = &mut event {
+            *undelivered += more;
+            self.tell_down(*node, *reason);
+        }
+        self.tell_listeners(&event);
+    }
+
+    /// Tells all who wait for a node that it is down.
+    pub(super) fn tell_down(&self, node: NodeId, reason: DownReason) {
+        let requests = lock(&self.requests).take_of(node);
+        for complete in requests {
+            complete(Err(RemoteAskError::NodeDown(node)));
+        }
+        let watches: Vec<u64> = lock(&self.watches)
+            .iter()
+            .filter(|(_, (of, _))| *of == node)
+            .map(|(&watch, _)| watch)
+            .collect();
+        for watch in watches {
+            self.tell_watcher(watch, RemoteDownReason::NodeDown(Some(reason)));
+        }
+    }
+
+    pub(crate) fn tell_listeners(&self, event: &NodeEvent) {
+        let listeners = lock(&self.listeners).clone();
+        for listener in listeners {
+            guarded(|| listener(event));
+        }
+    }
+
+    pub(super) fn frame_handled(&self, node: NodeId, frame: Delivery) {
+        lock(&self.handled).push((node, frame));
+        self.unparker.ring();
+    }
+
+    pub(super) fn worker_is_idle(&self) {
+        let peers = read(&self.peers);
+        let mut waits = false;
+        for peer in peers.values() {
+            waits |= peer.aggregator.worker_is_idle();
+        }
+        drop(peers);
+        if waits {
+            self.unparker.ring();
+        }
+    }
+
+    pub(super) fn not_understood(&self) {
+        // Relaxed: a count.
+        self.not_understood.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn exports_mut(&self) -> RwLockWriteGuard<'_, Exports> {
+        write(&self.exports)
+    }
+
+    pub(crate) fn limits(&self) -> &PeerLimits {
+        &self.config.limits
+    }
+
+    pub(crate) fn payload_config(&self) -> &PayloadConfig {
+        &self.config.payload
+    }
+
+    pub(crate) fn resend_ns(&self) -> u64 {
+        self.config.link.resend_ns
+    }
+
+    /// The number of this incarnation of the node.
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// Sets the arena of payloads that come from other nodes from now on.
+    pub(super) fn take_payloads_in(&self, arena: Arena) {
+        let mut place = lock(&self.arena);
+        *place = Some(arena).filter(|_| !self.is_over());
+    }
+
+    /// Makes a buffer for a payload that comes.
+    pub(crate) fn buffer_for_payload(&self, bytes: usize) -> Result<Unwritten, PayloadError> {
+        match &mut *lock(&self.arena) {
+            Some(arena) => arena.unwritten(bytes).map_err(PayloadError::Exhausted),
+            None => Err(PayloadError::NoArena),
+        }
+    }
+
+    /// Wakes whoever moves the frames, for new work.
+    pub(crate) fn ring(&self) {
+        self.unparker.ring();
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.node
+    }
+
+    pub(crate) fn system(&self) -> &SystemHandle {
+        &self.system
+    }
+
+    /// Returns the time in nanoseconds: the machine's clock at this node's start, plus the steady
+    /// clock since.
+    pub(crate) fn time_ns(&self) -> u64 {
+        self.incarnation.saturating_add(self.clock.now_ns())
+    }
+
+    /// Returns the nodes that are or were there, this one included, in order.
+    pub(crate) fn nodes(&self) -> Vec<NodeId> {
+        let peers = read(&self.peers);
+        let mut nodes: Vec<NodeId> = peers.keys().copied().chain([self.node]).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// The numbers of messages that this node has sent to others and has received from them,
+    /// without those of the cluster's own machinery.
+    pub(crate) fn sent_and_received(&self) -> (u64, u64) {
+        // Relaxed: whoever asks has waited until this system is idle.
+        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn stats(&self) -> NodeStats {
+        let peers = read(&self.peers);
+        let stats = |peer: &Arc<Peer>| {
+            let (asked, watched, adopted) = lock(&peer.inbound).counts();
+            PeerStats {
+                node: peer.node,
+                is_up: peer.is_up(),
+                through: peer
+                    .multihop
+                    .as_ref()
+                    .filter(|multihop| !multihop.is_straight())
+                    .map(|multihop| multihop.via.node),
+                aggregator: peer.aggregator.counters(),
+                bytes_waiting: peer.aggregator.bytes_waiting(),
+                payload_bytes_waiting: peer.payloads.offers.bytes(),
+                payload_bytes_ahead: peer.payloads.wanted.ahead_bytes(),
+                denied: peer.times_denied(),
+                requests: lock(&self.requests).count_of(peer.node),
+                watches: lock(&self.watches).values().filter(|(of, _)| *of == peer.node).count(),
+                lookups: self.exports().waiting_of(peer.node),
+                asked,
+                watched,
+                adopted,
+                link: *lock(&peer.link),
+            }
+        };
+        NodeStats {
+            peers: peers.values().map(stats).collect(),
+            // Relaxed: counts.
+            handed_on: self.handed_on.load(Ordering::Relaxed),
+            unroutable: self.unroutable.load(Ordering::Relaxed),
+            misaddressed: self.misaddressed.load(Ordering::Relaxed),
+            not_understood: self.not_understood.load(Ordering::Relaxed),
+            driven: self.driven.load(Ordering::Relaxed),
+            // Relaxed: counts, too.
+            rested: self.rested.load(Ordering::Relaxed),
+            rung: self.rung.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Closes the aggregator of a node that is down, so that no more messages gather for it.
+    /// Returns the number of messages that had.
+    pub(super) fn close(&self, peer: &Peer) -> u64 {
+        // Relaxed: a figure.
+        peer.is_up.store(false, Ordering::Relaxed);
+        let mut messages = 0;
+        for batch in peer.aggregator.close() {
+            message::read_unsent(&batch.frame, |item| messages += self.came_back(&item));
+        }
+        peer.payloads.offers.clear();
+        messages
+    }
+
+    /// Closes the aggregator of a node like `close`, for good.
+    fn end(&self, peer: &Peer) -> u64 {
+        peer.aggregator.end();
+        if let Some(multihop) = &peer.multihop {
+            multihop.end();
+        }
+        self.close(peer)
+    }
+
+    /// Whether the node keeps nothing any more. The caller asks behind the lock of the table in
+    /// which it wants to keep something.
+    pub(super) fn is_over(&self) -> bool {
+        // Relaxed: it is set before `give_back` takes that lock, so whoever has it later finds it
+        // set.
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn types_mut(&self) -> RwLockWriteGuard<'_, Types> {
+        write(&self.types)
+    }
+
+    /// Ends an actor that another node has started. One that is gone needs no ending.
+    pub(super) fn stop_exported(&self, key: ActorKey) {
+        let place = self.exports().place(key.index as usize).cloned();
+        if let Some(actor) =
+            place.filter(|place| place.generation == key.generation).and_then(|it| it.actor)
+        {
+            actor.stop(false);
+        }
+    }
+
+    /// Returns the nodes that are up as far as this one knows, this one included, in order.
+    pub(crate) fn nodes_up(&self) -> Vec<NodeId> {
+        let peers = read(&self.peers);
+        // Relaxed: whoever is told of it here may be gone by the time that it is sent to.
+        let is_up = |peer: &&Arc<Peer>| peer.is_up.load(Ordering::Relaxed);
+        let up = peers.values().filter(is_up).map(|peer| peer.node);
+        let mut nodes: Vec<NodeId> = up.chain([self.node]).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Calls `listener` for each event from now on.
+    pub(crate) fn on_event(&self, listener: Listener) {
+        let mut listeners = lock(&self.listeners);
+        if !self.is_over() {
+            listeners.push(listener);
+        }
+    }
+
+    /// Notes a refusal like [`Inner::deny`], of an operation of the cluster's own machinery. No
+    /// honest node does this, so the other node is not told.
+    #[cold]
+    pub(crate) fn deny_lie(&self, peer: &Peer, actor: Option<&str>, what: Denial) {
+        let Some(times) = peer.denied(what) else { return };
+        let actor = actor.map(str::to_owned);
+        self.tell_listeners(&NodeEvent::Denied { node: peer.node, actor, what, times });
+    }
+
+    /// Waits until it is worth sending again to a node for which too much waited.
+    pub(crate) fn ready(&self, node: NodeId) -> impl Future<Output = ()> + Send + use<> {
+        let ready = self.peer(node).next_hop().ready();
+        async move {
+            // That it was dropped says the same.
+            let _ = ready.await;
+        }
+    }
+}

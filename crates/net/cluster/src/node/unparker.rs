@@ -1,0 +1,110 @@
+//! The unparker wakes the thread that moves the frames, if that thread sleeps.
+//!
+//! The node's thread moves them. In a system with one worker, that worker does while it is awake:
+//! see `progress`.
+
+use crate::fabric::{Doorbell, Woken};
+use actinium_actor::SystemHandle;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+#[derive(Default)]
+pub(super) struct Unparker {
+    /// The node's thread. Set before it first looks for work.
+    thread: OnceLock<Thread>,
+    /// The place where the thread sleeps, if the fabric has one. Set before anybody rings.
+    doorbell: OnceLock<Arc<dyn Doorbell>>,
+    /// The system whose worker moves frames, if it may.
+    system: OnceLock<SystemHandle>,
+    /// Whether somebody who is not that worker has rung for it.
+    called: Arc<AtomicBool>,
+    /// Whether that worker is awake, and looks after the frames between its turns.
+    drives: AtomicBool,
+}
+
+impl Unparker {
+    /// Makes the system's worker one who is rung for, too, from now on.
+    pub(super) fn ring_worker_of(&self, system: SystemHandle) {
+        let _ = self.system.set(system);
+    }
+
+    /// Rings because there is work, which whoever is rung for finds when it looks.
+    pub(super) fn ring(&self) {
+        if let Some(system) = self.system.get() {
+            if system.is_on_worker() {
+                // It looks when its turn is over.
+                return;
+            }
+            // Release: pairs with the acquire in `take_call`. Waking passes a fence, so that the
+            // worker finds it if it is about to sleep.
+            self.called.store(true, Ordering::Release);
+            // SeqCst: a hint; a worker that no longer drives has rung for the thread.
+            if system.request_poll() || self.drives.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+        self.ring_thread();
+    }
+
+    /// Rings for the node's thread, because there is work for it.
+    pub(super) fn ring_thread(&self) {
+        if let Some(doorbell) = self.doorbell.get() {
+            return doorbell.ring();
+        }
+        // If it is awake, it does not go to sleep the next time; that costs no call to the system.
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Makes the node's thread sleep at the fabric's doorbell from now on.
+    pub(super) fn sleep_at(&self, doorbell: Arc<dyn Doorbell>) {
+        let _ = self.doorbell.set(doorbell);
+    }
+
+    /// Lets the node's thread sleep until it is rung for, for `longest` at most.
+    pub(super) fn sleep(&self, longest: Duration) -> Woken {
+        if let Some(doorbell) = self.doorbell.get() {
+            return doorbell.sleep(longest);
+        }
+        thread::park_timeout(longest);
+        Woken::Late
+    }
+
+    /// Makes the calling thread the node's thread.
+    pub(super) fn ring_this_thread(&self) {
+        let _ = self.thread.set(thread::current());
+    }
+
+    /// Returns the flag that says whether somebody has rung for the worker.
+    pub(super) fn call(&self) -> Arc<AtomicBool> {
+        self.called.clone()
+    }
+
+    /// Clears the call, because the worker looks now.
+    pub(super) fn take_call(&self) {
+        // Relaxed: mostly it was not rung for, and what it misses it is woken for. Acquire: pairs
+        // with the release in `ring`.
+        if self.called.load(Ordering::Relaxed) {
+            self.called.swap(false, Ordering::Acquire);
+        }
+    }
+
+    /// Whether the worker looks after the frames.
+    pub(super) fn worker_drives(&self) -> bool {
+        // SeqCst: whoever rings asks after it has said that it calls; a worker that goes to sleep
+        // says so here before it looks for calls.
+        self.drives.load(Ordering::SeqCst)
+    }
+
+    /// Notes that the worker looks after the frames from now on, or no longer.
+    pub(super) fn set_worker_drives(&self, drives: bool) {
+        // Relaxed: mostly it is so already, and nobody else says that it does. SeqCst: see
+        // `worker_drives`.
+        if self.drives.load(Ordering::Relaxed) != drives {
+            self.drives.store(drives, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! All nodes send to all others, each message to one that the seed draws: frames, routes, threads
+//! and links in virtual time.
+//!
+//! Each node has a worker, which sends, hands on and handles messages, and a thread, which takes
+//! frames that have arrived before it looks for one that is to leave, as the driver of the runtime
+//! does. Not modelled: credit and acknowledgements, refused senders (what waits, waits), losses,
+//! and several workers.
+
+use super::Links;
+use crate::aggregator::AggregatorConfig;
+use crate::flush::{FlushPolicy, FlushReason};
+use crate::link::HEADER_BYTES;
+use crate::route::{Route, Router};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// The settings of a simulation in which all nodes send to all.
+#[derive(Clone, Debug)]
+pub struct AllToAll {
+    /// The number of nodes: at least 2.
+    pub nodes: u32,
+    /// The route of the messages.
+    pub route: Route,
+    /// The number of messages that each node sends.
+    pub messages: u32,
+    /// The number of messages that each node sends per second, evenly but for chance; 0: all at
+    /// once.
+    pub rate_per_s: u64,
+    /// The bytes of a message itself, without its head.
+    pub message_bytes: u32,
+    /// The settings by which messages gather into frames.
+    pub aggregator: AggregatorConfig,
+    /// The costs of links and nodes.
+    pub links: Links,
+    /// The seed of all random numbers.
+    pub seed: u64,
+}
+
+/// The figures of a simulation.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// The number of messages that were handled: all.
+    pub delivered: u64,
+    /// The time until the last message was handled.
+    pub elapsed_ns: u64,
+    /// The mean time from a message's sending until it was handled.
+    pub latency_mean_ns: u64,
+    /// The time within which 99 of 100 messages were handled.
+    pub latency_p99_ns: u64,
+    /// The number of frames that were sent.
+    pub frames: u64,
+    /// The number of these that left because they were full.
+    pub full: u64,
+    /// The number that left because nothing held them.
+    pub free: u64,
+    /// The number that left because a worker had nothing else to do.
+    pub idle: u64,
+    /// The number that left because they were due.
+    pub due: u64,
+    /// The number of messages in all frames; a message counts once per hop.
+    pub hops: u64,
+    /// The number of destinations that a node gathers for, on average over nodes.
+    pub destinations_mean: f64,
+    /// The largest number of destinations of a node.
+    pub destinations_max: u64,
+    /// The largest memory for frames that a node gathered at one time, on average over nodes.
+    pub frame_bytes_mean: u64,
+    /// The same of the node with most.
+    pub frame_bytes_max: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Message {
+    to: u32,
+    sent_ns: u64,
+}
+
+/// The bytes before a message in a frame: kind, length, and the place and generation of the
+/// receiver.
+const MESSAGE_HEAD_BYTES: usize = 13;
+
+struct Frame {
+    messages: Vec<Message>,
+    first_ns: u64,
+}
+
+/// The aggregator of one destination.
+#[derive(Default)]
+struct Destination {
+    open: Option<Frame>,
+    full: VecDeque<Frame>,
+    policy: FlushPolicy,
+    is_idle: bool,
+    is_listed: bool,
+}
+
+#[derive(Default)]
+struct Node {
+    unsent: u32,
+    work: VecDeque<Message>,
+    worker_is_busy: bool,
+    inbox: VecDeque<Vec<Message>>,
+    thread_is_busy: bool,
+    wakes_ns: Option<u64>,
+    destinations: BTreeMap<u32, Destination>,
+    /// Destinations for which something waits.
+    listed: VecDeque<u32>,
+    frames: u64,
+    frames_max: u64,
+}
+
+enum Step {
+    Send,
+    /// The worker is done with a message.
+    Worked(Message),
+    /// The thread is done with a frame that has arrived, or that it has sent.
+    Received(Vec<Message>),
+    Sent,
+    /// A frame is due.
+    Wake,
+    Arrive(Vec<Message>),
+}
+
+struct World<'a> {
+    settings: &'a AllToAll,
+    router: Router,
+    random: fastrand::Rng,
+    nodes: Vec<Node>,
+    /// The plan: for each step its time, its number (a key of `steps`), and its node.
+    agenda: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    steps: BTreeMap<u64, Step>,
+    planned: u64,
+    latencies_ns: Vec<u64>,
+    figures: Figures,
+}
+
+/// Runs the simulation.
+pub fn all_to_all(settings: &AllToAll) -> Figures {
+    let mut world = World {
+        settings,
+        router: settings.route.router(settings.nodes),
+        random: fastrand::Rng::with_seed(settings.seed),
+        nodes: (0..settings.nodes)
+            .map(|_| Node { unsent: settings.messages, ..Node::default() })
+            .collect(),
+        agenda: BinaryHeap::new(),
+        steps: BTreeMap::new(),
+        planned: 0,
+        latencies_ns: Vec::new(),
+        figures: Figures::default(),
+    };
+    if settings.nodes >= 2 && settings.messages > 0 {
+        for at in 0..settings.nodes {
+            let first_ns = world.pause_ns();
+            world.plan(first_ns, at, Step::Send);
+        }
+    }
+    while let Some(Reverse((now_ns, number, at))) = world.agenda.pop() {
+        if let Some(step) = world.steps.remove(&number) {
+            world.step(now_ns, at, step);
+        }
+    }
+    world.finish()
+}
+
+impl World<'_> {
+    fn plan(&mut self, at_ns: u64, node: u32, step: Step) {
+        self.planned += 1;
+        self.steps.insert(self.planned, step);
+        self.agenda.push(Reverse((at_ns, self.planned, node)));
+    }
+
+    /// Draws the time until a node's next message.
+    fn pause_ns(&mut self) -> u64 {
+        match self.settings.rate_per_s {
+            0 => 0,
+            rate => {
+                let mean_ns = 1_000_000_000 / rate.max(1);
+                self.random.u64(mean_ns / 2..=mean_ns / 2 + mean_ns)
+            }
+        }
+    }
+
+    fn step(&mut self, now_ns: u64, at: u32, step: Step) {
+        match step {
+            Step::Send => self.send(now_ns, at),
+            Step::Worked(message) => self.worked(now_ns, at, message),
+            Step::Received(messages) => {
+                let node = &mut self.nodes[at as usize];
+                node.thread_is_busy = false;
+                node.work.extend(messages);
+                self.work(now_ns, at);
+                self.turn(now_ns, at);
+            }
+            Step::Sent => {
+                self.nodes[at as usize].thread_is_busy = false;
+                self.turn(now_ns, at);
+            }
+            Step::Wake => {
+                self.nodes[at as usize].wakes_ns = None;
+                self.turn(now_ns, at);
+            }
+            Step::Arrive(messages) => {
+                self.nodes[at as usize].inbox.push_back(messages);
+                self.turn(now_ns, at);
+            }
+        }
+    }
+
+    fn send(&mut self, now_ns: u64, at: u32) {
+        // Any but itself.
+        let draw = self.random.u32(..self.settings.nodes - 1);
+        let to = draw + u32::from(draw >= at);
+        let pause_ns = self.pause_ns();
+        let node = &mut self.nodes[at as usize];
+        node.unsent -= 1;
+        node.work.push_back(Message { to, sent_ns: now_ns });
+        if node.unsent > 0 {
+            self.plan(now_ns + pause_ns, at, Step::Send);
+        }
+        self.work(now_ns, at);
+    }
+
+    /// Lets the worker go on, if it is free and there is work.
+    fn work(&mut self, now_ns: u64, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        if !node.worker_is_busy
+            && let Some(message) = node.work.pop_front()
+        {
+            node.worker_is_busy = true;
+            self.plan(now_ns + self.settings.links.message_ns, at, Step::Worked(message));
+        }
+    }
+
+    fn worked(&mut self, now_ns: u64, at: u32, message: Message) {
+        self.nodes[at as usize].worker_is_busy = false;
+        if message.to == at {
+            self.figures.elapsed_ns = now_ns;
+            self.latencies_ns.push(now_ns - message.sent_ns);
+        } else {
+            self.aggregator(now_ns, at, message);
+        }
+        self.work(now_ns, at);
+        let node = &mut self.nodes[at as usize];
+        if !node.worker_is_busy {
+            for next in &node.listed {
+                if let Some(destination) = node.destinations.get_mut(next) {
+                    destination.is_idle = true;
+                }
+            }
+        }
+        self.turn(now_ns, at);
+    }
+
+    fn aggregator(&mut self, now_ns: u64, at: u32, message: Message) {
+        let next = self.router.next(at, message.to);
+        let node = &mut self.nodes[at as usize];
+        let destination = node.destinations.entry(next).or_default();
+        if !destination.is_listed {
+            destination.is_listed = true;
+            node.listed.push_back(next);
+        }
+        let open = destination.open.get_or_insert_with(|| {
+            destination.is_idle = false;
+            node.frames += 1;
+            node.frames_max = node.frames_max.max(node.frames);
+            Frame { messages: Vec::new(), first_ns: now_ns }
+        });
+        open.messages.push(message);
+        if frame_bytes(self.settings, open.messages.len()) >= self.settings.aggregator.frame_bytes {
+            destination.full.extend(destination.open.take());
+        }
+    }
+
+    /// Lets the thread do one thing, if it is free.
+    fn turn(&mut self, now_ns: u64, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        if node.thread_is_busy {
+            return;
+        }
+        let links = &self.settings.links;
+        if let Some(messages) = node.inbox.pop_front() {
+            node.thread_is_busy = true;
+            return self.plan(now_ns + links.overhead_ns, at, Step::Received(messages));
+        }
+        let mut due_ns = u64::MAX;
+        for _ in 0..node.listed.len() {
+            let Some(next) = node.listed.pop_front() else { break };
+            let Some(destination) = node.destinations.get_mut(&next) else { continue };
+            let taken = take(destination, now_ns, self.settings, &mut self.figures);
+            destination.is_listed = destination.open.is_some() || !destination.full.is_empty();
+            if destination.is_listed {
+                node.listed.push_back(next);
+            }
+            let Some(frame) = taken else {
+                let first_ns = destination.open.as_ref().map_or(now_ns, |open| open.first_ns);
+                due_ns = due_ns.min(first_ns + self.settings.aggregator.hold_ns);
+                continue;
+            };
+            node.frames -= 1;
+            node.thread_is_busy = true;
+            let bytes = frame_bytes(self.settings, frame.messages.len()) as u64;
+            let wire_ns = bytes * links.gap_per_kib_ns / 1_024;
+            let arrives_ns = now_ns + links.overhead_ns + wire_ns + links.latency_ns;
+            let free_ns = now_ns + links.overhead_ns.max(links.gap_ns + wire_ns);
+            self.plan(arrives_ns, next, Step::Arrive(frame.messages));
+            return self.plan(free_ns, at, Step::Sent);
+        }
+        if due_ns != u64::MAX && node.wakes_ns.is_none_or(|wakes_ns| wakes_ns > due_ns) {
+            node.wakes_ns = Some(due_ns);
+            self.plan(due_ns.max(now_ns), at, Step::Wake);
+        }
+    }
+
+    fn finish(mut self) -> Figures {
+        let nodes = self.nodes.len().max(1) as u64;
+        let figures = &mut self.figures;
+        self.latencies_ns.sort_unstable();
+        figures.delivered = self.latencies_ns.len() as u64;
+        let sum_ns: u128 = self.latencies_ns.iter().map(|&ns| u128::from(ns)).sum();
+        let count = u128::from(figures.delivered.max(1));
+        figures.latency_mean_ns = u64::try_from(sum_ns / count).unwrap_or(u64::MAX);
+        let place = (self.latencies_ns.len() * 99).div_ceil(100).saturating_sub(1);
+        figures.latency_p99_ns = self.latencies_ns.get(place).copied().unwrap_or_default();
+        let destinations = self.nodes.iter().map(|node| node.destinations.len() as u64);
+        figures.destinations_max = destinations.clone().max().unwrap_or_default();
+        figures.destinations_mean = destinations.sum::<u64>() as f64 / nodes as f64;
+        let frame_bytes = self.settings.aggregator.frame_bytes as u64;
+        let bytes = self.nodes.iter().map(|node| node.frames_max * frame_bytes);
+        figures.frame_bytes_max = bytes.clone().max().unwrap_or_default();
+        figures.frame_bytes_mean = bytes.sum::<u64>() / nodes;
+        self.figures
+    }
+}
+
+fn frame_bytes(settings: &AllToAll, messages: usize) -> usize {
+    HEADER_BYTES + messages * (MESSAGE_HEAD_BYTES + settings.message_bytes as usize)
+}
+
+/// Takes the next frame of a destination that may leave, as `Aggregator::take` does.
+fn take(
+    destination: &mut Destination,
+    now_ns: u64,
+    settings: &AllToAll,
+    figures: &mut Figures,
+) -> Option<Frame> {
+    let AggregatorConfig { hold_ns, frame_bytes: full_bytes, .. } = settings.aggregator;
+    let frame = if let Some(full) = destination.full.pop_front() {
+        figures.full += 1;
+        full
+    } else {
+        let first_ns = destination.open.as_ref()?.first_ns;
+        match destination.policy.leaves(
+            now_ns,
+            first_ns,
+            destination.is_idle,
+            hold_ns,
+            full_bytes,
+        )? {
+            FlushReason::Free => figures.free += 1,
+            FlushReason::Due => figures.due += 1,
+            FlushReason::Idle => figures.idle += 1,
+        }
+        destination.open.take()?
+    };
+    figures.frames += 1;
+    figures.hops += frame.messages.len() as u64;
+    let messages = frame.messages.len();
+    destination.policy.left(now_ns, messages as u32, frame_bytes(settings, messages), hold_ns);
+    Some(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(nodes: u32, route: Route, messages: u32, rate_per_s: u64) -> Figures {
+        let (aggregator, links) = (AggregatorConfig::default(), Links::default());
+        all_to_all(&AllToAll {
+            nodes,
+            route,
+            messages,
+            rate_per_s,
+            message_bytes: 64,
+            aggregator,
+            links,
+            seed: 1,
+        })
+    }
+
+    #[test]
+    fn a_single_message_takes_what_its_parts_cost() {
+        let links = Links::default();
+        let figures = of(2, Route::Direct, 1, 1);
+        let bytes = (HEADER_BYTES + MESSAGE_HEAD_BYTES + 64) as u64;
+        // Sent and handled by a worker, sent and received by a thread, on the wire, under way.
+        let ns = 2 * links.message_ns
+            + 2 * links.overhead_ns
+            + bytes * links.gap_per_kib_ns / 1_024
+            + links.latency_ns;
+        assert_eq!((figures.latency_mean_ns, figures.latency_p99_ns), (ns, ns));
+        assert_eq!((figures.delivered, figures.frames, figures.free), (2, 2, 2));
+    }
+
+    #[test]
+    fn all_arrives_by_any_route_and_one_seed_gives_one_run() {
+        for route in Route::ALL {
+            let figures = of(30, route, 200, 0);
+            assert_eq!(figures.delivered, 30 * 200, "{route}");
+            assert!(figures.hops >= figures.delivered);
+            let frames = figures.full + figures.free + figures.idle + figures.due;
+            assert_eq!(frames, figures.frames);
+            assert_eq!(figures, of(30, route, 200, 0));
+        }
+        assert_eq!(of(1, Route::Direct, 5, 0), Figures::default());
+    }
+
+    /// The purpose of grids: where all send to all and no pair has much to say, frames by the
+    /// direct route are nearly empty.
+    #[test]
+    fn a_grid_fills_frames_and_has_fewer_destinations_and_more_hops() {
+        let [direct, square, cube] = Route::ALL.map(|route| of(343, route, 200, 0));
+        let filled = |figures: &Figures| figures.hops as f64 / figures.frames as f64;
+        assert!(filled(&direct) < filled(&square) && filled(&square) < filled(&cube));
+        assert!(direct.destinations_max > 4 * square.destinations_max);
+        assert!(square.destinations_max > cube.destinations_max);
+        assert!(direct.hops < square.hops && square.hops < cube.hops);
+        assert!(direct.elapsed_ns > square.elapsed_ns);
+        // And what they cost: a message that has the road to itself.
+        let [direct, square, cube] = Route::ALL.map(|route| of(343, route, 5, 100));
+        assert!(direct.latency_mean_ns < square.latency_mean_ns);
+        assert!(square.latency_mean_ns < cube.latency_mean_ns);
+    }
+}

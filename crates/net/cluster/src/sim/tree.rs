@@ -1,0 +1,48 @@
+//! The time that all nodes need to fold a value and to hear the result.
+
+use super::Links;
+use crate::team::tree::{children, parent};
+
+/// Returns the time of one round of [`Team::all_reduce`](crate::Team::all_reduce), from when the
+/// last node takes part until all have heard. The four-counter method needs two rounds after the
+/// last message ([`Team::quiesce`](crate::Team::quiesce)), and up to one more that was under way
+/// then.
+pub fn all_reduce_ns(nodes: u32, links: &Links) -> u64 {
+    let nodes = nodes as usize;
+    let hop_ns = links.latency_ns + 2 * links.overhead_ns;
+    let between_ns = links.overhead_ns.max(links.gap_ns) + links.message_ns;
+    // Up: a child's rank is larger than its parent's, so from the last to the first all children
+    // are known. What arrives is handled one by one.
+    let mut folded_ns = vec![0_u64; nodes];
+    for rank in (0..nodes).rev() {
+        let mut arrivals: Vec<u64> =
+            children(rank, nodes).map(|child| folded_ns[child] + hop_ns).collect();
+        arrivals.sort_unstable();
+        folded_ns[rank] =
+            arrivals.iter().fold(0, |free_ns: u64, &at_ns| free_ns.max(at_ns) + between_ns);
+    }
+    // Down: to one child after the other.
+    let mut told_ns = vec![0_u64; nodes];
+    told_ns[0] = folded_ns[0];
+    for rank in 1..nodes {
+        let from = parent(rank).unwrap_or(0);
+        let turn = children(from, nodes).position(|child| child == rank).unwrap_or(0) as u64;
+        told_ns[rank] = told_ns[from] + (turn + 1) * between_ns + hop_ns;
+    }
+    told_ns.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_with_the_logarithm() {
+        let links = Links::default();
+        assert_eq!(all_reduce_ns(1, &links), 0);
+        let hop_ns = links.latency_ns + 2 * links.overhead_ns;
+        assert_eq!(all_reduce_ns(2, &links), 2 * (hop_ns + links.overhead_ns + links.message_ns));
+        let (hundred, ten_thousand) = (all_reduce_ns(100, &links), all_reduce_ns(10_000, &links));
+        assert!(ten_thousand > hundred && ten_thousand < 4 * hundred, "{hundred} {ten_thousand}");
+    }
+}

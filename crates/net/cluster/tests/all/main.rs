@@ -1,0 +1,30 @@
+//! All of this crate's tests, as one program: to link one takes a fraction of the time that many
+//! take.
+
+mod bounds;
+mod breach;
+mod claims;
+mod common;
+mod encodings;
+mod ending;
+mod grid;
+mod hostile_types;
+mod job;
+mod leaving;
+mod liar;
+mod link;
+mod movable;
+mod moving;
+mod names;
+mod node;
+mod payloads;
+mod scripted;
+mod serializer_matrix;
+mod serializers;
+mod shards;
+mod simulation;
+mod soak;
+mod spawn;
+mod team;
+mod threads;
+mod trust;

@@ -1,0 +1,376 @@
+//! The figures of the page: which command prints each, and where it stands in the command's JSON.
+
+use actinium_observe::number::{decimal, nanoseconds, rate};
+use serde_json::Value;
+
+/// How a figure is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Per second.
+    Rate,
+    Nanoseconds,
+    /// Seconds in the JSON.
+    Seconds,
+    GigabytesPerSecond,
+    /// A ratio.
+    Times,
+    /// One divided by what stands in the JSON.
+    Inverse,
+}
+
+impl Unit {
+    pub(super) fn of(self, value: f64) -> f64 {
+        if self == Unit::Inverse { 1.0 / value } else { value }
+    }
+
+    pub(super) fn show(self, value: f64) -> String {
+        match self {
+            Unit::Rate => rate(value),
+            Unit::Nanoseconds => nanoseconds(value),
+            Unit::Seconds => nanoseconds(value * 1e9),
+            Unit::GigabytesPerSecond => format!("{} GB/s", decimal(value, 2)),
+            Unit::Times | Unit::Inverse => format!("{} ×", decimal(value, 3)),
+        }
+    }
+}
+
+/// One row of a table.
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) what: &'static str,
+    /// The arguments behind the section's command.
+    pub(super) args: &'static str,
+    /// Names and numbers between slashes; `key=value` is the element of a list in which they stand
+    /// together.
+    pub(super) at: &'static str,
+    pub(super) unit: Unit,
+    /// The value that we want, if we named one; else empty.
+    pub(super) wanted: &'static str,
+}
+
+/// A table.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    /// The words before each row's arguments; `actinium` is the command.
+    pub(super) command: &'static str,
+    pub(super) figures: &'static [Figure],
+}
+
+const fn figure(
+    what: &'static str,
+    args: &'static str,
+    at: &'static str,
+    unit: Unit,
+    wanted: &'static str,
+) -> Figure {
+    Figure { what, args, at, unit, wanted }
+}
+
+use Unit::{GigabytesPerSecond, Inverse, Nanoseconds, Rate, Seconds, Times};
+
+const RECONSTRUCTION: &str = "workloads/reconstruction.toml --time-scale 0.02";
+const IDLE_MODULES: &str = "workloads/reconstruction.toml --time-scale 0 --events 5000 --workers 1";
+const ELASTIC: &str = "--idle 2000 --repeat 3";
+const MANY_ACTORS: &str =
+    "--actors 24,240 --accesses 20,100 --state 256,4000,32000 --messages 500000 --repeat 1";
+const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 3";
+const STREAM: &str = "stream --size 256m --times 5";
+const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
+const CLUSTER: &str = "cluster --nodes 1000";
+
+pub(super) const SECTIONS: &[Section] = &[
+    Section {
+        title: "Event processing",
+        command: "actinium events",
+        figures: &[
+            figure(
+                "ideal to elapsed, shipped workload",
+                RECONSTRUCTION,
+                "/wall_by_ideal",
+                Inverse,
+                "≥ 0.97",
+            ),
+            figure(
+                "events whose modules do nothing, 1 worker",
+                IDLE_MODULES,
+                "/events_per_s",
+                Rate,
+                "",
+            ),
+        ],
+    },
+    Section {
+        title: "Messages between 200 actors",
+        command: "actinium",
+        figures: &[
+            figure(
+                "probe, 1 worker",
+                "probe --workers 1",
+                "/computation_throughput_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "probe, 2 workers",
+                "probe --workers 2",
+                "/computation_throughput_per_s",
+                Rate,
+                "",
+            ),
+        ],
+    },
+    Section {
+        title: "Elastic workers",
+        command: "actinium elastic",
+        figures: &[
+            figure(
+                "Pi, elastic to fixed, 1 worker",
+                ELASTIC,
+                "/pi/workers=1/ratio",
+                Times,
+                "≤ 1.03",
+            ),
+            figure(
+                "Pi, elastic to fixed, 2 workers",
+                ELASTIC,
+                "/pi/workers=2/ratio",
+                Times,
+                "≤ 1.03",
+            ),
+            figure(
+                "a burst reaches all workers, median",
+                ELASTIC,
+                "/burst/spread_p50_ns",
+                Nanoseconds,
+                "≤ 200 µs",
+            ),
+            figure(
+                "a system at rest handles a message, 90th percentile",
+                ELASTIC,
+                "/burst/wake_p90_ns",
+                Nanoseconds,
+                "≤ 100 µs",
+            ),
+            figure("CPU time of 2 s at rest", ELASTIC, "/burst/rest_cpu_s", Seconds, ""),
+        ],
+    },
+    Section {
+        title: "Locality: time of affine to that of the best other policy",
+        command: "actinium locality",
+        figures: &[
+            figure(
+                "geometric mean of 12 cells",
+                MANY_ACTORS,
+                "/affine/to_best_other",
+                Times,
+                "≤ 0.98",
+            ),
+            figure(
+                "240 actors, 100 accesses, 32,000 B",
+                MANY_ACTORS,
+                "/rows/actors=240&accesses=100&state=32000/affine_to_best_other",
+                Times,
+                "≤ 1.03",
+            ),
+        ],
+    },
+    Section {
+        title: "Memory",
+        command: "actinium memory",
+        figures: &[
+            figure(
+                "eager fault-in of 1 GiB, 2 threads",
+                STARTUP,
+                "/rows/mode=eager/gb_per_s",
+                GigabytesPerSecond,
+                "",
+            ),
+            figure(
+                "the same, to the fastest plain loop",
+                STARTUP,
+                "/rows/mode=eager/of_limit",
+                Times,
+                "≥ 0.9",
+            ),
+            figure(
+                "time to main, background to none",
+                STARTUP,
+                "/rows/mode=background/of_none",
+                Times,
+                "≤ 1.05",
+            ),
+            figure(
+                "STREAM triad, first touch",
+                STREAM,
+                "/stores/store=first-touch/rates/kernel=triad/gb_per_s",
+                GigabytesPerSecond,
+                "",
+            ),
+            figure(
+                "STREAM triad, interleave",
+                STREAM,
+                "/stores/store=interleave/rates/kernel=triad/gb_per_s",
+                GigabytesPerSecond,
+                "",
+            ),
+        ],
+    },
+    Section {
+        title: "Encodings: time to encode and decode; CPU time to that of binary",
+        command: "actinium wire bench",
+        figures: &[
+            figure(
+                "control, binary, encode",
+                "",
+                "/rows/message=control&encoding=binary/encode_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "control, binary, decode",
+                "",
+                "/rows/message=control&encoding=binary/decode_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "order, binary, encode",
+                "",
+                "/rows/message=order&encoding=binary/encode_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "order, binary, decode",
+                "",
+                "/rows/message=order&encoding=binary/decode_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "order, self-describing",
+                "",
+                "/rows/message=order&encoding=self-describing/cpu_to_binary",
+                Times,
+                "",
+            ),
+            figure("order, text", "", "/rows/message=order&encoding=text/cpu_to_binary", Times, ""),
+            figure("order, XML", "", "/rows/message=order&encoding=xml/cpu_to_binary", Times, ""),
+            figure("a protocol's monitor, per message", "", "/monitor_ns", Nanoseconds, "≤ 5 ns"),
+        ],
+    },
+    Section {
+        title: "Nodes in one process",
+        command: "actinium probe --fabric in-process --nodes 2",
+        figures: &[figure(
+            "messages delivered",
+            BETWEEN_NODES,
+            "/throughput/computation_per_s",
+            Rate,
+            "",
+        )],
+    },
+    Section {
+        title: "Nodes over MPI",
+        command: "mpiexec -n 2 actinium probe --fabric mpi",
+        figures: &[figure(
+            "messages delivered",
+            BETWEEN_NODES,
+            "/throughput/computation_per_s",
+            Rate,
+            "≥ 5.9 M/s",
+        )],
+    },
+    Section {
+        title: "Simulated clusters: 1,000 nodes that send 100 messages each, virtual time",
+        command: "actinium sim",
+        figures: &[
+            figure(
+                "direct",
+                CLUSTER,
+                "/sizes/nodes=1000/routes/route=direct/messages_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "through a square (2d)",
+                CLUSTER,
+                "/sizes/nodes=1000/routes/route=2d/messages_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "through a cube (3d)",
+                CLUSTER,
+                "/sizes/nodes=1000/routes/route=3d/messages_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "all nodes know that all work is done after",
+                CLUSTER,
+                "/sizes/nodes=1000/termination_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "all nodes have noticed a dead node after",
+                CLUSTER,
+                "/sizes/nodes=1000/detection_last_ns",
+                Nanoseconds,
+                "",
+            ),
+        ],
+    },
+];
+
+/// The number at a place.
+pub(super) fn at(document: &Value, place: &str) -> Option<f64> {
+    place.split('/').skip(1).try_fold(document, step_into)?.as_f64()
+}
+
+fn step_into<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
+    if !step.contains('=') {
+        return value.get(step);
+    }
+    let has = |element: &Value, pair: &str| {
+        let (key, wanted) = pair.split_once('=')?;
+        let found = match element.get(key)? {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        (found == wanted).then_some(())
+    };
+    value
+        .as_array()?
+        .iter()
+        .find(|element| step.split('&').all(|pair| has(element, pair).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn places_are_found() {
+        let document = json!({
+            "a": { "b": 1.5 },
+            "rows": [{ "mode": "lazy", "n": 1, "x": 7 }, { "mode": "eager", "n": 1, "x": 8 }, { "mode": "eager", "n": 2, "x": 9 }],
+        });
+        assert_eq!(at(&document, "/a/b"), Some(1.5));
+        assert_eq!(at(&document, "/rows/mode=eager/x"), Some(8.0));
+        assert_eq!(at(&document, "/rows/mode=eager&n=2/x"), Some(9.0));
+        assert_eq!(at(&document, "/rows/mode=none/x"), None);
+        assert_eq!(at(&document, "/a"), None);
+        assert_eq!(at(&document, "/b"), None);
+    }
+
+    #[test]
+    fn units_are_shown() {
+        assert_eq!(Unit::Inverse.show(Unit::Inverse.of(1.25)), "0.800 ×");
+        assert_eq!(Unit::Rate.show(2.5e6), "2.50 M/s");
+        assert_eq!(Unit::Seconds.show(0.002), Unit::Nanoseconds.show(2e6));
+    }
+}

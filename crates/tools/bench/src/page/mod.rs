@@ -1,0 +1,64 @@
+//! BENCHMARKS.md by one command: `cargo bench -p actinium-bench -- --page`.
+//!
+//! | file | concern |
+//! |---|---|
+//! | `figures.rs` | the figures, the commands that print them, and where |
+//! | `runs.rs` | building the commands, running each a few times, medians and intervals |
+//! | `head.md`, `notes.md` | what people have written: how to read the page; missed targets, and why |
+
+mod figures;
+mod runs;
+
+use crate::encodings;
+use crate::grid::Grid;
+use crate::machine::Circumstances;
+use crate::options::Options;
+use crate::report::Report;
+use std::fs;
+use std::path::Path;
+
+/// A longer page is not read.
+const LINES_MAX: usize = 150;
+
+/// Measures everything, and writes the page.
+pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let path = root.join("BENCHMARKS.md");
+    let page = page(&root, options, args)?;
+    let lines = page.lines().count();
+    // What took so long to measure is kept in any case.
+    fs::write(&path, page).map_err(|error| format!("can not write {}: {error}", path.display()))?;
+    let path = path.display();
+    if lines > LINES_MAX {
+        return Err(format!(
+            "{path} is written, but has {lines} lines; at most {LINES_MAX} are read"
+        ));
+    }
+    Ok(format!("{path} is written: {lines} lines\n"))
+}
+
+fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, String> {
+    let circumstances = Circumstances::now(args);
+    let runs = runs::Commands::build(root)?;
+    let mut text = include_str!("head.md").replace("CIRCUMSTANCES", &circumstances.to_string());
+
+    let peers = Options { times: true, instructions: true, allocations: true, ..options.clone() };
+    let report = Report::make(&peers, args);
+    text += "\n## Comparison with tokio\n";
+    text += &report.grids().iter().map(Grid::markdown).collect::<String>();
+
+    text += "\n## Cost of the light profile\n";
+    text += &runs.profiles(options)?.markdown();
+
+    text += "\n## Other figures\n";
+    text += &runs.sections(options.reps)?.markdown();
+
+    text += "\n`cargo bench -p actinium-bench -- --encodings`: binary against the fastest other library, and the one with fewest bytes:\n";
+    let compared = encodings::compare(false)?;
+    // Its last paragraph is what follows from the table.
+    let verdicts = compared.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    text += &verdicts.lines().map(|line| format!("- {line}\n")).collect::<String>();
+    text += "\n";
+    text += include_str!("notes.md");
+    Ok(text)
+}

@@ -1,0 +1,236 @@
+//! The commands of the page: built, run a few times, and what they print as medians with intervals.
+
+use super::figures::{self, Figure, SECTIONS, Section};
+use crate::baseline::Interval;
+use crate::grid::{Grid, NONE};
+use crate::options::Options;
+use crate::run::Limit;
+use actinium_observe::number::decimal;
+use actinium_report::Progress;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Most time for one of them.
+const LIMIT: Limit = Limit::from_secs(900);
+
+/// The command, built twice.
+pub(super) struct Commands {
+    /// Where its paths start.
+    root: PathBuf,
+    /// The program of the profile `dist`, from which all figures are.
+    dist: PathBuf,
+    /// The program of the profile `release`.
+    release: PathBuf,
+    /// Why there are no figures over MPI.
+    no_mpi: Option<String>,
+}
+
+const HEADINGS: [&str; 5] =
+    ["measurement", "command, with `--json`", "figure", "95 % interval", "wanted"];
+
+/// All values of each figure, or why there are none.
+type Values = Result<Vec<Value>, String>;
+
+impl Commands {
+    pub(super) fn build(root: &Path) -> Result<Self, String> {
+        let missing = ["mpicc", "mpiexec"].into_iter().find(|tool| !exists(tool));
+        let no_mpi = missing.map(|tool| format!("skipped: there is no {tool}"));
+        let features: &[&str] = if no_mpi.is_none() { &["--features=mpi"] } else { &[] };
+        Ok(Commands {
+            root: root.to_owned(),
+            dist: build(root, "dist", features)?,
+            release: build(root, "release", features)?,
+            no_mpi,
+        })
+    }
+
+    /// The two profiles in turns.
+    pub(super) fn profiles(&self, options: &Options) -> Result<Grid, String> {
+        let rows = [
+            ("probe, 1 worker", "probe --workers 1 --json", "/computation_throughput_per_s"),
+            (
+                "events without work, 1 worker",
+                "events workloads/reconstruction.toml --time-scale 0 --events 5000 --workers 1 --json",
+                "/events_per_s",
+            ),
+        ];
+        let progress = Progress::new((rows.len() * options.pairs) as u64, "profiles");
+        let mut table = Vec::new();
+        for (what, command, place) in rows {
+            progress.message(what);
+            let mut ratios = Vec::new();
+            for pair in 0..options.pairs {
+                let order = if pair % 2 == 0 {
+                    [&self.release, &self.dist]
+                } else {
+                    [&self.dist, &self.release]
+                };
+                let mut rates = HashMap::new();
+                for program in order {
+                    let document = self.run(program, command, LIMIT)?;
+                    let rate = figures::at(&document, place)
+                        .ok_or_else(|| format!("{command}: no {place}"))?;
+                    rates.insert(program, rate);
+                }
+                ratios.push(rates[&self.release] / rates[&self.dist]);
+                progress.add(1);
+            }
+            let interval = Interval::of(&ratios).ok_or("no pairs")?;
+            table.push(vec![
+                what.to_owned(),
+                format!("`actinium {command}`"),
+                format!("{} ×", decimal(interval.median, 3)),
+                format!(
+                    "{} to {}, {} pairs",
+                    decimal(interval.low, 3),
+                    decimal(interval.high, 3),
+                    interval.pairs
+                ),
+            ]);
+        }
+        Ok(Grid {
+            title:
+                "The rate of a `release` build divided by that of a `dist` build: medians of pairs."
+                    .to_owned(),
+            headings: ["measurement", "command", "release : dist", "95 % interval"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: table,
+            notes: Vec::new(),
+        })
+    }
+
+    /// All sections, as one table.
+    pub(super) fn sections(&self, runs: usize) -> Result<Grid, String> {
+        let commands: usize = SECTIONS.iter().map(|section| distinct(section).len()).sum();
+        let progress = Progress::new((commands * runs) as u64, "figures");
+        let mut rows = Vec::new();
+        for section in SECTIONS {
+            progress.message(section.title);
+            let mut values: HashMap<&str, Values> = HashMap::new();
+            for args in distinct(section) {
+                values.insert(args, self.values(section, args, runs, &progress));
+            }
+            let mut title = vec![String::new(); HEADINGS.len()];
+            title[0] = format!("**{}**", section.title);
+            rows.push(title);
+            let mut last = None;
+            for figure in section.figures {
+                let values = values[figure.args].as_deref();
+                let command = match last == Some(figure.args) {
+                    true => "the same".to_owned(),
+                    false => format!("`{}`", format!("{} {}", section.command, figure.args).trim()),
+                };
+                last = Some(figure.args);
+                rows.push(row(figure, command, values));
+            }
+        }
+        Ok(Grid {
+            title: format!(
+                "Medians of {runs} runs of a `dist` build, each with the 95 % confidence interval of the median."
+            ),
+            headings: HEADINGS.map(str::to_owned).to_vec(),
+            rows,
+            notes: Vec::new(),
+        })
+    }
+
+    fn values(&self, section: &Section, args: &str, runs: usize, progress: &Progress) -> Values {
+        if section.command.starts_with("mpiexec")
+            && let Some(why) = &self.no_mpi
+        {
+            progress.add(runs as u64);
+            return Err(why.clone());
+        }
+        let command = format!("{} {args} --json", section.command);
+        let run = |_| {
+            let document = match command.strip_prefix("actinium ") {
+                Some(args) => self.run(&self.dist, args, LIMIT),
+                None => {
+                    let words: Vec<&str> = command.split_whitespace().collect();
+                    let dist = self.dist.to_string_lossy();
+                    let args = words[1..]
+                        .iter()
+                        .map(|word| if *word == "actinium" { &dist } else { *word });
+                    self.run(Path::new(words[0]), &args.collect::<Vec<_>>().join(" "), LIMIT)
+                }
+            };
+            progress.add(1);
+            document
+        };
+        (0..runs).map(run).collect()
+    }
+
+    /// Runs a command and returns what it prints. Its arguments have no spaces in them.
+    fn run(&self, program: &Path, args: &str, limit: Limit) -> Result<Value, String> {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.root)
+            .args(args.split_whitespace())
+            // Open MPI starts nothing for the superuser unless it is told twice.
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let text =
+            crate::run::output(command, limit).map_err(|error| format!("{args}: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("{args}: it prints no JSON: {error}"))
+    }
+}
+
+/// The arguments of a section's commands, each once.
+fn distinct(section: &Section) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for figure in section.figures {
+        if !all.contains(&figure.args) {
+            all.push(figure.args);
+        }
+    }
+    all
+}
+
+fn row(figure: &Figure, command: String, documents: Result<&[Value], &String>) -> Vec<String> {
+    let shown = |value| figure.unit.show(value);
+    let (median, interval) = match documents {
+        Err(why) => (NONE.to_owned(), why.clone()),
+        Ok(documents) => {
+            let values: Option<Vec<f64>> = documents
+                .iter()
+                .map(|document| figures::at(document, figure.at).map(|value| figure.unit.of(value)))
+                .collect();
+            match values.as_deref().and_then(Interval::of) {
+                None => (NONE.to_owned(), format!("it prints no {}", figure.at)),
+                Some(of) if of.low == of.high => {
+                    (shown(of.median), "the same in all runs".to_owned())
+                }
+                Some(of) => (shown(of.median), format!("{} to {}", shown(of.low), shown(of.high))),
+            }
+        }
+    };
+    vec![figure.what.to_owned(), command, median, interval, figure.wanted.to_owned()]
+}
+
+fn exists(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+/// Builds the command by a profile, in a target folder of its own.
+fn build(root: &Path, profile: &str, features: &[&str]) -> Result<PathBuf, String> {
+    let target = crate::baseline::target(root).join("page");
+    eprintln!("# building actinium by the profile {profile}");
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", &target)
+        .args(["build", "--package=actinium-cli", "--locked", &format!("--profile={profile}")])
+        .args(features)
+        .status()
+        .map_err(|error| format!("can not run cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!("cargo can not build actinium by the profile {profile}: {status}"));
+    }
+    Ok(target.join(profile).join("actinium"))
+}

@@ -1,0 +1,72 @@
+//! Many senders, one receiver.
+
+use crate::benchmark::SENDERS;
+use crate::workloads::parts::rate;
+use actinium::{Actor, Address, Context, StopReason};
+use std::sync::mpsc::Sender as Channel;
+use std::time::Instant;
+
+pub(super) fn conductor(messages: u64, result: Channel<f64>) -> Conductor {
+    Conductor { messages, start: Instant::now(), result }
+}
+
+pub(super) struct Conductor {
+    /// The number of messages per sender.
+    messages: u64,
+    start: Instant,
+    result: Channel<f64>,
+}
+
+impl Actor for Conductor {
+    /// The number of messages that were received.
+    type Msg = u64;
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        self.start = Instant::now();
+        let receiver = ctx.spawn(Receiver { counted: 0, end: ctx.address() });
+        for _ in 0..SENDERS {
+            let sender = ctx.spawn(Sender { messages: self.messages, receiver: receiver.clone() });
+            sender.send(()).expect("the sender waits");
+        }
+    }
+
+    fn handle(&mut self, counted: u64, _ctx: &mut Context<'_, Self>) {
+        assert_eq!(counted, SENDERS * self.messages);
+        // Whoever asked for it may have gone.
+        let _ = self.result.send(rate(counted, self.start));
+    }
+}
+
+struct Sender {
+    messages: u64,
+    receiver: Address<Receiver>,
+}
+
+impl Actor for Sender {
+    /// The request to begin.
+    type Msg = ();
+
+    fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+        for message in 0..self.messages {
+            self.receiver.send(message).expect("the receiver waits");
+        }
+    }
+}
+
+struct Receiver {
+    counted: u64,
+    end: Address<Conductor>,
+}
+
+impl Actor for Receiver {
+    type Msg = u64;
+
+    fn handle(&mut self, _message: u64, _ctx: &mut Context<'_, Self>) {
+        self.counted += 1;
+    }
+
+    /// All senders have ended, and with them the last address.
+    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+        self.end.send(self.counted).expect("the end is awaited");
+    }
+}

@@ -1,0 +1,26 @@
+//! `actinium completions`.
+
+use crate::{Failure, output};
+use clap::Command;
+use clap_complete::Shell;
+
+/// What can be typed after `actinium completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  actinium completions bash > ~/.local/share/bash-completion/completions/actinium
+  actinium completions fish > ~/.config/fish/completions/actinium.fish")]
+pub struct Args {
+    /// The shell.
+    shell: Shell,
+}
+
+/// Prints the completions of the whole command.
+///
+/// # Errors
+/// If stdout can not be written.
+pub fn run(args: &Args, mut whole: Command) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut whole, "actinium", &mut script);
+    output::print(script)
+}

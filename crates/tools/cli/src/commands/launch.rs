@@ -1,0 +1,47 @@
+//! `actinium launch`.
+
+use crate::Failure;
+use crate::bind::BindArgs;
+use crate::launch::{self, Job};
+use crate::parse::from_to;
+use clap::ArgMatches;
+use std::ffi::OsString;
+
+/// What it does, in `--help`.
+pub(crate) const ABOUT: &str = "\
+Start several nodes on this machine, for trying out: one process each.
+
+Each process is told which node it is by ACTINIUM_NODE, how many there are by ACTINIUM_NODES, where to listen by ACTINIUM_LISTEN and whom to connect to by \
+ACTINIUM_CONNECT (addresses of this machine only). The PUs are divided among them, by ACTINIUM_BIND: each has as many of its own, and all its \
+workers are unbound if they are more. What they print is passed on line by line, behind the node's number. When one fails, the others are \
+ended, and its exit code is that of the launch (128 and the signal's number if a signal ended it). Ctrl-C ends all.
+
+What stands behind -- is a subcommand of actinium, such as `probe --fabric zenoh`, or any program.";
+
+/// Most nodes: each is a process with threads of its own.
+const NODES_MAX: u64 = 256;
+
+/// What can be typed after `actinium launch`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Nodes to start
+    #[arg(short = 'n', long, value_name = "N", default_value = "2",
+        value_parser = from_to::<1, NODES_MAX>)]
+    nodes: u64,
+
+    #[command(flatten)]
+    bind: BindArgs,
+
+    /// A subcommand of actinium, or a program, and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+/// Starts the nodes and waits for them; `own` are the subcommands of this program.
+///
+/// # Errors
+/// If there is nothing to start, or a node fails.
+pub fn run(args: &Args, matches: &ArgMatches, own: &[String]) -> Result<(), Failure> {
+    let bind = args.bind.settle(matches)?.value;
+    launch::run(&Job::new(args.nodes as u32, &bind, args.command.clone(), own)?)
+}

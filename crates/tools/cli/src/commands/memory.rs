@@ -1,0 +1,318 @@
+//! `actinium memory`.
+
+use crate::bind::BindArgs;
+use crate::nodes::{FabricArgs, FabricKind, Nodes};
+use crate::output::{OutputArgs, ReportArgs};
+use crate::parse::{one_of, within};
+use crate::{Failure, output};
+use actinium::topology::Topology;
+use actinium_cluster::job;
+use actinium_lab::memory::settings::{self, ChildTask, Fabric, StartupMode};
+use actinium_lab::memory::stream::{self, Store};
+use actinium_lab::memory::{
+    child, startup, startup_report, stream_nodes, stream_nodes_report, stream_report,
+};
+use actinium_lab::nodes::Remarks;
+use actinium_lab::seats::machine;
+use actinium_memory::{PageSize, Placement, Size};
+use actinium_report::Table;
+use actinium_report::html::Page;
+use clap::{ArgMatches, Subcommand};
+use serde::Serialize;
+
+/// What it does, in `--help`.
+pub(crate) const ABOUT: &str = "\
+Measure segments of memory: what faulting one in costs at start-up, and what its placement is worth.
+
+'startup' runs a program that does nothing but set a segment up, and sets its times beside what the machine can do. 'stream' runs the STREAM \
+kernels over memory by placement. docs/memory.md says how to read them.";
+
+/// What can be typed after `actinium memory`.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true, allow_negative_numbers = true)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Times of a no-op program with a segment, by mode and size, beside what the machine can do
+    Startup(StartupArgs),
+    /// STREAM's rates over memory by placement, in all and node by node
+    Stream(StreamArgs),
+}
+
+/// What the no-op program does with memory before it ends.
+const MODES: &[(&str, &str)] = &[
+    ("none", "Nothing"),
+    ("lazy", "Reserves a segment"),
+    ("background", "Reserves a segment and lets it be faulted in behind its back"),
+    ("eager-1", "Faults a segment in by one thread"),
+    ("eager", "Faults a segment in by all threads"),
+];
+
+/// What the segment is registered with.
+const FABRICS: &[(&str, &str)] = &[
+    ("none", "Nothing"),
+    ("io-uring", "An io_uring of the program's"),
+    #[cfg(feature = "verbs")]
+    ("verbs", "The first RDMA adapter"),
+];
+
+fn threads_within(text: &str) -> Result<usize, String> {
+    within(text, 1, 4096)
+}
+
+fn repeat(text: &str) -> Result<usize, String> {
+    within(text, 1, 1000)
+}
+
+/// STREAM's first round does not count, so there have to be two.
+fn times(text: &str) -> Result<usize, String> {
+    match within(text, 1, 1000) {
+        Ok(1) | Err(_) => Err(format!("'{text}' is not allowed: 2 to 1000")),
+        Ok(times) => Ok(times),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Pages of segments: base, thp (transparent huge), or a pool's huge pages like 2m or 1g
+    #[arg(long, value_name = "PAGES", default_value = "thp")]
+    pages: PageSize,
+
+    /// Threads [default: as many as the cpuset and the CPU quota allow]
+    #[arg(long, value_name = "N", value_parser = threads_within)]
+    threads: Option<usize>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct StartupArgs {
+    /// Sizes of the segment: bytes like 64m or 16g, or shares of memory like 25%
+    #[arg(long, value_name = "SIZE,...", default_value = "64m,1g", value_delimiter = ',', value_parser = settings::size)]
+    size: Vec<Size>,
+
+    /// What the program does with it: none, lazy, background, eager-1 (one thread), eager (all
+    /// threads)
+    #[arg(
+        long,
+        value_name = "MODE,...",
+        value_delimiter = ',',
+        default_value = "none,lazy,background,eager-1,eager",
+        value_parser = one_of::<StartupMode>(MODES)
+    )]
+    mode: Vec<StartupMode>,
+
+    /// Where pages lie: interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
+    #[arg(long, value_name = "WHERE", default_value = "interleave")]
+    placement: Placement,
+
+    /// Register segments with this: none, io-uring (a ring's buffers, whose pages are pinned), or,
+    /// built with the feature verbs, verbs (the first RDMA adapter); lazy ones when they are used,
+    /// the others as they are faulted in
+    #[arg(long, value_name = "FABRIC", default_value = "none", value_parser = one_of::<Fabric>(FABRICS))]
+    register: Fabric,
+
+    /// Measure so often, and give medians
+    #[arg(long, value_name = "N", default_value = "5", value_parser = repeat)]
+    repeat: usize,
+
+    /// Do not measure what the machine can do
+    #[arg(long)]
+    no_limit: bool,
+
+    /// Be the program that is measured
+    #[arg(long, hide = true, value_parser = settings::child)]
+    child: Option<ChildTask>,
+
+    /// Not for this
+    #[arg(long, hide = true)]
+    fabric: Option<String>,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+struct StreamArgs {
+    /// Size of each of the three arrays [default: four times the last level's caches, by STREAM's
+    /// rules]
+    #[arg(long, value_name = "SIZE", value_parser = settings::size)]
+    size: Option<Size>,
+
+    /// What the arrays lie in: heap (written by one thread first), heap-touched (by all),
+    /// interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
+    #[arg(long, value_name = "WHERE,...", default_value = "heap heap-touched interleave first-touch local", value_parser = stores)]
+    placement: Stores,
+
+    /// Rounds; the first does not count
+    #[arg(long, value_name = "N", default_value = "10", value_parser = times)]
+    times: usize,
+
+    /// Measure each node by itself, too
+    #[arg(long, conflicts_with = "fabric")]
+    nodes: bool,
+
+    #[command(flatten)]
+    bind: BindArgs,
+
+    #[command(flatten)]
+    fabric: FabricArgs,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Several stores: between blanks or commas; the commas of a list of nodes belong to that.
+#[derive(Clone, Debug)]
+struct Stores(Vec<Store>);
+
+fn stores(text: &str) -> Result<Stores, String> {
+    let mut names: Vec<String> = Vec::new();
+    for word in text.split([' ', ',']) {
+        match names.last_mut() {
+            Some(last) if last.contains(':') && word.starts_with(|c: char| c.is_ascii_digit()) => {
+                *last += &format!(",{word}");
+            }
+            _ => names.push(word.to_owned()),
+        }
+    }
+    names.iter().map(|name| name.parse()).collect::<Result<_, String>>().map(Stores)
+}
+
+/// Does what was asked.
+///
+/// # Errors
+/// If it was asked wrongly, memory can not be had, or stdout can not be written.
+pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    match &args.what {
+        What::Startup(args) => run_startup(args),
+        What::Stream(args) => run_stream(args, matches),
+    }
+}
+
+fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
+    let common = &args.common;
+    if args.fabric.is_some() {
+        let line = "--fabric: not for 'startup', which measures one process on one machine: start it there. \
+                    'memory stream' measures several nodes at the same time";
+        return Err(Failure::Asked(line.to_owned()));
+    }
+    if let (Some(task), [size, ..]) = (args.child, args.size.as_slice()) {
+        // It is told how many threads, so that it need not look at the machine.
+        let threads = common.threads.unwrap_or(1);
+        let said = child::run(task, *size, common.pages, &args.placement, args.register, threads)?;
+        return output::print_json_line(&said);
+    }
+    let threads = threads(common, &machine()?)?;
+    common.report.check()?;
+    // Here, so that a ring that can not be had is said once and at once.
+    args.register.open().map_err(actinium_lab::memory::failure)?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("this program: {error}")))?;
+    let sizes = args.size.iter();
+    let sizes = sizes.map(|&size| startup::bytes_of(size, common.pages, &args.placement));
+    let settings = startup::Settings {
+        sizes: sizes.collect::<Result<_, _>>()?,
+        modes: args.mode.clone(),
+        pages: common.pages,
+        placement: args.placement.clone(),
+        register: args.register,
+        threads,
+        repeat: args.repeat,
+        limit: !args.no_limit,
+        program: vec![program.into(), "memory".into(), "startup".into()],
+    };
+    let measured = startup::measure(&settings, |line| common.note(line))?;
+    let report = startup_report::Report::new(&settings, &measured);
+    report.warnings().for_each(|warning| common.note(warning));
+    common.tell(&report, || report.page(), || report.table())
+}
+
+fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    let nodes = Nodes::settle_which(&args.fabric, matches)?;
+    let (common, machine) = (&args.common, machine()?);
+    let threads = threads(common, &machine)?;
+    common.report.check()?;
+    let bytes = match args.size {
+        None => stream::default_bytes(&machine),
+        Some(size) => startup::bytes_of(size, PageSize::Base, &Placement::Interleave)?,
+    };
+    let settings = stream::Settings {
+        numbers: usize::try_from(bytes / 8).unwrap_or(usize::MAX),
+        stores: args.placement.0.clone(),
+        pages: common.pages,
+        threads,
+        bind: args.bind.settle(matches)?.value,
+        times: args.times,
+        nodes: args.nodes,
+    };
+    if let Some(kind) = nodes.fabric.value {
+        let note = &|line: &str| common.note(line);
+        let remarks = Remarks { note: output::note, start: crate::nodes::remark(kind) };
+        let job = stream_nodes::Job { settings: &settings, machine: &machine, note, remarks };
+        return over_nodes(kind, &nodes, &job, common);
+    }
+    let achieved = stream::measure(&settings, &machine, &|| (), |line| common.note(line))?;
+    let report = stream_report::Report::new(&settings, achieved);
+    report.warnings().for_each(|warning| common.note(&warning));
+    common.tell(&report, || report.page(), || report.table())?;
+    Ok(report.verdict()?)
+}
+
+/// Elsewhere another process tells what came of it.
+fn over_nodes(
+    kind: FabricKind,
+    nodes: &Nodes,
+    job: &stream_nodes::Job<'_>,
+    common: &Common,
+) -> Result<(), Failure> {
+    let fabric = crate::nodes::fabric(kind, nodes)?;
+    let Some(measured) = job::run(fabric, output::note, job)? else { return Ok(()) };
+    let report =
+        stream_nodes_report::Report::new(kind.name(), job.remarks.start, job.settings, measured);
+    report.remark().into_iter().for_each(output::note);
+    report.warnings().for_each(|warning| common.note(&warning));
+    common.tell(&report, || report.page(), || report.table())?;
+    Ok(report.verdict()?)
+}
+
+impl Common {
+    /// Draws a report, and prints it.
+    fn tell(
+        &self,
+        report: &impl Serialize,
+        page: impl FnOnce() -> Page,
+        table: impl FnOnce() -> Table,
+    ) -> Result<(), Failure> {
+        self.report.write(page)?;
+        self.output.report(report, |_, _| table().to_string())
+    }
+
+    fn note(&self, line: &str) {
+        if !self.output.quiet && !self.output.json {
+            output::note(line);
+        }
+    }
+}
+
+fn threads(common: &Common, machine: &Topology) -> Result<usize, Failure> {
+    let usable = machine.allowed().len();
+    match common.threads {
+        None => Ok(machine.usable_workers().workers),
+        Some(threads) if threads <= usable => Ok(threads),
+        Some(threads) => Err(Failure::Asked(format!(
+            "--threads: '{threads}' is not allowed: 1 to {usable}, one for each PU that may be used"
+        ))),
+    }
+}

@@ -1,0 +1,213 @@
+//! `actinium sim`.
+
+use crate::Failure;
+use crate::output::{OutputArgs, ReportArgs};
+use crate::parse::{from_to, one_of, route};
+use actinium_cluster::route::Route;
+use actinium_lab::sim::settings::{Grid, Settings};
+use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
+
+/// Most messages per worker: more would take hours.
+const MESSAGES_MAX: u64 = 100_000_000;
+/// As the runtime's: more is no batch.
+const BATCH_MAX: u64 = 1_000_000;
+
+/// Most nodes: what is kept per node is small, but each dead node's survivors have a real link.
+const NODES_MAX: u64 = 100_000;
+const NS_MAX: u64 = 1_000_000_000;
+
+/// Which experiments.
+const GRIDS: &[(&str, &str)] = &[
+    ("published", "Those that were published"),
+    ("skewed", "Skewed and bursty loads"),
+    ("all", "Both"),
+];
+
+/// What it does, in `--help`.
+pub(crate) const ABOUT: &str = "\
+Simulate the published executor experiments on machines that are not at hand.
+
+A discrete-event simulation of workers, queues, caches and wake-ups, which asks the policies that the runtime runs: pinned, pool, stealing and \
+affine. One seed gives one result. Each table compares the four policies at several sizes of state, says by how much affine wins or falls short, \
+how fair it is, and how often homes move. docs/sim.md says what is modelled, and what is not.";
+
+/// What can be typed after `actinium sim`.
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+
+    /// The machine: 12, 16, 64, 256 or 512 PUs, or hwloc's synthetic syntax ("package:2 l3:2 core:8
+    /// pu:2"); at most 1,024 PUs
+    #[arg(long, value_name = "MACHINE", default_value = "12")]
+    machine: String,
+
+    /// Which experiments: those that were published, scaled to the machine; skewed and bursty
+    /// loads; all
+    #[arg(long, value_name = "GRID", default_value = "all", value_parser = one_of::<Grid>(GRIDS))]
+    grid: Grid,
+
+    /// Messages that each worker handles in a measured round (about); a warm-up of as many comes
+    /// before
+    #[arg(long, value_name = "N", default_value = "30000", value_parser = from_to::<100, MESSAGES_MAX>)]
+    messages: u64,
+
+    /// Most messages that an actor handles in one turn; in the published experiments it was 1
+    #[arg(long, value_name = "N", default_value = "1", value_parser = from_to::<1, BATCH_MAX>)]
+    batch: u64,
+
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
+    seed: u64,
+
+    /// Sets a constant of the policy affine, for instance balance_every_ns=100000; may be given for
+    /// several
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+
+    /// Try other values of affine's constants, one at a time, and say what they change
+    #[arg(long, conflicts_with = "calibrate")]
+    sweep: bool,
+
+    /// Measure this machine's costs, simulate it, run the same for real, and print the error (about
+    /// half a minute); of the other settings, only --messages, --batch, --seed and --set count
+    #[arg(long, conflicts_with_all = ["machine", "grid"])]
+    calibrate: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What else can be simulated.
+#[derive(Debug, clap::Subcommand)]
+pub enum What {
+    /// Simulate clusters of many nodes: gathering, routes, the end of all work, and deaths
+    #[command(long_about = ABOUT_CLUSTER)]
+    Cluster(Cluster),
+}
+
+const ABOUT_CLUSTER: &str = "\
+Simulate clusters of many nodes: gathering, routes, the end of all work, and deaths.
+
+All nodes send to all others, in frames that leave when the runtime's own code says so, straight or through a square or cube of nodes (2d, 3d), over \
+links with LogGP parameters. Beside that: how long the four-counter method takes to see that all work is done, and after how long the \
+runtime's own links have noticed that a node has died. One seed gives one result. docs/sim.md says what is not modelled.";
+
+/// What can be typed after `actinium sim cluster`.
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+pub struct Cluster {
+    /// How many nodes; several, with commas between them, are compared
+    #[arg(long, value_name = "N,..", default_value = "10,100,1000,10000", value_delimiter = ',', value_parser = from_to::<2, NODES_MAX>)]
+    nodes: Vec<u64>,
+
+    /// How messages go: direct, 2d or 3d; several are compared
+    #[arg(long, value_name = "ROUTE,..", default_value = "direct,2d,3d", value_delimiter = ',', value_parser = route)]
+    route: Vec<Route>,
+
+    /// Messages that each node sends, each to another that the seed draws
+    #[arg(long, value_name = "N", default_value = "100", value_parser = from_to::<1, 10_000_000>)]
+    messages: u64,
+
+    /// How many each sends in a second; 0: all at once
+    #[arg(long, value_name = "N", default_value = "0", value_parser = from_to::<0, 1_000_000_000>)]
+    rate: u64,
+
+    /// A message's own bytes
+    #[arg(long, value_name = "N", default_value = "64", value_parser = from_to::<0, 65_536>)]
+    bytes: u64,
+
+    /// A frame of so many bytes is full
+    #[arg(long, value_name = "N", default_value = "16384", value_parser = from_to::<256, { 1 << 20 }>)]
+    frame_bytes: u64,
+
+    /// The longest that a frame is held while messages come fast, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "10000", value_parser = from_to::<0, NS_MAX>)]
+    hold: u64,
+
+    /// L of LogGP: how long a frame is under way, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "1500", value_parser = from_to::<0, NS_MAX>)]
+    latency: u64,
+
+    /// o of LogGP: what a frame costs a node's thread, at either end, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "1000", value_parser = from_to::<0, NS_MAX>)]
+    overhead: u64,
+
+    /// g of LogGP: the least time between two frames of a node, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "500", value_parser = from_to::<0, NS_MAX>)]
+    gap: u64,
+
+    /// G of LogGP: time per 1,024 bytes of a frame, in nanoseconds (82: 100 Gbit/s)
+    #[arg(long, value_name = "NS", default_value = "82", value_parser = from_to::<0, NS_MAX>)]
+    gap_per_kib: u64,
+
+    /// What sending, handing on or handling a message costs a worker, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
+    message: u64,
+
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
+    seed: u64,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+fn run_cluster(args: &Cluster) -> Result<(), Failure> {
+    let settings = cluster::Settings {
+        nodes: args.nodes.iter().map(|&nodes| nodes as u32).collect(),
+        routes: args.route.clone(),
+        messages_per_node: args.messages as u32,
+        rate_per_s: args.rate,
+        message_bytes: args.bytes as u32,
+        frame_bytes: args.frame_bytes as usize,
+        hold_ns: args.hold,
+        latency_ns: args.latency,
+        overhead_ns: args.overhead,
+        gap_ns: args.gap,
+        gap_per_kib_ns: args.gap_per_kib,
+        message_ns: args.message,
+        seed: args.seed,
+        ..cluster::Settings::default()
+    };
+    let settings = settings.check()?;
+    args.report.check()?;
+    let sizes = cluster::run::run(&settings, args.output.quiet)?;
+    let report = cluster::report::Report::new(settings, &sizes);
+    args.report.write(|| cluster::page::of(&report))?;
+    args.output.report(&report, cluster::report::Report::text)
+}
+
+/// Simulates, and prints what came of it.
+///
+/// # Errors
+/// If a setting is not allowed, a run fails or stdout can not be written.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(What::Cluster(cluster)) = &args.what {
+        return run_cluster(cluster);
+    }
+    let mut settings = Settings {
+        grid: args.grid,
+        messages: args.messages as u32,
+        batch: args.batch as u32,
+        seed: args.seed,
+        ..Settings::new(&args.machine)?
+    };
+    args.set.iter().try_for_each(|constant| settings.set(constant))?;
+    if args.calibrate {
+        let report = calibrate::calibrate(&settings)?;
+        return args.output.report(&report, calibrate::Report::text);
+    }
+    if args.sweep {
+        let report = sweep::sweep(&settings, args.output.quiet)?;
+        return args.output.report(&report, sweep::Report::text);
+    }
+    let cells = settings.cells();
+    let figures = run::run(&settings, &cells, &settings.policies(), args.output.quiet)?;
+    let report = report::Report::new(&settings, &cells, figures);
+    args.output.report(&report, report::Report::text)
+}

@@ -1,0 +1,85 @@
+//! `--report`: a run, or a sweep, as one page.
+
+use super::Settings;
+use super::outcome::{Ideal, Outcome};
+use super::sweep::Point;
+use crate::setting;
+use actinium_observe::number::{bytes, decimal, nanoseconds};
+use actinium_observe::process::CpuLoad;
+use actinium_observe::process::Load;
+use actinium_report::html::{Figure, Page};
+use actinium_workload::plan::Plan;
+use actinium_workload::{RunReport, SweepPoint};
+
+/// The page of a run.
+pub fn of_run(settings: &Settings, plan: &Plan, outcome: &Outcome, ideal: Option<Ideal>) -> Page {
+    page(settings, plan, outcome, ideal, &[])
+}
+
+/// The page of a sweep: the curve, and the run of the last point.
+pub fn of_sweep(settings: &Settings, plan: &Plan, points: &[Point]) -> Page {
+    let curve = points.iter().map(|point| SweepPoint {
+        slots: usize::try_from(point.slots).unwrap_or(usize::MAX),
+        events_per_s: point.outcome.events_per_s(),
+        range: None,
+        perfect_per_s: point.ideal.map(|ideal| ideal.events_per_s),
+    });
+    let curve: Vec<SweepPoint> = curve.collect();
+    match points.last() {
+        Some(last) => page(settings, plan, &last.outcome, last.ideal, &curve),
+        None => Page::new(title(plan)),
+    }
+}
+
+fn page(
+    settings: &Settings,
+    plan: &Plan,
+    outcome: &Outcome,
+    ideal: Option<Ideal>,
+    sweep: &[SweepPoint],
+) -> Page {
+    let cpus = CpuLoad::of(&[(String::new(), &Load::of(&outcome.samples))]);
+    let on_average = format!("{} CPUs on average", decimal(outcome.cpu_s / outcome.elapsed_s(), 2));
+    let memory = bytes(outcome.memory_max_bytes);
+    let mut report = RunReport::new(title(plan), &outcome.summary)
+        .command(command(settings, sweep))
+        .plan(plan)
+        .cpus_of_process(&cpus)
+        .sweep(sweep)
+        .figure(Figure::new("CPU time", nanoseconds(outcome.cpu_s * 1e9)).note(on_average))
+        .figure(Figure::new("Threads", outcome.threads_max).note("at most"))
+        .figure(Figure::new("Memory", memory).note("at most in RAM"));
+    if let Some(limit) = plan.ceilings.first() {
+        let figure = Figure::new("Ceiling", format!("{} events/s", decimal(limit.events_per_s, 2)));
+        report = report.figure(figure.note(format!("through {}", limit.name)));
+    }
+    if let Some(ideal) = ideal {
+        report = report.ideal(ideal.events_per_s);
+    }
+    let rows = settings.rows().into_iter();
+    let report = rows.fold(report, |report, (name, value, source)| {
+        report.setting(name, format!("{value} ({source})"))
+    });
+    report.page()
+}
+
+pub(super) fn title(plan: &Plan) -> String {
+    if plan.name.is_empty() { "event processing".to_owned() } else { plan.name.clone() }
+}
+
+/// Returns the command line that repeats the run.
+pub(super) fn command(settings: &Settings, sweep: &[SweepPoint]) -> String {
+    let mut command = format!("actinium events {}", settings.config);
+    if !sweep.is_empty() {
+        let slots: Vec<String> = sweep.iter().map(|point| point.slots.to_string()).collect();
+        command += &format!(" --sweep slots={}", slots.join(","));
+    }
+    for change in settings.thread_types.value.iter() {
+        command += &format!(" --thread-type '{change}'");
+    }
+    // A sweep has its own slots.
+    let is_said = |name: &str| name == "thread-type" || (name == "slots" && !sweep.is_empty());
+    let rows = settings.rows().into_iter().filter(|(name, ..)| !is_said(name));
+    command += &setting::flags(rows);
+    command
+}

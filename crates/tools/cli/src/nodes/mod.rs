@@ -1,0 +1,72 @@
+//! Commands that run on several nodes: what all of these share.
+//!
+//! [`settings`] say on which nodes and by which fabric, [`join`] how a process finds the others
+//! over Zenoh. [`fabric()`] makes a job's fabric of them.
+
+pub mod join;
+pub mod settings;
+
+pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
+
+use crate::Failure;
+use actinium_cluster::job::{JobError, JobFabric};
+
+/// The fabric of a job, as the flags have it.
+///
+/// # Errors
+/// If it was asked wrongly, or is not in this build.
+pub fn fabric(kind: FabricKind, nodes: &Nodes) -> Result<JobFabric, Failure> {
+    match kind {
+        FabricKind::InProcess => Ok(JobFabric::InProcess(nodes.in_process())),
+        FabricKind::Mpi => mpi(nodes),
+        FabricKind::Zenoh => zenoh(nodes),
+    }
+}
+
+/// Returns a remark on how the nodes were started, if there is one.
+pub fn remark(kind: FabricKind) -> Option<&'static str> {
+    let launchers = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID"];
+    let is_launched = launchers.iter().any(|variable| std::env::var_os(variable).is_some());
+    (kind == FabricKind::Mpi && !is_launched)
+        .then_some("--fabric mpi outside mpiexec: a job of one node")
+}
+
+/// Returns the MPI fabric, for one rank of an MPI job.
+#[cfg(feature = "mpi")]
+fn mpi(nodes: &Nodes) -> Result<JobFabric, Failure> {
+    if nodes.count.value.is_some() {
+        let line = "--nodes: not allowed with --fabric mpi: mpiexec -n says how many there are";
+        return Err(Failure::Asked(line.to_owned()));
+    }
+    Ok(JobFabric::Mpi)
+}
+
+#[cfg(not(feature = "mpi"))]
+fn mpi(_nodes: &Nodes) -> Result<JobFabric, Failure> {
+    let line = "--fabric: 'mpi' is not in this build: it needs the feature mpi \
+                (cargo build -p actinium-cli --features mpi)";
+    Err(Failure::Asked(line.to_owned()))
+}
+
+/// Returns the Zenoh fabric, for one of several processes.
+#[cfg(feature = "zenoh")]
+fn zenoh(nodes: &Nodes) -> Result<JobFabric, Failure> {
+    let Some(join) = &nodes.join else { unreachable!("settled for this fabric") };
+    Ok(JobFabric::Zenoh(Box::new(join.config()?)))
+}
+
+#[cfg(not(feature = "zenoh"))]
+fn zenoh(_nodes: &Nodes) -> Result<JobFabric, Failure> {
+    let line = "--fabric: 'zenoh' is not in this build: it needs the feature zenoh \
+                (cargo build -p actinium-cli --features zenoh)";
+    Err(Failure::Asked(line.to_owned()))
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Setting(line) => Failure::Asked(line),
+            JobError::Failed(line) => Failure::Failed(line),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Parsers of flags and environment variables that several commands share.
+
+use actinium::{Policy, Workers};
+use actinium_cluster::route::Route;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// A number within bounds.
+///
+/// # Errors
+/// If it is none, or not within them.
+pub fn within<N: FromStr + PartialOrd + Display>(
+    text: &str,
+    least: N,
+    most: N,
+) -> Result<N, String> {
+    match text.parse() {
+        Ok(number) if (&least..=&most).contains(&&number) => Ok(number),
+        _ => Err(format!("'{text}' is not allowed: {least} to {most}")),
+    }
+}
+
+/// Parses like [`within`], with bounds that are known at compile time.
+///
+/// # Errors
+/// If the text is no whole number, or not within the bounds.
+pub fn from_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
+    within(text, LEAST, MOST)
+}
+
+/// A number of workers, or `all`.
+///
+/// # Errors
+/// If it is neither.
+pub fn workers(text: &str) -> Result<Workers, String> {
+    text.parse()
+}
+
+/// A policy's name.
+///
+/// # Errors
+/// If there is none of this name.
+pub fn policy(text: &str) -> Result<Policy, String> {
+    text.parse::<Policy>().map_err(|error| error.to_string())
+}
+
+pub use actinium_lab::seats::count_workers;
+
+/// A parser of a value that has one of these names; each comes with its explanation.
+pub fn one_of<T>(names: &'static [(&str, &str)]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    let names = names.iter().map(|&(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// How messages go through the nodes of a cluster.
+///
+/// # Errors
+/// If there is no such route.
+pub fn route(text: &str) -> Result<Route, String> {
+    let named = Route::ALL.into_iter().find(|route| route.name() == text);
+    named.ok_or_else(|| format!("'{text}' is not allowed: direct, 2d, 3d"))
+}

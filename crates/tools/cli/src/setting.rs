@@ -1,0 +1,27 @@
+//! Settings from the command line: the value that clap has parsed, and whether a flag gave it.
+
+use crate::Failure;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+pub use actinium_report::setting::{
+    Setting, SettingsReport, Source, WrongSetting, flags, serialize, table,
+};
+
+/// Making a setting of what clap has parsed.
+pub trait Parsed<T> {
+    /// The value of the argument `id`: a flag's, or the default.
+    fn parsed(value: T, matches: &ArgMatches, id: &str) -> Self;
+}
+
+impl<T> Parsed<T> for Setting<T> {
+    fn parsed(value: T, matches: &ArgMatches, id: &str) -> Self {
+        Setting::new(value, matches.value_source(id) == Some(ValueSource::CommandLine))
+    }
+}
+
+impl From<WrongSetting> for Failure {
+    fn from(error: WrongSetting) -> Self {
+        Failure::Asked(error.to_string())
+    }
+}

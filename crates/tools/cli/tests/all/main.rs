@@ -1,0 +1,27 @@
+//! All of this crate's tests, as one program: to link one takes a fraction of the time that many
+//! take.
+
+mod bad_input;
+mod binding;
+mod common;
+mod elastic;
+mod events_cluster;
+mod events_nodes;
+mod events_page;
+mod events_plan;
+mod events_run;
+mod launch;
+mod locality;
+mod memory;
+mod probe;
+mod probe_cluster;
+#[cfg(feature = "zenoh")]
+mod secure;
+mod settings;
+mod sim;
+mod sim_cluster;
+mod terminal;
+mod topology;
+mod wire;
+mod wire_live;
+mod wire_typescript;

@@ -1,0 +1,67 @@
+//! Experiments on several nodes: their settings as a report shows them, and how a node's part
+//! fails.
+
+use crate::Failure;
+use actinium_cluster::job::{JobError, ProgramError};
+use actinium_report::setting::{Setting, Source};
+use std::fmt::Display;
+
+/// The nodes of an experiment, as a report shows them.
+#[derive(Clone, Debug)]
+pub struct NodeSettings {
+    /// The name of the fabric that moves frames between nodes, if there are several.
+    pub fabric: Setting<Option<&'static str>>,
+    /// The number of nodes, where it is known beforehand.
+    pub count: Setting<Option<u32>>,
+    /// Name, value and source of each setting by which this process joins others.
+    pub join: Vec<(&'static str, String, Source)>,
+}
+
+impl Default for NodeSettings {
+    /// One node, without any fabric.
+    fn default() -> Self {
+        NodeSettings { fabric: None.into(), count: None.into(), join: Vec::new() }
+    }
+}
+
+impl NodeSettings {
+    /// Name, value and source of what all nodes agree on.
+    #[must_use]
+    pub fn rows(&self) -> [(&'static str, String, Source); 2] {
+        let fabric = self.fabric.value.unwrap_or("none").to_owned();
+        let count = self.count.value.map_or("-".to_owned(), |nodes| nodes.to_string());
+        [("fabric", fabric, self.fabric.source), ("nodes", count, self.count.source)]
+    }
+}
+
+/// Remarks of a job's nodes for the user.
+#[derive(Clone, Copy, Debug)]
+pub struct Remarks {
+    /// Takes a line: who refuses to talk to this node, and the like.
+    pub note: fn(&str),
+    /// A remark on how the nodes were started, for the report.
+    pub start: Option<&'static str>,
+}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Setting(line) => Failure::Asked(line),
+            JobError::Failed(line) => Failure::Failed(line),
+        }
+    }
+}
+
+impl ProgramError for Failure {
+    fn explained_by(self, notice: &str) -> Self {
+        match self {
+            Failure::Failed(line) => JobError::Failed(line).explained_by(notice).into(),
+            other => other,
+        }
+    }
+}
+
+/// An error between nodes, as a failure.
+pub(crate) fn failed(error: impl Display) -> Failure {
+    Failure::Failed(error.to_string())
+}

@@ -1,0 +1,286 @@
+//! The probe's actors.
+//!
+//! A [`Prober`] is source and target. Its [`Host`] starts it on the host's own worker, and passes
+//! the word to begin on to it, so that neither the start-up nor the beginning of a round depends on
+//! how fast one thread can reach all actors.
+
+use super::payload::Payload;
+use actinium::prelude::*;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+/// The state that all actors of a probe share.
+#[derive(Debug)]
+pub struct Arena<P: Payload> {
+    /// Most requests of an actor that are outstanding.
+    pub in_flight: u32,
+    /// Bytes in each ping and each reply.
+    pub payload_bytes: usize,
+    /// Decides where the round robin starts.
+    pub seed: u64,
+    /// All probers, each at its index; known before the first round.
+    pub targets: OnceLock<Box<[Address<Prober<P>>]>>,
+    /// Probers that have not had all their replies in this round.
+    pub running: AtomicUsize,
+    /// Where the end of a round is reported.
+    pub finished: mpsc::Sender<Instant>,
+    /// A checksum of the targets at which the probers started, in this round.
+    pub starts: AtomicU64,
+    /// Most requests of any actor that were outstanding.
+    pub outstanding_max: AtomicU64,
+    /// Payloads that did not arrive as they were sent.
+    pub corrupted: AtomicU64,
+}
+
+impl<P: Payload> Arena<P> {
+    /// All probers.
+    ///
+    /// # Panics
+    /// Before they are known.
+    #[inline]
+    fn targets(&self) -> &[Address<Prober<P>>] {
+        self.targets.get().expect("a round begins when all probers are known")
+    }
+}
+
+/// One round: what each prober is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// Pings that it sends.
+    pub pings: u32,
+    /// Number of the round, so that each starts elsewhere.
+    pub number: u32,
+}
+
+/// The messages of a prober.
+#[derive(Debug)]
+pub enum Msg<P> {
+    /// Asks for a reply.
+    Ping {
+        /// The index of the prober that asks.
+        from: u32,
+        /// The payload of the ping; its bytes depend on `from`.
+        payload: P,
+    },
+    /// The answer, with the payload of the ping.
+    PingReply {
+        /// The payload of the ping.
+        payload: P,
+    },
+    /// Begins a round.
+    Start(Round),
+}
+
+/// Source of pings, and target of those of others.
+#[derive(Debug)]
+pub struct Prober<P: Payload> {
+    arena: Arc<Arena<P>>,
+    index: u32,
+    /// Index of the target of its next ping.
+    next: u32,
+    /// Pings that it has yet to send in this round.
+    to_send: u32,
+    /// Replies that it has yet to get in this round.
+    to_get: u32,
+}
+
+impl<P: Payload> Prober<P> {
+    /// The prober with this index.
+    pub fn new(arena: Arc<Arena<P>>, index: u32) -> Self {
+        Prober { arena, index, next: 0, to_send: 0, to_get: 0 }
+    }
+
+    fn start(&mut self, round: Round) {
+        let count = self.arena.targets().len() as u32;
+        self.next = first_target(self.index, count, self.arena.seed, round.number);
+        (self.to_send, self.to_get) = (round.pings, round.pings);
+        let start = mix(u64::from(self.index) << 32 | u64::from(self.next));
+        // Relaxed, both: figures that are read when the round is over, which its channel orders.
+        self.arena.starts.fetch_xor(start, Ordering::Relaxed);
+        let outstanding = round.pings.min(self.arena.in_flight);
+        self.arena.outstanding_max.fetch_max(u64::from(outstanding), Ordering::Relaxed);
+        for _ in 0..outstanding {
+            self.ping(P::new(self.arena.payload_bytes));
+        }
+    }
+
+    #[inline]
+    fn ping(&mut self, mut payload: P) {
+        let targets = self.arena.targets();
+        payload.write(self.arena.payload_bytes, self.index as u8);
+        self.to_send -= 1;
+        send(&targets[self.next as usize], Msg::Ping { from: self.index, payload });
+        self.next = following(self.next, self.index, targets.len() as u32);
+    }
+
+    #[inline]
+    fn answer(&self, from: u32, payload: P) {
+        self.check(&payload, from);
+        send(&self.arena.targets()[from as usize], Msg::PingReply { payload });
+    }
+
+    #[inline]
+    fn answered(&mut self, payload: P) {
+        self.check(&payload, self.index);
+        self.to_get -= 1;
+        if self.to_send > 0 {
+            self.ping(payload);
+        } else if self.to_get == 0 {
+            self.finish();
+        }
+    }
+
+    #[inline]
+    fn check(&self, payload: &P, from: u32) {
+        if !payload.holds(self.arena.payload_bytes, from as u8) {
+            // Relaxed: as in `start`.
+            self.arena.corrupted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn finish(&self) {
+        // Release: what this prober has counted goes before; acquire: the last one has seen what
+        // the others counted.
+        if self.arena.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // Nobody listens any more if the run was given up.
+            let _ = self.arena.finished.send(Instant::now());
+        }
+    }
+}
+
+impl<P: Payload> Actor for Prober<P> {
+    type Msg = Msg<P>;
+
+    #[inline]
+    fn handle(&mut self, msg: Msg<P>, _ctx: &mut Context<'_, Self>) {
+        match msg {
+            Msg::Ping { from, payload } => self.answer(from, payload),
+            Msg::PingReply { payload } => self.answered(payload),
+            Msg::Start(round) => self.start(round),
+        }
+    }
+}
+
+/// A message that is refused is in the ledger as returned; the round then does not end, which the
+/// run notices.
+#[inline]
+fn send<P: Payload>(to: &Address<Prober<P>>, msg: Msg<P>) {
+    let _ = to.send(msg);
+}
+
+/// The target after `target`: the prober does not ping itself, unless there is no other.
+#[inline]
+fn following(target: u32, own: u32, count: u32) -> u32 {
+    let next = if target + 1 == count { 0 } else { target + 1 };
+    match next == own && count > 1 {
+        true if next + 1 == count => 0,
+        true => next + 1,
+        false => next,
+    }
+}
+
+/// The first target of a round: any but itself, unless there is no other.
+fn first_target(own: u32, count: u32, seed: u64, round: u32) -> u32 {
+    if count == 1 {
+        return 0;
+    }
+    let random = mix(mix(seed ^ mix(u64::from(round))) ^ u64::from(own));
+    let other = (random % u64::from(count - 1)) as u32;
+    if other < own { other } else { other + 1 }
+}
+
+/// SplitMix64's step: a number that tells nothing of the one that it is made of.
+fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Starts probers on its own worker, and tells its probers to begin.
+#[derive(Debug)]
+pub struct Host<P: Payload> {
+    arena: Arc<Arena<P>>,
+    probers: Range<u32>,
+    /// Where the probers that it has started are reported: (first index, addresses). None if they
+    /// are there already.
+    started: Option<mpsc::Sender<Started<P>>>,
+}
+
+/// The probers that a host has started, and the index of the first.
+pub type Started<P> = (u32, Vec<Address<Prober<P>>>);
+
+impl<P: Payload> Host<P> {
+    /// A host of the probers with these indices.
+    pub fn new(
+        arena: Arc<Arena<P>>,
+        probers: Range<u32>,
+        started: Option<mpsc::Sender<Started<P>>>,
+    ) -> Self {
+        Host { arena, probers, started }
+    }
+}
+
+impl<P: Payload> Actor for Host<P> {
+    type Msg = Round;
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        if let Some(report) = self.started.take() {
+            let start = |index| ctx.spawn(Prober::new(self.arena.clone(), index));
+            // Nobody listens any more if the run was given up.
+            let _ = report.send((self.probers.start, self.probers.clone().map(start).collect()));
+        }
+    }
+
+    fn handle(&mut self, round: Round, _ctx: &mut Context<'_, Self>) {
+        for index in self.probers.clone() {
+            send(&self.arena.targets()[index as usize], Msg::Start(round));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_round_robin_visits_every_other_prober_and_never_itself() {
+        for own in 0..5 {
+            let mut target = first_target(own, 5, 42, 0);
+            let mut seen = Vec::new();
+            for _ in 0..4 {
+                seen.push(target);
+                target = following(target, own, 5);
+            }
+            assert_eq!(target, seen[0], "it starts over");
+            seen.sort_unstable();
+            let expected: Vec<u32> = (0..5).filter(|&other| other != own).collect();
+            assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn one_prober_alone_pings_itself_and_two_each_other() {
+        assert_eq!((first_target(0, 1, 42, 0), following(0, 0, 1)), (0, 0));
+        assert_eq!((first_target(0, 2, 42, 0), following(1, 0, 2)), (1, 1));
+        assert_eq!((first_target(1, 2, 42, 0), following(0, 1, 2)), (0, 0));
+    }
+
+    #[test]
+    fn starts_depend_on_seed_round_and_prober() {
+        let starts = |seed, round| -> Vec<u32> {
+            (0..100).map(|own| first_target(own, 100, seed, round)).collect()
+        };
+        assert_eq!(starts(1, 0), starts(1, 0));
+        assert_ne!(starts(1, 0), starts(2, 0));
+        assert_ne!(starts(1, 0), starts(1, 1));
+        let mut distinct = starts(1, 0);
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(distinct.len() > 40, "spread over the targets: {distinct:?}");
+    }
+}

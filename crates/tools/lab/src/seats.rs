@@ -1,0 +1,60 @@
+//! The seats of workers: the PUs that they are bound to, the same for all systems that an
+//! experiment compares.
+
+use crate::Failure;
+use actinium::topology::{PuId, Seats, Topology};
+use actinium::{Bind, Workers};
+
+/// Detects the topology of this machine.
+///
+/// # Errors
+/// If it can not be looked at.
+pub fn machine() -> Result<Topology, Failure> {
+    Topology::detect().map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// The number of workers that this means here.
+///
+/// # Errors
+/// If it is for the machine to say, and it can not be looked at.
+pub fn count_workers(workers: Workers, bind: &Bind) -> Result<usize, Failure> {
+    match workers {
+        Workers::Count(count) => Ok(count),
+        Workers::All => Ok(bind.most(machine()?.usable_workers().workers)),
+    }
+}
+
+/// The seats that all compared systems have. Either each worker has a PU, or none, and a remark
+/// says why.
+///
+/// # Errors
+/// If this machine can not be looked at, or the process may not use what is listed.
+pub fn seats(bind: &Bind, workers: usize) -> Result<Seats, Failure> {
+    let machine = machine()?;
+    let seats = |bind| machine.seats(bind, workers);
+    let wrong = |error| Failure::Asked(format!("--bind: {error}"));
+    let some = seats(bind).map_err(wrong)?;
+    if is_bound(&some) {
+        return Ok(some);
+    }
+    let mut none = seats(&Bind::None).map_err(wrong)?;
+    none.remarks = match (bind, some.remarks) {
+        (Bind::None, _) => vec![format!("{workers} run unbound: --bind says so")],
+        (_, remarks) if !remarks.is_empty() => remarks,
+        _ => vec![format!("{workers} run unbound: other programs have claimed PUs")],
+    };
+    Ok(none)
+}
+
+/// Whether each worker has a PU.
+#[must_use]
+pub fn is_bound(seats: &Seats) -> bool {
+    seats.pus().iter().all(Option::is_some)
+}
+
+/// The PU of each worker, for people.
+#[must_use]
+pub fn text(pus: &[Option<PuId>]) -> String {
+    let name = |pu: &Option<PuId>| pu.map_or("unbound".to_owned(), |pu| pu.to_string());
+    pus.iter().map(name).collect::<Vec<_>>().join(" ")
+}

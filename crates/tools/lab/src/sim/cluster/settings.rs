@@ -1,0 +1,122 @@
+//! Settings of a simulated cluster.
+
+use crate::Failure;
+use actinium_cluster::link::LinkConfig;
+use actinium_cluster::route::Route;
+use actinium_cluster::sim::Links;
+use actinium_cluster::{AggregatorConfig, sim::AllToAll};
+use serde::{Serialize, Serializer};
+
+/// Most messages of a run: more would take hours, and gigabytes.
+const ALL_MESSAGES_MAX: u64 = 50_000_000;
+
+/// The settings of the simulation. They serialise as in the JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    /// Numbers of nodes, rising.
+    pub nodes: Vec<u32>,
+    /// The routes to compare.
+    #[serde(serialize_with = "names")]
+    pub routes: Vec<Route>,
+    /// The number of messages of each node.
+    pub messages_per_node: u32,
+    /// The rate at which each node sends; 0: all at once.
+    pub rate_per_s: u64,
+    /// The size of a message.
+    pub message_bytes: u32,
+    /// The size of a full frame.
+    pub frame_bytes: usize,
+    /// The longest that a frame is held.
+    pub hold_ns: u64,
+    /// The latency: LogGP's L.
+    pub latency_ns: u64,
+    /// The overhead: LogGP's o.
+    pub overhead_ns: u64,
+    /// The gap between frames: LogGP's g.
+    pub gap_ns: u64,
+    /// The gap for each KiB: LogGP's G.
+    pub gap_per_kib_ns: u64,
+    /// The time that a worker spends on a message.
+    pub message_ns: u64,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// How often a node is heard, at least.
+    pub heartbeat_ns: u64,
+    /// A node that is not heard for so long is dead.
+    pub down_after_ns: u64,
+}
+
+fn names<S: Serializer>(routes: &[Route], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(routes.iter().map(|route| route.name()))
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let link = LinkConfig::default();
+        Settings {
+            nodes: vec![10, 100, 1_000, 10_000],
+            routes: Route::ALL.to_vec(),
+            messages_per_node: 100,
+            rate_per_s: 0,
+            message_bytes: 64,
+            frame_bytes: 16_384,
+            hold_ns: 10_000,
+            latency_ns: 1_500,
+            overhead_ns: 1_000,
+            gap_ns: 500,
+            gap_per_kib_ns: 82,
+            message_ns: 80,
+            seed: 42,
+            heartbeat_ns: link.heartbeat_ns,
+            down_after_ns: link.down_after_ns,
+        }
+    }
+}
+
+impl Settings {
+    /// Brings nodes and routes into order, each once.
+    ///
+    /// # Errors
+    /// If there would be too many messages.
+    pub fn check(mut self) -> Result<Self, Failure> {
+        self.nodes.sort_unstable();
+        self.nodes.dedup();
+        self.routes.sort_unstable_by_key(|one| Route::ALL.iter().position(|route| route == one));
+        self.routes.dedup();
+        let most = self.nodes.last().copied().unwrap_or_default();
+        let all = u64::from(most) * u64::from(self.messages_per_node);
+        if (1..=ALL_MESSAGES_MAX).contains(&all) {
+            return Ok(self);
+        }
+        Err(Failure::Asked(format!(
+            "--messages: {} of each of {most} nodes are {all}: at most {ALL_MESSAGES_MAX} are simulated",
+            self.messages_per_node
+        )))
+    }
+
+    /// Returns the costs of links.
+    pub fn links(&self) -> Links {
+        Links {
+            latency_ns: self.latency_ns,
+            overhead_ns: self.overhead_ns,
+            gap_ns: self.gap_ns,
+            gap_per_kib_ns: self.gap_per_kib_ns,
+            message_ns: self.message_ns,
+        }
+    }
+
+    /// One run.
+    pub fn all_to_all(&self, nodes: u32, route: Route) -> AllToAll {
+        let (frame_bytes, hold_ns) = (self.frame_bytes, self.hold_ns);
+        AllToAll {
+            nodes,
+            route,
+            messages: self.messages_per_node,
+            rate_per_s: self.rate_per_s,
+            message_bytes: self.message_bytes,
+            aggregator: AggregatorConfig { frame_bytes, hold_ns, ..AggregatorConfig::default() },
+            links: self.links(),
+            seed: self.seed,
+        }
+    }
+}

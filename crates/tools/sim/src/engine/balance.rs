@@ -1,0 +1,162 @@
+//! Giving away, for good, what others have less of.
+
+use super::time::{Ps, ns, ps};
+use super::{Mode, Place, Sim};
+use actinium_scheduler::policy::pace;
+use actinium_scheduler::policy::{LoadView, PushView};
+
+impl Sim<'_> {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let state = &mut self.workers[worker];
+        let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
+        state.load_ns = pace::weigh_load(state.load_ns, now_ns);
+        state.shown_load_ns = pace::shown_load(state.load_ns, state.turn_ns, state.queue.len());
+        if pace::has_grown(state.load_ns, state.looked_ns) {
+            (state.in_vain, state.looked_ns) = (0, state.load_ns);
+        }
+        let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
+            return at_ps;
+        };
+        if ns(at_ps.saturating_sub(state.balanced_ps)) < pause_ns || state.queue.len() < 2 {
+            return at_ps;
+        }
+        state.balanced_ps = at_ps;
+        self.push_work(worker, at_ps)
+    }
+
+    fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let machine = self.machine;
+        // They are sorted by distance.
+        let all = &machine.neighbours[worker];
+        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
+        let neighbours = &all[..near];
+        let looks = neighbours.len().min(pace::balance_looks(self.workers[worker].in_vain));
+        if looks == 0 {
+            return at_ps;
+        }
+        let start = self.workers[worker].look_at;
+        let mut looked_at: Vec<(usize, u32)> =
+            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
+        let mut at_ps = at_ps;
+        let state = &self.workers[worker];
+        let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
+        // A load must last before work is pushed, and must still be there now.
+        let mut own_ns = state.load_ns.min(now_ns);
+        let mut sum_ns = own_ns;
+        for &(other, _) in &looked_at {
+            at_ps += ps(machine.transfer_ns(other, worker));
+        }
+        looked_at.retain(|&(other, _)| self.workers[other].shown_load_ns < pace::LOAD_UNKNOWN_NS);
+        for &(other, _) in &looked_at {
+            sum_ns += self.workers[other].shown_load_ns;
+        }
+        let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
+        let turn_ns = self.workers[worker].turn_ns;
+        // Who has nothing to do now may have much in a moment: nothing is pushed before a second
+        // look at the same workers has found the same.
+        let had_found = self.workers[worker].has_found;
+        let mut finds = false;
+        // Who has least is pushed to first.
+        looked_at.sort_by_key(|&(other, _)| self.workers[other].shown_load_ns);
+        let mut has_pushed = false;
+        for (other, distance) in looked_at {
+            let other_ns = self.workers[other].shown_load_ns;
+            let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
+            let n = self.policy.push(&view);
+            if n == 0 {
+                continue;
+            }
+            finds = true;
+            if !had_found {
+                break;
+            }
+            let pushed = self.push_to(worker, other, n, own_ns, average_ns, &mut at_ps);
+            if pushed > 0 {
+                has_pushed = true;
+                self.figures.given_rank_max = self.figures.given_rank_max.max(distance);
+            }
+            own_ns = own_ns.saturating_sub(turn_ns * pushed as u64);
+            // Others shall not give it as much again before it has seen what it got.
+            self.workers[other].shown_load_ns += turn_ns * pushed as u64;
+        }
+        let state = &mut self.workers[worker];
+        let looks_again = finds && !had_found;
+        if !looks_again {
+            state.look_at = (start + looks) % neighbours.len();
+        }
+        (state.has_found, state.looked_ns) = (finds, now_ns.min(state.load_ns));
+        state.in_vain = if has_pushed || looks_again { 0 } else { state.in_vain.saturating_add(1) };
+        state.load_ns = state.load_ns.min(own_ns);
+        at_ps
+    }
+
+    fn push_to(
+        &mut self,
+        worker: usize,
+        to: usize,
+        n: usize,
+        own_ns: u64,
+        average_ns: u64,
+        at_ps: &mut Ps,
+    ) -> usize {
+        let mut kept = Vec::new();
+        let mut pushed = 0;
+        while pushed < n && kept.len() < pace::KEPT_AT_ONCE {
+            let Some(actor) = self.workers[worker].queue.pop_back() else { break };
+            let view = PushView {
+                ready: self.actors[actor].ready,
+                cost_ns: self.cost_ns(actor),
+                own_ns,
+                average_ns,
+            };
+            if !self.policy.may_push(&view) {
+                kept.push(actor);
+                continue;
+            }
+            let state = &mut self.actors[actor];
+            (state.owner, state.home) = (to, to);
+            (state.steals, state.away) = (0, 0);
+            state.place = Place::Given;
+            self.figures.pushed += 1;
+            pushed += 1;
+            *at_ps += ps(self.machine.costs.remote_send_ns);
+            self.workers[to].gifts.push_back((*at_ps, actor));
+        }
+        self.workers[worker].queue.extend(kept.into_iter().rev());
+        if pushed > 0 {
+            *at_ps += ps(self.machine.transfer_ns(to, worker) + self.machine.costs.lock_ns);
+            if self.notice(to, *at_ps) {
+                *at_ps += ps(self.machine.costs.wake_ns);
+            }
+        }
+        pushed
+    }
+
+    /// `Worker::drain_returns`: what others have pushed.
+    pub(super) fn drain_returns(&mut self, worker: usize, at_ps: Ps) -> Ps {
+        let mut at_ps = at_ps;
+        while self.workers[worker].gifts.front().is_some_and(|&(arrives, _)| arrives <= at_ps) {
+            let Some((_, actor)) = self.workers[worker].gifts.pop_front() else { break };
+            at_ps += ps(self.machine.costs.remote_receive_ns);
+            self.actors[actor].place = Place::Private;
+            self.workers[worker].queue.push_back(actor);
+        }
+        at_ps
+    }
+
+    /// The time at which the first thing arrives that is under way to this worker.
+    pub(super) fn next_arrival(&self, worker: usize) -> Option<Ps> {
+        let state = &self.workers[worker];
+        let fronts = [state.inbox.front(), state.gifts.front()];
+        fronts.into_iter().flatten().map(|&(arrives_ps, _)| arrives_ps).min()
+    }
+
+    /// Clears the load of a worker that has nothing to do.
+    pub(super) fn unload(&mut self, worker: usize) {
+        debug_assert!(!matches!(self.workers[worker].mode, Mode::Turn { .. }));
+        let state = &mut self.workers[worker];
+        (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
+        (state.looked_ns, state.has_found) = (0, false);
+    }
+}
