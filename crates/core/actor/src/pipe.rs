@@ -60,7 +60,9 @@ where
     }
 
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
-        let (Some(future), Some((waker, rung))) = (&mut self.future, &self.bell) else { return };
+        let Some((waker, rung)) = &self.bell else { return };
+        // The ring that the end below waits for.
+        let Some(future) = &mut self.future else { return ctx.stop() };
         // AcqRel: see `wake_by_ref`.
         rung.swap(false, Ordering::AcqRel);
         #[cfg(feature = "tokio")]
@@ -77,8 +79,12 @@ where
                 Err(panicked) => owner.0.core.fail(panicked),
             }
         }
-        (self.future, self.bell) = (None, None);
-        ctx.stop();
+        self.future = None;
+        // A ring that is under way would become a dead letter: it ends this actor when it arrives.
+        // Nobody rings from here on. AcqRel: see `wake_by_ref`.
+        if !rung.swap(true, Ordering::AcqRel) {
+            ctx.stop();
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use actinium_actor::{
 };
 use futures_channel::oneshot;
 use futures_lite::future::{pending, yield_now};
+use std::future::poll_fn;
 use std::sync::mpsc;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -61,6 +63,28 @@ fn a_future_may_wake_itself_while_it_is_polled() {
         }));
         (0..3).for_each(|_| actor.send(None).unwrap());
         (0..3).for_each(|_| assert_eq!(told.recv(), Ok(1000), "{system:?}"));
+    });
+}
+
+#[test]
+fn a_wake_up_that_comes_too_late_is_no_dead_letter() {
+    everywhere(|system| {
+        let (results, told) = mpsc::channel();
+        let actor = system.spawn(does(move |msg: Option<u32>, ctx| match msg {
+            None => {
+                let hasty = poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    Poll::Ready(7)
+                });
+                ctx.pipe(hasty, Some);
+            }
+            Some(n) => results.send(n).unwrap(),
+        }));
+        actor.tell(None);
+        assert_eq!(told.recv(), Ok(7));
+        drop(actor);
+        let report = system.shutdown(Shutdown::Drain);
+        assert_eq!((report.dropped, report.dead, report.left_actors), (0, 0, 0));
     });
 }
 
