@@ -50,8 +50,7 @@
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
-//! (`actinium-events`, for example). The macros of `wire` name their crate: a program that uses
-//! them depends on `actinium-wire`, too.
+//! (`actinium-events`, for example).
 
 pub use actinium_actor::*;
 
@@ -117,16 +116,33 @@ pub mod cluster {
 /// Encodings and protocols (feature `wire`).
 ///
 /// ```
-/// use actinium::wire::{Encoding, Limits};
+/// use actinium::wire::{Encoding, Limits, Message, protocol};
+/// use serde::{Deserialize, Serialize};
 ///
-/// let mut bytes = Vec::new();
-/// Encoding::Binary.encode(&(7_u32, "seven".to_owned()), &mut bytes)?;
-/// let back: (u32, String) = Encoding::Binary.decode(&bytes.into(), &Limits::default())?;
-/// assert_eq!(back, (7, "seven".to_owned()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Message)]
+/// struct Order { article: String, count: u32 }
+///
+/// protocol! {
+///     protocol Shop, version 1, between client and server;
+///     state Idle {
+///         client request Place(Order) -> server Placed(u64) -> Idle;
+///         client signal Bye -> end;
+///     }
+/// }
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let mut bytes = Vec::new();
+///     let order = Order { article: "cog".into(), count: 7 };
+///     Encoding::Binary.encode(&shop::Message::Place(order.clone()), &mut bytes)?;
+///     let back = Encoding::Binary.decode(&bytes.into(), &Limits::default())?;
+///     assert!(matches!(back, shop::Message::Place(back) if back == order));
+///     Ok(())
+/// }
 /// ```
 #[cfg(feature = "wire")]
 pub mod wire {
+    /// Describes a type for links, as [`Message`](trait@Message) says.
+    pub use actinium_wire::FacadeMessage as Message;
     pub use actinium_wire::*;
 }
 

@@ -3,3 +3,5 @@
 
 mod examples;
 mod payloads;
+#[cfg(feature = "wire")]
+mod wire;

@@ -2,41 +2,43 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Error, Fields, LitInt, LitStr, Result, Token};
+use syn::{Attribute, Data, DeriveInput, Error, Fields, LitInt, LitStr, Path, Result, Token};
 
-/// Expands the derive of `Message`.
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+/// Expands the derive of `Message`. The code finds the wire crate by `#[message(crate = "..")]`, or
+/// else by `wire`.
+pub(crate) fn expand(input: &DeriveInput, wire: &str) -> Result<TokenStream> {
     if let Some(parameter) = input.generics.params.first() {
         return Err(Error::new_spanned(
             parameter,
             "Message: a type with parameters has no one description; derive it for a type without",
         ));
     }
-    let container = Container::of(input)?;
+    let container = Container::of(input, wire)?;
+    let wire = &container.wire;
     let shape = match &input.data {
-        Data::Struct(data) => shape(&data.fields)?,
+        Data::Struct(data) => shape(&data.fields, wire)?,
         Data::Enum(data) => {
             let variants = data.variants.iter().map(|variant| {
                 let names = Names::of(&variant.attrs)?;
                 let name = names.name(&variant.ident);
                 let aliases = &names.aliases;
-                let shape = shape(&variant.fields)?;
+                let shape = shape(&variant.fields, wire)?;
                 Ok(quote! {
-                    ::actinium_wire::schema::Variant::new(#name, #shape)#(.alias(#aliases))*
+                    #wire::schema::Variant::new(#name, #shape)#(.alias(#aliases))*
                 })
             });
             let variants = variants.collect::<Result<Vec<_>>>()?;
-            quote! { ::actinium_wire::schema::Shape::Enum(::std::vec![#(#variants),*]) }
+            quote! { #wire::schema::Shape::Enum(::std::vec![#(#variants),*]) }
         }
         Data::Union(_) => return Err(Error::new_spanned(input, "Message: a union is no message")),
     };
     let (ident, name, version) = (&input.ident, &container.name, &container.version);
     let type_name = plain(ident);
     Ok(quote! {
-        impl ::actinium_wire::schema::Describe for #ident {
+        impl #wire::schema::Describe for #ident {
             fn describe(
-                types: &mut ::actinium_wire::schema::Types,
-            ) -> ::actinium_wire::schema::Type {
+                types: &mut #wire::schema::Types,
+            ) -> #wire::schema::Type {
                 types.define::<Self>(#type_name, |types| {
                     let _ = &types;
                     #shape
@@ -44,7 +46,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             }
         }
 
-        impl ::actinium_wire::schema::Message for #ident {
+        impl #wire::schema::Message for #ident {
             const NAME: &'static str = #name;
             const VERSION: u32 = #version;
         }
@@ -57,21 +59,21 @@ fn plain(ident: &syn::Ident) -> String {
     name.strip_prefix("r#").unwrap_or(&name).to_owned()
 }
 
-fn shape(fields: &Fields) -> Result<TokenStream> {
+fn shape(fields: &Fields, wire: &Path) -> Result<TokenStream> {
     let types = fields.iter().map(|field| &field.ty);
-    let describe = quote! { ::actinium_wire::schema::Describe };
+    let describe = quote! { #wire::schema::Describe };
     match fields {
-        Fields::Unit => Ok(quote! { ::actinium_wire::schema::Shape::Unit }),
+        Fields::Unit => Ok(quote! { #wire::schema::Shape::Unit }),
         Fields::Unnamed(unnamed) => {
             for field in &unnamed.unnamed {
                 Names::of(&field.attrs)?;
             }
             match unnamed.unnamed.len() {
                 1 => Ok(quote! {
-                    ::actinium_wire::schema::Shape::Newtype(#(<#types as #describe>::describe(types))*)
+                    #wire::schema::Shape::Newtype(#(<#types as #describe>::describe(types))*)
                 }),
                 _ => Ok(quote! {
-                    ::actinium_wire::schema::Shape::Tuple(
+                    #wire::schema::Shape::Tuple(
                         ::std::vec![#(<#types as #describe>::describe(types)),*]
                     )
                 }),
@@ -85,25 +87,27 @@ fn shape(fields: &Fields) -> Result<TokenStream> {
                 let (name, aliases, of) = (names.name(ident), &names.aliases, &field.ty);
                 let default = names.default.then(|| quote! { .default() });
                 described.push(quote! {
-                    ::actinium_wire::schema::Field::new(#name, <#of as #describe>::describe(types))
+                    #wire::schema::Field::new(#name, <#of as #describe>::describe(types))
                         #default #(.alias(#aliases))*
                 });
             }
-            Ok(quote! { ::actinium_wire::schema::Shape::Struct(::std::vec![#(#described),*]) })
+            Ok(quote! { #wire::schema::Shape::Struct(::std::vec![#(#described),*]) })
         }
     }
 }
 
-/// `#[message(name = "..", version = N)]`, and that serde is told nothing that a description cannot
-/// say.
+/// The settings of `#[message(name = "..", version = N, crate = "..")]`. Serde is told nothing that
+/// a description cannot say.
 struct Container {
     name: String,
     version: u32,
+    wire: Path,
 }
 
 impl Container {
-    fn of(input: &DeriveInput) -> Result<Self> {
-        let mut container = Container { name: plain(&input.ident), version: 1 };
+    fn of(input: &DeriveInput, wire: &str) -> Result<Self> {
+        let (name, wire) = (plain(&input.ident), syn::parse_str(wire)?);
+        let mut container = Container { name, version: 1, wire };
         for attribute in &input.attrs {
             if attribute.path().is_ident("message") {
                 attribute.parse_nested_meta(|meta| {
@@ -113,8 +117,17 @@ impl Container {
                     } else if meta.path.is_ident("version") {
                         container.version = meta.value()?.parse::<LitInt>()?.base10_parse()?;
                         Ok(())
+                    } else if meta.path.is_ident("crate") {
+                        let value = meta.value()?;
+                        container.wire = match value.peek(LitStr) {
+                            true => value.parse::<LitStr>()?.parse()?,
+                            false => value.parse()?,
+                        };
+                        Ok(())
                     } else {
-                        Err(meta.error("Message: allowed are name = \"..\" and version = N"))
+                        Err(meta.error(
+                            "Message: allowed are name = \"..\", version = N, crate = \"..\"",
+                        ))
                     }
                 })?;
             }
@@ -173,9 +186,24 @@ fn unsupported(meta: &syn::meta::ParseNestedMeta<'_>) -> Error {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_code_names_no_crate_but_the_one_given() {
+        let input = "enum A { B, C(u8), D(u8, u8), E { #[serde(alias = \"g\")] f: u8 } }";
+        let expanded = |input: &str| {
+            let input = syn::parse_str(input).expect("it is Rust");
+            super::expand(&input, "::actinium::wire").expect("it is a message").to_string()
+        };
+        let code = expanded(input);
+        assert!(code.contains(":: actinium :: wire :: schema"));
+        assert!(!code.contains("actinium_wire"));
+        let code = expanded(&format!("#[message(crate = \"own::path\")] {input}"));
+        assert!(code.contains("own :: path :: schema"));
+        assert!(!code.contains("actinium"));
+    }
+
     fn refused(code: &str) -> String {
         let input = syn::parse_str(code).expect("it is Rust");
-        super::expand(&input).expect_err("it is refused").to_string()
+        super::expand(&input, "::actinium_wire").expect_err("it is refused").to_string()
     }
 
     #[test]

@@ -5,15 +5,15 @@ use crate::{Protocol, Said};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The code.
+/// Makes the code, which refers to the wire crate by the path `wire`.
 #[must_use]
-pub fn expand(protocol: &Protocol) -> TokenStream {
+pub fn expand(protocol: &Protocol, wire: &TokenStream) -> TokenStream {
     let Protocol { attributes, visibility, name, version, .. } = protocol;
     let module = snake(name);
     let name = name.to_string();
-    let messages = messages(protocol, &name, *version);
-    let table = table(protocol, &name);
-    let parties = [0, 1].map(|party| handle(protocol, party));
+    let messages = messages(protocol, &name, *version, wire);
+    let table = table(protocol, &name, wire);
+    let parties = [0, 1].map(|party| handle(protocol, party, wire));
     quote! {
         #(#attributes)*
         #visibility mod #module {
@@ -27,7 +27,7 @@ pub fn expand(protocol: &Protocol) -> TokenStream {
     }
 }
 
-fn messages(protocol: &Protocol, name: &str, version: u32) -> TokenStream {
+fn messages(protocol: &Protocol, name: &str, version: u32, wire: &TokenStream) -> TokenStream {
     let all = protocol.messages();
     let variants = all.iter().map(|(from, Said { name, data })| {
         let doc = format!("Said by the {}.", protocol.parties[*from]);
@@ -39,12 +39,12 @@ fn messages(protocol: &Protocol, name: &str, version: u32) -> TokenStream {
     });
     quote! {
         /// All that may be said.
-        #[derive(Clone, Debug, ::serde::Serialize, ::serde::Deserialize, ::actinium_wire::Message)]
-        #[message(name = #name, version = #version)]
+        #[derive(Clone, Debug, ::serde::Serialize, ::serde::Deserialize, #wire::Message)]
+        #[message(name = #name, version = #version, crate = #wire)]
         pub enum Message { #(#variants),* }
 
-        impl ::actinium_wire::protocol::Spoken for Message {
-            const MODEL: &'static ::actinium_wire::protocol::Model = &MODEL;
+        impl #wire::protocol::Spoken for Message {
+            const MODEL: &'static #wire::protocol::Model = &MODEL;
 
             fn number(&self) -> usize {
                 match self { #(#numbers),* }
@@ -54,7 +54,7 @@ fn messages(protocol: &Protocol, name: &str, version: u32) -> TokenStream {
 }
 
 /// States: those of the protocol, then one per request whose response is due, then the end.
-fn table(protocol: &Protocol, name: &str) -> TokenStream {
+fn table(protocol: &Protocol, name: &str, wire: &TokenStream) -> TokenStream {
     let messages = protocol.messages();
     let number = |said: &Said| messages.iter().position(|(_, known)| known.name == said.name);
     let mut names: Vec<(String, Option<u64>)> =
@@ -91,17 +91,17 @@ fn table(protocol: &Protocol, name: &str) -> TokenStream {
             }
             None => quote! { ::core::option::Option::None },
         };
-        quote! { ::actinium_wire::protocol::State { name: #name, within: #within, asked: #asked } }
+        quote! { #wire::protocol::State { name: #name, within: #within, asked: #asked } }
     });
     let spoken = messages.iter().map(|(from, said)| {
         let (from, name) = (narrow(*from), said.name.to_string());
-        quote! { ::actinium_wire::protocol::Word { name: #name, from: #from } }
+        quote! { #wire::protocol::Word { name: #name, from: #from } }
     });
     let parties = protocol.parties.iter().map(ToString::to_string);
     let next = rows.concat();
     quote! {
         /// Which message may follow which.
-        pub static MODEL: ::actinium_wire::protocol::Model = ::actinium_wire::protocol::Model {
+        pub static MODEL: #wire::protocol::Model = #wire::protocol::Model {
             name: #name,
             parties: [#(#parties),*],
             states: &[#(#states),*],
@@ -112,26 +112,26 @@ fn table(protocol: &Protocol, name: &str) -> TokenStream {
 }
 
 /// A party's handle: a method per message that it may say.
-fn handle(protocol: &Protocol, party: usize) -> TokenStream {
+fn handle(protocol: &Protocol, party: usize, wire: &TokenStream) -> TokenStream {
     let own = &protocol.parties[party];
     let name = format_ident!("{}", camel(own), span = own.span());
     let moves = || protocol.states.iter().flat_map(|state| &state.moves);
     let methods = protocol.messages().into_iter().filter(|(from, _)| *from == party);
     let methods = methods.map(|(_, said)| {
         let of_it = moves().find(|one| one.message.name == said.name);
-        method(said, of_it.and_then(|one| one.response.as_ref()))
+        method(said, of_it.and_then(|one| one.response.as_ref()), wire)
     });
     let doc = format!("The {own}'s end.");
     let index = party;
     quote! {
         #[doc = #doc]
         #[derive(Debug)]
-        pub struct #name<S>(::actinium_wire::protocol::Party<Message, S>);
+        pub struct #name<S>(#wire::protocol::Party<Message, S>);
 
-        impl<S: ::actinium_wire::protocol::Stream> #name<S> {
+        impl<S: #wire::protocol::Stream> #name<S> {
             /// Takes a link that has opened for these messages.
-            pub fn new(link: ::actinium_wire::Link<S>) -> Self {
-                #name(::actinium_wire::protocol::Party::new(link, #index))
+            pub fn new(link: #wire::Link<S>) -> Self {
+                #name(#wire::protocol::Party::new(link, #index))
             }
 
             /// Waits for what the other party says; none if it has closed the link where the
@@ -142,7 +142,7 @@ fn handle(protocol: &Protocol, party: usize) -> TokenStream {
             /// state stays as it is, and the next may come.
             pub fn receive(
                 &mut self,
-            ) -> ::core::result::Result<::core::option::Option<Message>, ::actinium_wire::protocol::ProtocolError> {
+            ) -> ::core::result::Result<::core::option::Option<Message>, #wire::protocol::ProtocolError> {
                 self.0.receive()
             }
 
@@ -157,14 +157,14 @@ fn handle(protocol: &Protocol, party: usize) -> TokenStream {
 }
 
 /// Makes the method that says one message, and waits for its response if it has one.
-fn method(said: &Said, response: Option<&Said>) -> TokenStream {
+fn method(said: &Said, response: Option<&Said>, wire: &TokenStream) -> TokenStream {
     let (method, variant) = (snake(&said.name), &said.name);
     let argument = said.data.as_ref().map(|data| quote! { data: #data });
     let value = match said.data {
         Some(_) => quote! { Message::#variant(data) },
         None => quote! { Message::#variant },
     };
-    let error = quote! { ::actinium_wire::protocol::ProtocolError };
+    let error = quote! { #wire::protocol::ProtocolError };
     match response {
         None => {
             let doc = format!("Says `{variant}`.");

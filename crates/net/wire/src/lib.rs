@@ -66,7 +66,14 @@ pub mod schema;
 pub mod typescript;
 mod value;
 
-pub use actinium_wire_macros::{Message, protocol};
+/// Derives [`Message`](trait@Message) and `Describe`.
+///
+/// `#[message(name = "..", version = N)]` sets what hellos contain; by default the name is that of
+/// the type, and the version is 1. `#[message(crate = "path")]` says where this crate is. Only a
+/// crate that reaches it through a re-export other than `actinium::wire` needs that.
+pub use actinium_wire_macros::Message;
+#[doc(hidden)]
+pub use actinium_wire_macros::{FacadeMessage, protocol as expand_protocol};
 pub use bulk::{Blob, Number, Numbers, SHARED_MIN};
 #[cfg(feature = "xml")]
 pub use codec::Xml;
@@ -79,3 +86,11 @@ pub use limits::Limits;
 pub use link::{Link, LinkError, LinkFault, Options};
 pub use schema::Message;
 pub use value::Value;
+
+/// Declares a protocol between two parties: see [`mod@protocol`].
+#[macro_export]
+macro_rules! protocol {
+    ($($declaration:tt)*) => {
+        $crate::expand_protocol! { $crate $($declaration)* }
+    };
+}
