@@ -1,5 +1,6 @@
 //! All of this crate's tests, as one program: to link one takes a fraction of the time that many
 //! take.
+#![cfg(not(any(loom, shuttle)))]
 
 mod ask;
 mod backoff;
