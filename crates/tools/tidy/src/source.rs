@@ -1,7 +1,9 @@
 //! A Rust file with its code and its comments told apart, line by line.
 //!
-//! A small lexer, not a parser: it knows comments (nested ones too), strings (raw ones too) and
-//! character literals, which is what it takes to know whether a word is code.
+//! `proc_macro2`, the lexer of `syn`, finds the tokens: what stands between them, and what it takes
+//! for documentation, are comments.
+
+use proc_macro2::{LexError, TokenStream, TokenTree};
 
 /// The two halves of a Rust file; both have as many lines as the file, with blanks for the other
 /// half.
@@ -13,39 +15,16 @@ pub struct Source {
     pub comments: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Code,
-    LineComment,
-    /// How many are open.
-    BlockComment(usize),
-    Text,
-    /// How many `#` it takes to close it.
-    RawText(usize),
-}
-
 impl Source {
-    /// Takes a file apart.
+    /// Takes a file apart. A text that is no Rust is all code.
     #[must_use]
     pub fn of(text: &str) -> Source {
-        let chars: Vec<char> = text.chars().collect();
-        let (mut code, mut comments) = (String::new(), String::new());
-        let (mut at, mut state) = (0, State::Code);
-        while at < chars.len() {
-            let (next, length) = step(&chars, at, state);
-            let in_comment = |state| matches!(state, State::LineComment | State::BlockComment(_));
-            for &char in &chars[at..at + length] {
-                let blank = if char == '\n' { '\n' } else { ' ' };
-                // The quotes themselves count as code, so that a literal leaves a trace.
-                let is_code = state == State::Code && !in_comment(next);
-                code.push(if is_code { char } else { blank });
-                let is_comment = in_comment(state) || in_comment(next);
-                comments.push(if is_comment { char } else { blank });
-            }
-            (at, state) = (at + length, next);
+        let mut halves = Halves { text, ..Halves::default() };
+        if halves.take_apart().is_err() {
+            halves = Halves { code: text.to_owned(), comments: blank(text), ..halves };
         }
         let lines = |text: &str| text.lines().map(str::to_owned).collect();
-        Source { code: lines(&code), comments: lines(&comments) }
+        Source { code: lines(&halves.code), comments: lines(&halves.comments) }
     }
 
     /// The lines of code, counted from 1.
@@ -75,50 +54,78 @@ impl Source {
     }
 }
 
-/// Takes one step from here. Returns the state after it, and how many characters it covers.
-fn step(chars: &[char], at: usize, state: State) -> (State, usize) {
-    let rest = &chars[at..];
-    let starts = |text: &str| text.chars().enumerate().all(|(n, c)| rest.get(n) == Some(&c));
-    match state {
-        State::Code if starts("//") => (State::LineComment, 2),
-        State::Code if starts("/*") => (State::BlockComment(1), 2),
-        State::Code if rest[0] == '"' => (State::Text, 1),
-        State::Code if rest[0] == 'r' && (at == 0 || !continues_word(chars, at - 1)) => {
-            let hashes = rest[1..].iter().take_while(|&&c| c == '#').count();
-            match rest.get(1 + hashes) {
-                Some('"') => (State::RawText(hashes), 2 + hashes),
-                _ => (State::Code, 1),
+/// The two halves up to a byte of the text.
+#[derive(Default)]
+struct Halves<'a> {
+    text: &'a str,
+    at: usize,
+    code: String,
+    comments: String,
+}
+
+impl Halves<'_> {
+    fn take_apart(&mut self) -> Result<(), LexError> {
+        let tokens = self.text.parse()?;
+        self.tokens(tokens);
+        self.comment(self.text.len());
+        Ok(())
+    }
+
+    fn tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            let range = token.span().byte_range();
+            // The other tokens of a line of documentation have its place, too.
+            if range.start < self.at {
+                continue;
+            }
+            self.comment(range.start);
+            match token {
+                TokenTree::Group(group) => {
+                    self.code(group.span_open().byte_range().end);
+                    self.tokens(group.stream());
+                    self.comment(group.span_close().byte_range().start);
+                    self.code(range.end);
+                }
+                TokenTree::Literal(_) => self.literal(range.end),
+                TokenTree::Punct(_) if range.len() > 1 => self.comment(range.end),
+                _ => self.code(range.end),
             }
         }
-        State::Code if rest[0] == '\'' => (State::Code, character_literal(rest).unwrap_or(1)),
-        State::Code => (State::Code, 1),
-        State::LineComment if rest[0] == '\n' => (State::Code, 1),
-        State::BlockComment(open) if starts("/*") => (State::BlockComment(open + 1), 2),
-        State::BlockComment(1) if starts("*/") => (State::Code, 2),
-        State::BlockComment(open) if starts("*/") => (State::BlockComment(open - 1), 2),
-        State::Text if rest[0] == '\\' => (State::Text, rest.len().min(2)),
-        State::Text if rest[0] == '"' => (State::Code, 1),
-        State::RawText(hashes) if rest[0] == '"' => {
-            let closing = rest[1..].iter().take(hashes).filter(|&&c| c == '#').count();
-            if closing == hashes { (State::Code, 1 + hashes) } else { (state, 1) }
+    }
+
+    fn code(&mut self, end: usize) {
+        let text = &self.text[self.at..end];
+        self.code.push_str(text);
+        self.comments.push_str(&blank(text));
+        self.at = end;
+    }
+
+    fn comment(&mut self, end: usize) {
+        let text = &self.text[self.at..end];
+        self.code.push_str(&blank(text));
+        self.comments.push_str(text);
+        self.at = end;
+    }
+
+    /// Numbers, and the quotes of a text, count as code: so a text leaves a trace.
+    fn literal(&mut self, end: usize) {
+        let text = &self.text[self.at..end];
+        let quotes = text.find(['"', '\'']).zip(text.rfind(['"', '\'']));
+        if let Some((first, last)) = quotes {
+            let (first, last) = (self.at + first + 1, self.at + last);
+            self.code(first);
+            let inside = blank(&self.text[first..last]);
+            self.code.push_str(&inside);
+            self.comments.push_str(&inside);
+            self.at = last;
         }
-        _ => (state, 1),
+        self.code(end);
     }
 }
 
-/// Whether the character before a raw string's `r` belongs to an identifier (`br"` and `cr"` are
-/// prefixes).
-fn continues_word(chars: &[char], at: usize) -> bool {
-    let is_prefix = matches!(chars[at], 'b' | 'c') && (at == 0 || !is_word(chars[at - 1]));
-    is_word(chars[at]) && !is_prefix
-}
-
-/// The length of the character literal that begins here, or none if this is a lifetime.
-fn character_literal(rest: &[char]) -> Option<usize> {
-    if rest.get(1) == Some(&'\\') {
-        return rest.iter().skip(3).position(|&c| c == '\'').map(|n| n + 4);
-    }
-    (rest.get(2) == Some(&'\'')).then_some(3)
+/// As many blanks, in the same lines.
+fn blank(text: &str) -> String {
+    text.chars().map(|char| if char == '\n' { char } else { ' ' }).collect()
 }
 
 fn is_word(char: char) -> bool {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::Finding;
 use crate::source::Source;
@@ -14,9 +15,20 @@ pub struct File {
     pub path: String,
     /// The whole text of the file.
     pub text: String,
+    source: OnceLock<Source>,
 }
 
 impl File {
+    /// A file with this path from the workspace's root, and this text.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
+        File { path: path.into(), text: text.into(), source: OnceLock::new() }
+    }
+
+    /// The code and the comments of a Rust file.
+    pub fn source(&self) -> &Source {
+        self.source.get_or_init(|| Source::of(&self.text))
+    }
+
     /// The folder of the crate that the file is in, without its wing: `actor` of
     /// `crates/core/actor`, the package `actinium-actor`. The facade alone is in no wing:
     /// `actinium`.
@@ -92,7 +104,7 @@ impl Tree {
             } else if kind.is_file() {
                 // What is not UTF-8 is a picture or data.
                 if let Ok(text) = String::from_utf8(fs::read(entry.path())?) {
-                    self.files.push(File { path, text });
+                    self.files.push(File::new(path, text));
                 }
             }
         }
@@ -102,14 +114,13 @@ impl Tree {
     /// A workspace made up of these paths and texts.
     #[must_use]
     pub fn of(files: &[(&str, &str)]) -> Tree {
-        let files = files.iter().map(|&(path, text)| File { path: path.into(), text: text.into() });
-        Tree { files: files.collect() }
+        Tree { files: files.iter().map(|&(path, text)| File::new(path, text)).collect() }
     }
 
     /// The Rust files, each with its code and comments told apart.
-    pub fn rust(&self) -> impl Iterator<Item = (&File, Source)> {
+    pub fn rust(&self) -> impl Iterator<Item = (&File, &Source)> {
         let files = self.files.iter().filter(|file| file.path.ends_with(".rs"));
-        files.map(|file| (file, Source::of(&file.text)))
+        files.map(|file| (file, file.source()))
     }
 
     /// The manifests of the workspace's crates.
@@ -126,13 +137,13 @@ mod tests {
 
     #[test]
     fn a_file_knows_where_it_is() {
-        let file = File { path: "crates/core/actor/src/cell/slot.rs".into(), text: String::new() };
+        let file = File::new("crates/core/actor/src/cell/slot.rs", "");
         assert_eq!(file.crate_name(), Some("actor"));
         assert_eq!(file.in_crate(), "src/cell/slot.rs");
         assert_eq!(file.stem(), "slot");
         assert!(file.is_below("cell") && !file.is_below("slot.rs"));
 
-        let file = File { path: "README.md".into(), text: String::new() };
+        let file = File::new("README.md", "");
         assert_eq!(
             (file.crate_name(), file.in_crate(), file.stem()),
             (None, "README.md", "README")

@@ -9,7 +9,6 @@ use syn::visit::{self, Visit};
 use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 use super::exceptions::Exceptions;
-use crate::source::Source;
 use crate::{Finding, Tree};
 
 /// The most lines that a function may have.
@@ -35,7 +34,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         };
         let mut long = Long::default();
         long.visit_file(&parsed);
-        let source = Source::of(&file.text);
+        let source = file.source();
         for (name, line, lines) in long.found {
             let comments = source.comments_near(line, LINES_ABOVE);
             let reason = comments.split_once("tidy: functions:").map(|(_, reason)| reason.trim());
