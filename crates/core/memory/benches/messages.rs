@@ -4,6 +4,8 @@
 //!
 //! `cargo bench -p actinium-memory`
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::NonNull;
 use std::sync::mpsc;

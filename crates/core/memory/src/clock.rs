@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
+    #[expect(clippy::disallowed_methods, reason = "the speed of the kernel is the result here")]
     pub(crate) fn start() -> Self {
-        // tidy: clock: the kernel's speed is the result here; of what is done, only when depends on
-        // it.
         Stopwatch(Instant::now())
     }
 

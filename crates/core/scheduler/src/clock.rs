@@ -2,6 +2,8 @@
 //!
 //! This is the only file of the runtime that calls `Instant::now` (STYLE: one seed, one run).
 
+#![expect(clippy::disallowed_methods, reason = "this is the clock")]
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

@@ -26,6 +26,8 @@
 //! Ratios hold within one run of this program; absolute figures change from hour to hour on a
 //! shared machine.
 
+#![expect(clippy::disallowed_methods, reason = "benchmarks measure real time")]
+
 mod allocations;
 mod baseline;
 mod benchmark;

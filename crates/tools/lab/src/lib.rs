@@ -15,6 +15,8 @@
 //! [`Failure`] is the error of all of them; [`seats`] says on which PUs the workers of compared
 //! systems run.
 
+#![expect(clippy::disallowed_methods, reason = "experiments measure real time")]
+
 pub mod elastic;
 mod failure;
 pub mod locality;

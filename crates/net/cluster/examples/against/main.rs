@@ -12,6 +12,7 @@
 
 // Without an engine there is nothing to compare with.
 #![cfg_attr(not(any(feature = "mpi", feature = "zenoh")), allow(dead_code, unused_imports))]
+#![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
 #[cfg(feature = "mpi")]
 mod loggp;

@@ -160,7 +160,10 @@ impl fmt::Debug for Node {
 }
 
 fn new_incarnation() -> u64 {
-    // tidy: clock: an incarnation must be larger than those of earlier incarnations of this node
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an incarnation exceeds those of earlier incarnations of this node"
+    )]
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

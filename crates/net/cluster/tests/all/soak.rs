@@ -373,8 +373,8 @@ const LIMIT: Duration = Duration::from_secs(240);
 struct Limit(Instant);
 
 impl Limit {
+    #[expect(clippy::disallowed_methods, reason = "a limit against hanging")]
     fn new() -> Self {
-        // tidy: clock: a limit against hanging
         Limit(Instant::now())
     }
 
@@ -470,7 +470,10 @@ impl Real {
             for host in self.hosts.iter().flatten() {
                 host.soaker.tell(Msg::Look);
             }
-            // tidy: clock: between two looks at the books, so that the nodes have the processor
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "meanwhile the nodes have the processor"
+            )]
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -528,7 +531,7 @@ fn soak(route: Route) {
             real.die(a);
         } else {
             real.network.cut(NodeId(a), NodeId(b));
-            // tidy: clock: how long the two are cut off; nothing is expected of it
+            #[expect(clippy::disallowed_methods, reason = "nothing is expected of the time")]
             std::thread::sleep(Duration::from_millis(random.u64(1..50)));
             real.network.heal(NodeId(a), NodeId(b));
         }

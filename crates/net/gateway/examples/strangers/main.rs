@@ -6,6 +6,8 @@
 //! by default. The strangers are another process, so that the memory is the gateway's alone; each
 //! of the two needs a descriptor per connection, and raises its own limit as far as it may.
 
+#![expect(clippy::disallowed_methods, reason = "it measures real time")]
+
 use actinium_actor::{Actor, Context, System};
 use actinium_gateway::{Call, Gateway, Limits, Served};
 use std::error::Error;

@@ -62,7 +62,7 @@ impl Watch {
             io::Error::new(error.kind(), format!("can not start a thread: {error}"))
         };
         let sampler = Sampler::start(look).map_err(failed)?;
-        // tidy: clock: the process is watched in real time.
+        #[expect(clippy::disallowed_methods, reason = "the process is watched in real time")]
         let begin = Instant::now();
         Ok(Watch { sampler, begin, cpu: process_time() })
     }

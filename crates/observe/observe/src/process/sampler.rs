@@ -91,7 +91,7 @@ struct Taken<L> {
 
 impl<L: FnMut()> Taken<L> {
     fn new(look: L) -> Self {
-        // tidy: clock: the process is sampled in real time.
+        #[expect(clippy::disallowed_methods, reason = "the process is sampled in real time")]
         let begin = Instant::now();
         let samples = Samples { steps: Vec::new(), threads_max: stats::threads() };
         Self { look, begin, threads: stats::thread_times(), samples }

@@ -113,7 +113,7 @@ pub fn measure(settings: &Settings, mut note: impl FnMut()) -> Result<Outcome, F
     come_to_rest(&system)?;
     let (cpu, parked) = (process_time(), system.stats().total().parked);
     let begin = Instant::now();
-    // tidy: clock: the rest is what is measured
+    // The rest is what is measured
     std::thread::sleep(Duration::from_millis(settings.idle_ms.value));
     outcome.rest = begin.elapsed();
     outcome.cpu = Some(process_time().saturating_sub(cpu));
@@ -130,7 +130,7 @@ fn come_to_rest(system: &System) -> Result<(), Failure> {
             system.wait_idle(REST)?;
             return Ok(());
         }
-        // tidy: clock: the system must not be kept from its rest
+        // The system must not be kept from its rest
         std::thread::sleep(LOOK_EVERY);
     }
     let stats = system.stats();

@@ -15,7 +15,7 @@ const REPEATS: usize = 5;
 /// Returns the nanoseconds per repetition of `f`.
 fn per_call_ns(times: u32, mut f: impl FnMut()) -> f64 {
     let runs = (0..REPEATS).map(|_| {
-        let start = Instant::now(); // tidy: clock: it is a measurement
+        let start = Instant::now();
         (0..times).for_each(|_| f());
         start.elapsed().as_nanos() as f64 / f64::from(times)
     });
@@ -67,7 +67,7 @@ pub fn access_ns(bytes: u64) -> f64 {
 /// A reading of the clock.
 pub fn clock_ns() -> f64 {
     per_call_ns(100_000, || {
-        black_box(Instant::now()); // tidy: clock: it is what is measured
+        black_box(Instant::now());
     })
 }
 
@@ -103,7 +103,7 @@ pub fn transfer_ns() -> f64 {
     thread::scope(|scope| {
         scope.spawn(|| (0..SPELLS * ROUNDS).for_each(|round| turn(round, 1)));
         for spell in 0..SPELLS {
-            let start = Instant::now(); // tidy: clock: it is a measurement
+            let start = Instant::now();
             (0..ROUNDS).for_each(|round| turn(spell * ROUNDS + round, 0));
             least_ns = least_ns.min(start.elapsed().as_nanos() as f64 / (2 * ROUNDS) as f64);
         }
@@ -114,7 +114,7 @@ pub fn transfer_ns() -> f64 {
 /// To wake a sleeping thread: the waker's share, and how long until the sleeper runs.
 pub fn wake_ns() -> (f64, f64) {
     const ROUNDS: usize = 200;
-    let start = Instant::now(); // tidy: clock: it is a measurement
+    let start = Instant::now();
     let now_ns = move || start.elapsed().as_nanos() as u64;
     let asked = AtomicUsize::new(0);
     let (mut calls, mut latencies) = (Vec::new(), Vec::new());
@@ -149,7 +149,7 @@ pub fn wake_ns() -> (f64, f64) {
 
 /// Uses up about 50 microseconds.
 fn pause() {
-    let start = Instant::now(); // tidy: clock: it is a measurement
+    let start = Instant::now();
     while start.elapsed().as_micros() < 50 {
         thread::yield_now();
     }
@@ -225,7 +225,7 @@ pub fn run(how: &Loop) -> Result<f64, Failure> {
         })
         .collect();
     let round = || {
-        let start = Instant::now(); // tidy: clock: it is a measurement
+        let start = Instant::now();
         for actor in &actors {
             // It is alive: its address is here.
             let _ = actor.send(Msg::Begin(how.messages));

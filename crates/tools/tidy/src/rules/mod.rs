@@ -14,7 +14,6 @@ pub mod manifests;
 pub mod model_tests;
 pub mod orderings;
 pub mod prose;
-pub mod time;
 pub mod unsafety;
 
 use crate::{Finding, Tree};
@@ -37,7 +36,6 @@ pub const RULES: &[Rule] = &[
     model_tests::check,
     orderings::check,
     prose::check,
-    time::check,
     unsafety::check,
 ];
 

@@ -40,7 +40,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         let end = source.tests_begin();
-        for (line, weak) in accesses(&source).into_iter().filter(|&(line, _)| line < end) {
+        for (line, weak) in accesses(source).into_iter().filter(|&(line, _)| line < end) {
             let comments = source.comments_near(line, LINES_ABOVE).to_lowercase();
             if !VOCABULARY.iter().any(|word| comments.contains(word)) {
                 let message = format!(

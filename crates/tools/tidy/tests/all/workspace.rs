@@ -45,7 +45,7 @@ fn every_rule_is_in_force() {
         ("crates/core/topology/Cargo.toml", "[dependencies]\nactinium.workspace = true"),
         (
             "crates/core/actor/src/lib.rs",
-            "todo!();\nInstant::now();\nunsafe {}\nx(Ordering::Relaxed);\ncatch_unwind(f);",
+            "#[ignore]\nunsafe {}\nx(Ordering::Relaxed);\ncatch_unwind(f);",
         ),
         ("crates/core/actor/src/circle/mod.rs", "mod half; use half::Half; struct Whole;"),
         ("crates/core/actor/src/circle/half.rs", "use super::Whole; struct Half;"),
@@ -73,7 +73,6 @@ fn every_rule_is_in_force() {
         "model-tests",
         "orderings",
         "prose",
-        "time",
         "unsafe",
     ];
     assert_eq!(rules, expected);

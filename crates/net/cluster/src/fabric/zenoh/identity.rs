@@ -70,8 +70,10 @@ pub(super) struct Identity {
 
 impl Identity {
     pub(super) fn new(node: NodeId) -> Self {
-        // tidy: clock: an incarnation must be told from earlier ones of the same number, on any
-        // host
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "an incarnation differs from earlier ones of its number, on any host"
+        )]
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let incarnation = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1);
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
