@@ -46,7 +46,7 @@ impl Modules {
         for file in &tree.files {
             let Some((root, path)) = module_path(file) else { continue };
             // A file that does not parse is a finding of the rule on functions.
-            let Ok(parsed) = syn::parse_file(&file.text) else { continue };
+            let Some(parsed) = file.parsed() else { continue };
             let modules = crates.entry(root).or_default();
             modules.files.push(file.path.clone());
             let file = modules.files.len() - 1;

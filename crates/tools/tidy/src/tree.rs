@@ -1,32 +1,39 @@
 //! The workspace's text files.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::OnceLock;
 
 use crate::Finding;
 use crate::source::Source;
 
 /// One text file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct File {
     /// The path from the workspace's root, with `/` between folders.
     pub path: String,
     /// The whole text of the file.
     pub text: String,
-    source: OnceLock<Source>,
+    source: OnceCell<Source>,
+    parsed: OnceCell<Option<syn::File>>,
 }
 
 impl File {
     /// A file with this path from the workspace's root, and this text.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
-        File { path: path.into(), text: text.into(), source: OnceLock::new() }
+        let (source, parsed) = (OnceCell::new(), OnceCell::new());
+        File { path: path.into(), text: text.into(), source, parsed }
     }
 
     /// The code and the comments of a Rust file.
     pub fn source(&self) -> &Source {
         self.source.get_or_init(|| Source::of(&self.text))
+    }
+
+    /// The items of a Rust file; none if it does not parse.
+    pub fn parsed(&self) -> Option<&syn::File> {
+        self.parsed.get_or_init(|| syn::parse_file(&self.text).ok()).as_ref()
     }
 
     /// The folder of the crate that the file is in, without its wing: `actor` of
@@ -69,7 +76,7 @@ impl File {
 }
 
 /// All text files of a workspace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Tree {
     /// Sorted by path.
     pub files: Vec<File>,

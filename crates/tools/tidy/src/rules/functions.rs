@@ -28,12 +28,12 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         if file.text.lines().count() <= LINES_MAX {
             continue;
         }
-        let Ok(parsed) = syn::parse_file(&file.text) else {
+        let Some(parsed) = file.parsed() else {
             findings.push(file.finding(1, "functions", "it does not parse"));
             continue;
         };
         let mut long = Long::default();
-        long.visit_file(&parsed);
+        long.visit_file(parsed);
         let source = file.source();
         for (name, line, lines) in long.found {
             let comments = source.comments_near(line, LINES_ABOVE);
