@@ -33,6 +33,7 @@ mod segment;
 mod sync;
 mod sys;
 #[cfg(test)]
+#[path = "../../topology/src/testing.rs"]
 mod testing;
 
 pub use baseline::Baseline;

@@ -1,38 +1,26 @@
-//! A temporary folder to record trees in.
+//! A temporary folder to record files in. The tests of memory include this file, too.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+
+use tempfile::TempDir;
 
 /// A temporary folder; gone when dropped.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        // Relaxed: only uniqueness matters.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("actinium-topology-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(tempfile::tempdir().unwrap())
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Writes a file, and the folders above it.
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
+        let path = self.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in the temporary folder does no harm.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

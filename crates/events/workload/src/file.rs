@@ -81,11 +81,10 @@ mod tests {
 
     #[test]
     fn a_file_of_3_gb_is_refused_before_it_is_read() {
-        let path = std::env::temp_dir().join(format!("actinium-large-{}", std::process::id()));
+        let file = tempfile::NamedTempFile::new().expect("a file");
         // Nothing is written: the file is all hole.
-        File::create(&path).and_then(|file| file.set_len(3_000_000_000)).expect("a sparse file");
-        let fault = fault(&path);
-        std::fs::remove_file(&path).expect("it is ours");
+        file.as_file().set_len(3_000_000_000).expect("a sparse file");
+        let fault = fault(file.path());
         assert!(fault.contains("it has 3000000000 bytes: at most"), "{fault}");
     }
 

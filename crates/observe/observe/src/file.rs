@@ -1,11 +1,12 @@
 //! Files that are whole or not there: written beside their place and renamed into it, and known to
 //! be writable before a long run.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
 
 /// Why a file cannot be written; the text names the file and the cause.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ pub struct NewFile {
     asked: PathBuf,
     file: File,
     /// Where it is, and where it is to be; none for a device.
-    rename: Option<(PathBuf, PathBuf)>,
+    rename: Option<(TempPath, PathBuf)>,
 }
 
 impl NewFile {
@@ -62,9 +63,9 @@ impl NewFile {
             Ok(Target::Device) => {
                 OpenOptions::new().write(true).open(path).map(|file| (file, None))
             }
-            Ok(Target::File { path, .. }) => {
-                create_beside(&path).map(|(temporary, file)| (file, Some((temporary, path))))
-            }
+            Ok(Target::File { path, .. }) => create_beside(&path)
+                .map(NamedTempFile::into_parts)
+                .map(|(file, temporary)| (file, Some((temporary, path)))),
             Err(error) => Err(error),
         };
         match made {
@@ -75,17 +76,11 @@ impl NewFile {
 
     /// Puts the file in its place, in which it then is even if the machine fails.
     pub fn finish(mut self) -> Result<(), WriteError> {
-        let Some((temporary, path)) = &self.rename else {
+        let Some((temporary, path)) = self.rename.take() else {
             return Ok(());
         };
-        let done = self.file.sync_all().and_then(|()| fs::rename(temporary, path));
-        match done {
-            Ok(()) => {
-                self.rename = None;
-                Ok(())
-            }
-            Err(cause) => Err(self.error(cause)),
-        }
+        let renamed = |()| temporary.persist(path).map_err(|error| error.error);
+        self.file.sync_all().and_then(renamed).map_err(|cause| self.error(cause))
     }
 
     /// Says which file it was that could not be written.
@@ -105,15 +100,6 @@ impl Write for NewFile {
     }
 }
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some((temporary, _)) = &self.rename {
-            // Best effort: whoever gave up has an error to report already.
-            let _ = fs::remove_file(temporary);
-        }
-    }
-}
-
 fn try_writable(path: &Path) -> io::Result<()> {
     match Target::of(path)? {
         Target::Device => OpenOptions::new().write(true).open(path).map(drop),
@@ -123,9 +109,7 @@ fn try_writable(path: &Path) -> io::Result<()> {
                 // would allow it.
                 OpenOptions::new().write(true).open(&path)?;
             }
-            let (temporary, file) = create_beside(&path)?;
-            drop(file);
-            fs::remove_file(temporary)
+            create_beside(&path)?.close()
         }
     }
 }
@@ -181,53 +165,24 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// A new file in the same folder, so that renaming it is one step.
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut attempt = 0;
-    loop {
-        // A name of our own, whatever the length of the other: it may have the longest that there
-        // is.
-        let name = OsString::from(format!(".actinium-{}-{attempt}.tmp", std::process::id()));
-        let temporary = folder_of(path).join(name);
-        match File::create_new(&temporary) {
-            Ok(file) => return Ok((temporary, file)),
-            // Another thread's report, or what a killed process of the same number left behind.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {
-                attempt += 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
+fn create_beside(path: &Path) -> io::Result<NamedTempFile> {
+    // A name of our own, whatever the length of the other: it may have the longest that there is.
+    let mut name = tempfile::Builder::new();
+    name.prefix(".actinium-").suffix(".tmp").make_in(folder_of(path), |path| File::create_new(path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tempfile::{TempDir, tempdir};
 
-    /// An empty folder that goes away.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let id = std::process::id();
-            let path = std::env::temp_dir().join(format!("actinium-file-{id}-{name}"));
-            fs::create_dir_all(&path).expect("a folder");
-            Folder(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).expect("readable");
-            let name = |entry: io::Result<fs::DirEntry>| entry.expect("readable").file_name();
-            let mut names: Vec<String> =
-                entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &TempDir) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("readable");
+        let name = |entry: io::Result<fs::DirEntry>| entry.expect("readable").file_name();
+        let mut names: Vec<String> =
+            entries.map(|entry| name(entry).to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
     }
 
     fn write(path: &Path, text: &str) -> Result<(), WriteError> {
@@ -238,37 +193,37 @@ mod tests {
 
     #[test]
     fn what_is_not_finished_was_never_there() {
-        let folder = Folder::new("drop");
-        let path = folder.0.join("report.html");
+        let folder = tempdir().expect("a folder");
+        let path = folder.path().join("report.html");
         write(&path, "old").expect("written");
         let mut file = NewFile::create(&path).expect("created");
         file.write_all(b"half").expect("written");
-        assert_eq!(folder.names().len(), 2);
+        assert_eq!(names(&folder).len(), 2);
         drop(file);
-        assert_eq!(folder.names(), ["report.html"]);
+        assert_eq!(names(&folder), ["report.html"]);
         assert_eq!(fs::read_to_string(&path).expect("readable"), "old");
     }
 
     #[test]
     fn a_file_is_written_and_replaced_and_leaves_nothing_beside() {
-        let folder = Folder::new("write");
-        let path = folder.0.join("report.html");
+        let folder = tempdir().expect("a folder");
+        let path = folder.path().join("report.html");
         writable(&path).expect("writable");
-        assert_eq!(folder.names(), [""; 0]);
+        assert_eq!(names(&folder), [""; 0]);
         write(&path, "one").expect("written");
         write(&path, "two").expect("written");
         writable(&path).expect("writable");
         assert_eq!(fs::read_to_string(&path).expect("readable"), "two");
-        assert_eq!(folder.names(), ["report.html"]);
+        assert_eq!(names(&folder), ["report.html"]);
     }
 
     #[test]
     fn what_cannot_be_written_is_named_with_its_cause() {
-        let folder = Folder::new("refuse");
-        fs::write(folder.0.join("file"), "").expect("written");
-        let inside = |name: &str| folder.0.join(name);
+        let folder = tempdir().expect("a folder");
+        fs::write(folder.path().join("file"), "").expect("written");
+        let inside = |name: &str| folder.path().join(name);
         for (path, cause) in [
-            (folder.0.clone(), "it is a folder"),
+            (folder.path().to_owned(), "it is a folder"),
             (inside("none/report.html"), "its folder does not exist"),
             (inside("none/"), "it does not name a file"),
             (PathBuf::new(), "it does not name a file"),
@@ -281,14 +236,14 @@ mod tests {
         // The system words these.
         assert!(writable(&inside("file/report.html")).is_err());
         assert!(writable(&inside(&"x".repeat(300))).is_err());
-        assert_eq!(folder.names(), ["file"]);
+        assert_eq!(names(&folder), ["file"]);
     }
 
     #[cfg(unix)]
     #[test]
     fn links_are_followed_and_devices_written_to() {
-        let folder = Folder::new("links");
-        let (file, link) = (folder.0.join("file"), folder.0.join("link"));
+        let folder = tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "old").expect("written");
         std::os::unix::fs::symlink(&file, &link).expect("linked");
         write(&link, "new").expect("written");

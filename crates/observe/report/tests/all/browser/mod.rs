@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use tempfile::TempDir;
 
 /// Asserts that all charts are drawn and nobody complained; answers with what the script said.
 pub(crate) fn draws(html: &str, script: &str) -> Option<serde_json::Value> {
@@ -48,7 +48,7 @@ fn context(dom: &str) -> String {
 /// A browser, and a folder for its files that goes away with it.
 pub(crate) struct Browser {
     program: PathBuf,
-    folder: PathBuf,
+    folder: TempDir,
 }
 
 /// What a page looked like after its script had run.
@@ -66,12 +66,7 @@ pub(crate) fn find() -> Option<Browser> {
     let version = Command::new(&program).arg("--version").stderr(Stdio::null()).output();
     match version {
         Ok(output) if output.status.success() => {
-            static FOLDERS: AtomicUsize = AtomicUsize::new(0);
-            // Relaxed: only the number itself matters, which no two get.
-            let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-            let id = std::process::id();
-            let folder = std::env::temp_dir().join(format!("actinium-browser-{id}-{number}"));
-            fs::create_dir_all(&folder).expect("a folder for the browser");
+            let folder = tempfile::tempdir().expect("a folder for the browser");
             Some(Browser { program, folder })
         }
         result if named.is_some() => {
@@ -87,7 +82,7 @@ pub(crate) fn find() -> Option<Browser> {
 impl Browser {
     /// Opens a page and lets its script run.
     pub(crate) fn open(&self, html: &str, arguments: &[&str]) -> Seen {
-        let page = self.folder.join("page.html");
+        let page = self.folder.path().join("page.html");
         fs::write(&page, html).expect("the page is written");
         let mut arguments = arguments.to_vec();
         arguments.push("--dump-dom");
@@ -111,7 +106,7 @@ impl Browser {
             .args(["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0"])
             // Timers run as if time had passed, and then the page is looked at.
             .args(["--virtual-time-budget=5000", "--window-size=1200,900"])
-            .arg(format!("--user-data-dir={}", self.folder.join("profile").display()))
+            .arg(format!("--user-data-dir={}", self.folder.path().join("profile").display()))
             .args(arguments)
             .arg(format!("file://{}", page.display()))
             .stdin(Stdio::null())
@@ -121,12 +116,6 @@ impl Browser {
         let (out, log) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "the browser failed: {}\n{log}", output.status);
         (out, log)
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
