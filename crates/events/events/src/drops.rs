@@ -1,11 +1,9 @@
-//! Ends of products, and what failures say: both are user code (see `actinium_scheduler::guard`).
+//! Ends of products: their destructors are user code (see `actinium_scheduler::guard`).
 
 use crate::engine::Engine;
-use crate::module::Cause;
 use crate::record::WorkerNotes;
 use crate::slot::State;
-use actinium_scheduler::guard::{self, Panicked};
-use actinium_scheduler::sync::lock;
+use actinium_scheduler::guard;
 use actinium_scheduler::{Worker, current};
 use std::sync::{Arc, MutexGuard};
 
@@ -37,7 +35,7 @@ impl Engine {
                 failure.get_or_insert((module, panicked));
             }
         }
-        let mut state = lock(&self.slots[slot as usize].state);
+        let mut state = self.state(slot);
         state.open -= 1;
         if state.cells.retired.0.is_empty() {
             state.cells.retired.0 = dead;
@@ -57,12 +55,12 @@ impl Engine {
             return;
         }
         for slot in 0..self.slots.len() as u32 {
-            let mut state = lock(&self.slots[slot as usize].state);
+            let mut state = self.state(slot);
             // Nobody completes it any more.
             state.pass += 1;
             let State { words, cells, .. } = &mut *state;
             if cells.count() > 0 {
-                for module in 0..=self.graph.source {
+                for module in 0..=self.layout.source {
                     self.free(slot, words, cells, module);
                 }
             }
@@ -95,21 +93,4 @@ impl Drop for Within<'_> {
             notes.module.set(self.1);
         }
     }
-}
-
-/// Returns the result of user code, or the text of its error or panic. Turning an error into text
-/// runs user code, too.
-pub(crate) fn said<R>(result: Result<Result<R, Cause>, Panicked>) -> Result<R, Box<str>> {
-    match result {
-        Ok(Ok(result)) => Ok(result),
-        Ok(Err(cause)) => Err(tell_cause(cause)),
-        Err(panicked) => Err(panicked.to_string().into()),
-    }
-}
-
-#[cold]
-pub(crate) fn tell_cause(cause: Cause) -> Box<str> {
-    let text = guard::catch(|| cause.to_string());
-    guard::drop_guarded(cause);
-    text.unwrap_or_else(|panicked| format!("its error was to be told, and {panicked}")).into()
 }

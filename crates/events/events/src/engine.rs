@@ -1,9 +1,9 @@
-//! The event processor's engine: its parts, products in slots, and the slot tasks that slots are
-//! given.
+//! The event processor's engine: what all events in flight share. It knows no module's code: that
+//! is in a [run](crate::run), which holds the engine. So the handles that modules get can hold it,
+//! too.
 //!
 //! A slot has a few [slot tasks](crate::slot_tasks) at a time, each at home on another worker, the
-//! first at the slot's home. `turn` says how one runs ready modules, `waits` how waiting modules
-//! end, `stages` how an event goes from its begin to its end, `feed` where events come from.
+//! first at the slot's home. `waits` says how waiting modules end.
 //!
 //! Who changes a slot looks after it: when a module becomes ready by anything but the slot's own
 //! task (a resource was handed over, a wait is over), an inactive slot task is woken under the
@@ -11,30 +11,29 @@
 //! that is ready is left lying.
 
 use crate::cells::{Cells, Column, Store, Table};
-use crate::drops::said;
-use crate::feed::Feed;
-use crate::future::Futures;
-use crate::graph::Graph;
-use crate::module::Erased;
+use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
-use crate::order::InOrder;
-use crate::processor::{Settings, StartError};
 use crate::product::{Product, Read};
-use crate::record::{EventEnd, Failure, Stuck, WorkerNotes};
+use crate::record::{Failure, Stuck, WorkerNotes};
 use crate::resource::Resource;
+use crate::settings::Settings;
 use crate::slot::State;
 use crate::slot_tasks::{SlotTasks, Wanted};
 use crate::split::Splits;
 use crate::timers::Timers;
-use actinium_scheduler::guard::{self, Guarded};
+use crate::woken::Woken;
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::task::TaskRef;
 use actinium_scheduler::{Shared, Worker};
 use std::any::Any;
-use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-pub(crate) type OnEnd = Guarded<Box<dyn Fn(&EventEnd<'_>) + Send + Sync>>;
+/// Most failures that a summary lists.
+const FAILURES_MAX: usize = 100;
+
+/// The reference through which slots and completions hold the engine: one per slot task, so that
+/// modules that wait on different workers do not count their references to the engine in one place.
+pub(crate) type Anchor = Arc<Arc<Engine>>;
 
 pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
@@ -45,84 +44,67 @@ pub(crate) struct Slot {
 }
 
 pub(crate) struct Engine {
-    pub(crate) graph: Graph,
+    pub(crate) layout: Layout,
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) slots: Box<[Slot]>,
-    pub(crate) slot_tasks: SlotTasks,
-    pub(crate) columns: Box<[Column]>,
-    /// One per module, or one per slot, from `first_instances` on.
-    pub(crate) instances: Box<[Box<dyn Erased>]>,
-    pub(crate) first_instances: Box<[u32]>,
+    /// The state in which every event begins.
+    pub(crate) template: State,
+    pub(crate) slot_tasks: Arc<SlotTasks>,
+    columns: Box<[Column]>,
     pub(crate) resources: Box<[Resource]>,
-    /// Measured nanoseconds per call, exponentially weighted; 0: not known.
-    pub(crate) expected_ns: Box<[AtomicU32]>,
     pub(crate) notes: Box<[WorkerNotes]>,
     pub(crate) timers: Box<[Mutex<Timers>]>,
     pub(crate) splits: Splits,
-    pub(crate) futures: Futures,
-    pub(crate) feed: Feed,
-    pub(crate) order: Mutex<InOrder>,
+    pub(crate) woken: Woken,
     pub(crate) failures: Mutex<Vec<Failure>>,
-    pub(crate) finished: Mutex<bool>,
-    pub(crate) changed: Condvar,
-    pub(crate) feeder: OnceLock<TaskRef>,
-    /// A callback for each event that has ended, before the next one's outputs begin.
-    pub(crate) on_end: Option<OnEnd>,
 }
 
 impl Engine {
-    pub(crate) fn new(
-        graph: Graph,
-        settings: Settings,
-        shared: Arc<Shared>,
-        on_end: Option<OnEnd>,
-    ) -> Result<Self, StartError> {
+    pub(crate) fn new(layout: Layout, settings: Settings, shared: Arc<Shared>) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
-        let source = lock(&graph.source_module).take();
-        let (instances, first_instances) = graph.instances(slots)?;
         let mut chunks = 0;
         let column = |(number, &(make, producers))| {
             let column = Column::new(make, producers, (number, chunks), slots, workers);
             chunks += column.chunks();
             column
         };
-        let columns = graph.columns.iter().enumerate().map(column).collect();
-        Ok(Engine {
-            slot_tasks: SlotTasks::new(workers, slots),
+        let columns = layout.columns.iter().enumerate().map(column).collect();
+        Engine {
+            slot_tasks: Arc::new(SlotTasks::new(workers, slots)),
             columns,
-            instances,
-            first_instances,
             slots: (0..slots)
                 .map(|slot| Slot {
-                    state: Mutex::new(State::of_slot(graph.columns.len(), chunks)),
+                    state: Mutex::new(State::of_slot(layout.columns.len(), chunks)),
                     words: OnceLock::new(),
                     table: Table::new(chunks),
                     home: slot % workers,
                 })
                 .collect(),
-            resources: graph
+            template: State::template(&layout),
+            resources: layout
                 .resources
                 .iter()
                 .enumerate()
                 .map(|(nth, (name, most))| Resource::new(name.clone(), *most, nth % workers))
                 .collect(),
-            expected_ns: (0..graph.len()).map(|_| AtomicU32::new(0)).collect(),
-            notes: (0..workers).map(|_| WorkerNotes::new(graph.len(), graph.paths.len())).collect(),
+            notes: (0..workers)
+                .map(|_| WorkerNotes::new(layout.len(), layout.paths.len()))
+                .collect(),
             timers: (0..workers).map(|_| Mutex::new(Timers::new())).collect(),
             splits: Splits::default(),
-            futures: Futures::default(),
-            feed: Feed::new(source, slots),
-            order: Mutex::default(),
+            woken: Woken::default(),
             failures: Mutex::default(),
-            finished: Mutex::new(false),
-            changed: Condvar::new(),
-            feeder: OnceLock::new(),
-            on_end,
-            graph,
+            layout,
             settings,
             shared,
-        })
+        }
+    }
+
+    /// Locks a slot's state.
+    #[inline(always)]
+    pub(crate) fn state(&self, slot: u32) -> MutexGuard<'_, State> {
+        lock(&self.slots[slot as usize].state)
     }
 
     // ---- products
@@ -145,7 +127,7 @@ impl Engine {
     /// Finds a module's product.
     #[inline(always)]
     fn find<T: Product>(&self, slot: &Slot, module: u16) -> Option<(&Store<T>, u32, usize)> {
-        let column = &self.columns[usize::from(self.graph.column(module)?)];
+        let column = &self.columns[usize::from(self.layout.column(module)?)];
         let (chunk, place) = slot.table.find(column, slot.words.get()?.cell_of_done(module)?);
         let store: &dyn Any = &*column.store;
         Some((store.downcast_ref()?, chunk, place))
@@ -154,7 +136,7 @@ impl Engine {
     /// A cell for what the module makes, which has none.
     #[inline]
     pub(crate) fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
-        let Some(column) = self.graph.column(module) else { return };
+        let Some(column) = self.layout.column(module) else { return };
         let slot = &self.slots[slot as usize];
         let cell = state.cells.take(&slot.table, &self.columns[usize::from(column)], slot.home);
         state.words.set_cell(module, cell);
@@ -162,7 +144,7 @@ impl Engine {
 
     #[inline]
     pub(crate) fn free(&self, slot: u32, words: &ModuleStates, cells: &mut Cells, module: u16) {
-        let Some(column) = self.graph.column(module) else { return };
+        let Some(column) = self.layout.column(module) else { return };
         let slot = &self.slots[slot as usize];
         if let Some(cell) = words.cell(module) {
             words.set_cell(module, NO_CELL);
@@ -237,38 +219,84 @@ impl Engine {
         }
     }
 
+    // ---- ends of modules
+    // --------------------------------------------------------------------------------------------
+
+    /// A module has come to its end.
+    pub(crate) fn ended(
+        &self,
+        slot: u32,
+        state: &mut State,
+        module: u16,
+        result: Result<bool, Box<str>>,
+    ) {
+        match result {
+            Ok(pass) => {
+                state.finish(&self.layout, module, pass, &mut |words, cells, producer| {
+                    self.free(slot, words, cells, producer);
+                });
+            }
+            Err(cause) => state.fail(module, cause.into()),
+        }
+    }
+
+    /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm
+    /// whether this is its home or not, before anything else that waits here: all others in the
+    /// queue wait for it.
+    pub(crate) fn release(&self, resource: Option<u16>, slot: u32, worker: &Worker) {
+        self.release_from(resource, Some(slot), Some(worker));
+    }
+
+    /// `own`: the slot whose task does it, and looks at the slot next.
+    pub(crate) fn release_from(
+        &self,
+        resource: Option<u16>,
+        own: Option<u32>,
+        worker: Option<&Worker>,
+    ) {
+        let Some(resource) = resource else { return };
+        let resource = &self.resources[usize::from(resource)];
+        let Some(next) = resource.release() else { return };
+        if next.since_ns > 0 {
+            // Relaxed: a statistic.
+            resource
+                .waited_ns
+                .fetch_add(self.now_ns().saturating_sub(next.since_ns), Ordering::Relaxed);
+        }
+        let mut state = self.state(next.slot);
+        state.put_acquired(next.module);
+        if next.since_ns > 0 {
+            state.handed.push((next.module, next.since_ns));
+        }
+        if own == Some(next.slot) {
+            return;
+        }
+        match worker.map(Worker::index).or(resource.home()) {
+            Some(at) => self.activate_first(next.slot, &mut state, at, worker),
+            None => self.activate(next.slot, &mut state, worker, false),
+        }
+    }
+
     pub(crate) fn now_ns(&self) -> u64 {
         self.shared.clock().now_ns()
     }
 
     /// Whether only one event at a time may use the module, so that its state has a home.
     pub(crate) fn has_home(&self, module: u16) -> bool {
-        let resource = self.graph.traits(module).resource;
+        let resource = self.layout.traits(module).resource;
         resource.is_some_and(|resource| self.resources[usize::from(resource)].home().is_some())
     }
 
-    /// Tells all modules of a transition; no event is in flight.
-    pub(crate) fn tell(
-        &self,
-        transition: crate::module::Transition,
-    ) -> Result<(), (u16, Box<str>)> {
-        for (nth, instance) in self.instances.iter().enumerate() {
-            said(guard::catch(|| instance.transition(transition))).map_err(|cause| {
-                let module = self.first_instances.partition_point(|&k| k as usize <= nth) - 1;
-                (module as u16, cause)
-            })?;
+    pub(crate) fn note_failure(&self, module: u16, event: Option<u64>, cause: String) {
+        let mut failures = lock(&self.failures);
+        if failures.len() < FAILURES_MAX {
+            failures.push(Failure { module: self.layout.label(module).to_owned(), event, cause });
         }
-        Ok(())
-    }
-
-    pub(crate) fn finish(&self) {
-        *lock(&self.finished) = true;
-        self.changed.notify_all();
     }
 
     /// The module in which a worker is stuck, if it is in one.
     pub(crate) fn stuck(&self, worker: usize) -> Stuck {
         let module = self.notes[worker].module.get().checked_sub(1);
-        Stuck { worker, module: module.map(|m| self.graph.label(m as u16).to_owned()) }
+        Stuck { worker, module: module.map(|m| self.layout.label(m as u16).to_owned()) }
     }
 }

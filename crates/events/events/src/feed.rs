@@ -1,18 +1,11 @@
-//! The way of events into slots: the worker that frees a slot fills it. While one worker is at the
-//! source, others leave their free slots with it.
+//! The feed: the source, the slots that are free, and counts of events.
 
-use crate::drops::said;
-use crate::engine::Engine;
-use crate::module::{ErasedSource, Next, Transition};
-use crate::processor::Order;
-use actinium_scheduler::sync::lock;
-use actinium_scheduler::task::Task;
-use actinium_scheduler::{Turn, Worker, guard};
+use crate::module::{ErasedSource, Transition};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 pub(crate) struct Feed {
-    state: Mutex<State>,
+    pub(crate) state: Mutex<State>,
     /// Ask the source for no more events.
     stop: AtomicBool,
     failed_hard: AtomicBool,
@@ -23,25 +16,26 @@ pub(crate) struct Feed {
     pub(crate) in_flight_max: AtomicU64,
 }
 
-struct State {
+pub(crate) struct State {
     /// Away while somebody asks it.
-    source: Option<Box<dyn ErasedSource>>,
-    free: Vec<u32>,
-    slots: usize,
-    number: u64,
-    barrier: Option<Transition>,
+    pub(crate) source: Option<Box<dyn ErasedSource>>,
+    pub(crate) free: Vec<u32>,
+    pub(crate) slots: usize,
+    /// The next event's.
+    pub(crate) number: u64,
+    pub(crate) barrier: Option<Transition>,
     /// Somebody wanted to ask the source while it was away: if it has nothing, it is asked once
     /// more, for that may have come meanwhile.
-    again: bool,
-    ended: bool,
+    pub(crate) again: bool,
+    pub(crate) ended: bool,
 }
 
 impl Feed {
-    pub(crate) fn new(source: Option<Box<dyn ErasedSource>>, slots: usize) -> Self {
+    pub(crate) fn new(source: Box<dyn ErasedSource>, slots: usize) -> Self {
         let free = (0..slots as u32).rev().collect();
         Feed {
             state: Mutex::new(State {
-                source,
+                source: Some(source),
                 free,
                 slots,
                 number: 0,
@@ -57,6 +51,12 @@ impl Feed {
             in_flight: AtomicU64::new(0),
             in_flight_max: AtomicU64::new(0),
         }
+    }
+
+    /// Whether no more events are to be begun.
+    pub(crate) fn is_stopped(&self) -> bool {
+        // Relaxed: a hint.
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// No more events are begun.
@@ -76,7 +76,7 @@ impl Feed {
         }
     }
 
-    fn fail(&self) {
+    pub(crate) fn fail(&self) {
         // Relaxed: read when the workers have ended, and as a hint.
         self.failed_hard.store(true, Ordering::Relaxed);
         self.stop();
@@ -85,150 +85,5 @@ impl Feed {
     pub(crate) fn ended_by_failure(&self) -> bool {
         // Relaxed: read when the workers have ended.
         self.failed_hard.load(Ordering::Relaxed)
-    }
-}
-
-impl Engine {
-    /// A slot has become free, or there may be other reasons to look: fills what can be filled.
-    pub(crate) fn feed(self: &Arc<Self>, freed: Option<u32>, worker: &Worker) {
-        let feed = &self.feed;
-        let mut state = lock(&feed.state);
-        if let Some(slot) = freed {
-            state.free.push(slot);
-        }
-        loop {
-            // Relaxed: a statistic; written under the lock.
-            feed.in_flight.store((state.slots - state.free.len()) as u64, Ordering::Relaxed);
-            // Somebody else is at the source: it will look at what we have left here.
-            let Some(mut source) = state.source.take() else {
-                state.again = true;
-                return;
-            };
-            if !self.may_ask(&mut state) {
-                state.source = Some(source);
-                if state.ended && state.free.len() == state.slots {
-                    self.finish();
-                }
-                return;
-            }
-            if let Some(transition) = state.barrier.take() {
-                drop(state);
-                state = self.pass_barrier(transition);
-                state.source = Some(source);
-                continue;
-            }
-            let (Some(slot), number) = (state.free.pop(), state.number) else { return };
-            // Relaxed: statistics; written under the lock.
-            let in_flight = (state.slots - state.free.len()) as u64;
-            feed.in_flight.store(in_flight, Ordering::Relaxed);
-            feed.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
-            drop(state);
-            self.prepare(slot);
-            let within = self.within(self.graph.source);
-            let next = said(guard::catch(|| source.next(self, slot, number)));
-            drop(within);
-            let goes_on;
-            (state, goes_on) = self.take_next(next, slot, number, worker);
-            state.source = Some(source);
-            if !goes_on {
-                return;
-            }
-        }
-    }
-
-    /// Whether the source may be asked now, or a barrier passed. Notes the end if there is to be no
-    /// other event.
-    fn may_ask(&self, state: &mut State) -> bool {
-        let is_empty = state.free.len() == state.slots;
-        // Relaxed: a hint.
-        if self.feed.stop.load(Ordering::Relaxed)
-            || self.settings.events_max.is_some_and(|most| state.number >= most)
-                && state.barrier.is_none()
-        {
-            state.ended = true;
-        }
-        !(state.barrier.is_some() && !is_empty
-            || state.ended
-            || state.free.is_empty()
-            || self.is_too_far(state.number))
-    }
-
-    /// Tells all modules of a transition; nothing is in flight.
-    fn pass_barrier(&self, transition: Transition) -> MutexGuard<'_, State> {
-        let told = self.tell(transition);
-        let state = lock(&self.feed.state);
-        if let Err((module, cause)) = told {
-            self.note_failure(module, None, format!("{transition:?}: {cause}"));
-            self.feed.fail();
-        }
-        state
-    }
-
-    /// Does what the source has answered. Says whether there may be more to fill.
-    #[inline(always)]
-    fn take_next(
-        self: &Arc<Self>,
-        next: Result<Next<()>, Box<str>>,
-        slot: u32,
-        number: u64,
-        worker: &Worker,
-    ) -> (MutexGuard<'_, State>, bool) {
-        let mut state = lock(&self.feed.state);
-        match next {
-            Ok(next @ (Next::Event(()) | Next::Numbered(..))) => {
-                state.number += 1;
-                // While the source is still away, so that events begin in their order.
-                drop(state);
-                let own = if let Next::Numbered(own, ()) = next { own } else { number };
-                self.begin(slot, own, number, worker);
-                return (lock(&self.feed.state), true);
-            }
-            Ok(Next::Later) => {
-                state.free.push(slot);
-                let again = std::mem::take(&mut state.again);
-                return (state, again);
-            }
-            Ok(Next::Transition(transition)) => state.barrier = Some(transition),
-            Ok(Next::End) => state.ended = true,
-            Err(cause) => {
-                self.note_failure(self.graph.source, Some(number), cause.into());
-                self.feed.fail();
-            }
-        }
-        state.free.push(slot);
-        (state, true)
-    }
-
-    /// Has a worker ask the source again. From any thread.
-    pub(crate) fn wake_feeder(&self) {
-        if let Some(feeder) = self.feeder.get() {
-            feeder.wake();
-        }
-    }
-
-    /// Whether this event is beyond the window of outputs in order.
-    fn is_too_far(&self, number: u64) -> bool {
-        match self.settings.order {
-            Order::Completed => false,
-            Order::Input { window } => number >= lock(&self.order).next + window.max(1) as u64,
-        }
-    }
-}
-
-/// Asks a source again that had nothing.
-pub(crate) struct Feeds(pub(crate) Arc<Engine>);
-
-impl Drop for Feeds {
-    /// Drops the products of events in flight. The task is dropped when all workers have left their
-    /// loops, so these events come to no end.
-    fn drop(&mut self) {
-        self.0.abandon();
-    }
-}
-
-impl Task for Feeds {
-    fn run(&self, worker: &Worker) -> (Turn, u32) {
-        self.0.feed(None, worker);
-        (Turn::Idle, 1)
     }
 }

@@ -8,21 +8,82 @@
 //! A future is in at most one queue, once: `queued` is set by whoever puts it there and cleared
 //! before it is polled, so that a wake-up during a poll brings another.
 
+use crate::cause::Cause;
 use crate::completion::Completion;
-use crate::engine::Engine;
-use crate::module::Cause;
-use crate::slot_tasks::Anchor;
+use crate::engine::{Anchor, Engine};
+use crate::woken::Polled;
 use actinium_scheduler::guard::{self, Guarded};
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::task::{Task, TaskRef};
-use actinium_scheduler::{Turn, Worker};
-use std::collections::VecDeque;
+use actinium_scheduler::task::Task;
+use actinium_scheduler::{Turn, Worker, current};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 type Boxed<T> = Guarded<Pin<Box<dyn Future<Output = Result<T, Cause>> + Send>>>;
+
+impl<T: Send + 'static> Completion<T> {
+    /// The module is done when this future is, with its result. It is polled on workers, at first
+    /// by this very call; while it waits, it holds none. A panic in it fails the event.
+    ///
+    /// ```
+    /// use actinium_events::{Analyzer, AsyncProducer, Builder, Cause, Completion, Event, Input, Next};
+    /// use actinium_events::{Processor, Settings, Source, Threads};
+    /// # struct Numbers;
+    /// # impl Source for Numbers {
+    /// #     type Product = u64;
+    /// #     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+    /// #         Ok(if number < 10 { Next::Event(number) } else { Next::End })
+    /// #     }
+    /// # }
+    ///
+    /// /// Asks another thread, which stands for a device or a service, and waits for its answer.
+    /// struct Ask(Input<u64>, std::sync::mpsc::Sender<(u64, futures_channel::oneshot::Sender<u64>)>);
+    ///
+    /// impl AsyncProducer for Ask {
+    ///     type Product = u64;
+    ///     fn start(&self, event: &Event<'_>, done: Completion<u64>) -> Result<(), Cause> {
+    ///         let number = *event.get(self.0);
+    ///         let (reply, answer) = futures_channel::oneshot::channel();
+    ///         self.1.send((number, reply))?;
+    ///         done.run(async move { Ok(answer.await? + 1) });
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # struct Check(Input<u64>);
+    /// # impl Analyzer for Check {
+    /// #     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+    /// #         assert_eq!(*event.get(self.0), 2 * event.number() + 1);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    ///
+    /// let (ask, asked) = std::sync::mpsc::channel::<(u64, futures_channel::oneshot::Sender<u64>)>();
+    /// let device = std::thread::spawn(move || {
+    ///     for (number, reply) in asked {
+    ///         let _ = reply.send(2 * number);
+    ///     }
+    /// });
+    /// let mut builder = Builder::new("numbers", Numbers);
+    /// builder.async_producer("twice", Threads::Concurrent, move |inputs| Ask(inputs.get("numbers"), ask.clone()));
+    /// builder.analyzer("check", Threads::Concurrent, |inputs| Check(inputs.get("twice")));
+    /// let summary = Processor::new(builder.build()?, Settings::default().workers(2).slots(4)).run()?;
+    /// assert_eq!((summary.events, summary.failed), (10, 0));
+    /// device.join().expect("it ends when nobody asks any more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run(self, future: impl Future<Output = Result<T, Cause>> + Send + 'static) {
+        let Some(engine) = self.engine.clone() else { return };
+        let here = current(|worker| {
+            let own = worker.filter(|worker| Arc::ptr_eq(worker.shared(), &engine.shared));
+            own.map(Worker::index)
+        });
+        let worker = here.unwrap_or(self.slot as usize % engine.shared.workers());
+        let work = Mutex::new(Some((Guarded::new(Box::pin(future) as _), self)));
+        Arc::new(Running { work, queued: AtomicBool::new(false), engine, worker }).poll();
+    }
+}
 
 /// A future, and what it completes. Empty when it is over.
 struct Running<T: 'static> {
@@ -32,11 +93,7 @@ struct Running<T: 'static> {
     worker: usize,
 }
 
-trait Poller: Send + Sync {
-    fn poll(self: Arc<Self>);
-}
-
-impl<T: Send + 'static> Poller for Running<T> {
+impl<T: Send + 'static> Polled for Running<T> {
     fn poll(self: Arc<Self>) {
         // SeqCst: a wake-up that comes after this sees it and queues the future again; one that
         // came before is answered by this poll.
@@ -64,49 +121,7 @@ impl<T: Send + 'static> Wake for Running<T> {
         // SeqCst: pairs with the store in `poll`.
         if !self.queued.swap(true, Ordering::SeqCst) {
             let (engine, worker) = (self.engine.clone(), self.worker);
-            engine.futures.put(worker, self);
-        }
-    }
-}
-
-pub(crate) fn run<T: Send + 'static>(
-    engine: Anchor,
-    worker: usize,
-    future: impl Future<Output = Result<T, Cause>> + Send + 'static,
-    done: Completion<T>,
-) {
-    let work = Mutex::new(Some((Guarded::new(Box::pin(future) as _), done)));
-    Arc::new(Running { work, queued: AtomicBool::new(false), engine, worker }).poll();
-}
-
-type Queue = Mutex<VecDeque<Arc<dyn Poller>>>;
-
-/// Futures that were woken, for each worker, and who polls them.
-#[derive(Default)]
-pub(crate) struct Futures(OnceLock<Box<[(Queue, TaskRef)]>>);
-
-impl Futures {
-    pub(crate) fn set_pollers(&self, pollers: impl Iterator<Item = TaskRef>) {
-        let _ = self.0.set(pollers.map(|poller| (Mutex::default(), poller)).collect());
-    }
-
-    fn put(&self, worker: usize, future: Arc<dyn Poller>) {
-        if let Some((queue, poller)) = self.0.get().and_then(|all| all.get(worker)) {
-            lock(queue).push_back(future);
-            poller.wake();
-        }
-    }
-
-    fn take(&self, worker: usize) -> Option<Arc<dyn Poller>> {
-        lock(&self.0.get()?.get(worker)?.0).pop_front()
-    }
-
-    /// Forgets what a stop left lying.
-    pub(crate) fn clear(&self) {
-        for worker in 0..self.0.get().map_or(0, |all| all.len()) {
-            while let Some(future) = self.take(worker) {
-                drop(future);
-            }
+            engine.woken.put(worker, self);
         }
     }
 }
@@ -116,7 +131,7 @@ pub(crate) struct Polls(pub(crate) Arc<Engine>, pub(crate) usize);
 
 impl Task for Polls {
     fn run(&self, _: &Worker) -> (Turn, u32) {
-        let Some(future) = self.0.futures.take(self.1) else { return (Turn::Idle, 0) };
+        let Some(future) = self.0.woken.take(self.1) else { return (Turn::Idle, 0) };
         future.poll();
         (Turn::Again, 1)
     }

@@ -1,15 +1,17 @@
 //! The graph of modules: registered one by one, checked as a whole, then kept in flat arrays.
 
 use crate::cells::{AnyStore, make_store};
+use crate::instances::Instances;
+use crate::layout::{ColumnOf, Layout, NO_COLUMN, Rows, Traits};
 use crate::module::*;
-use crate::processor::StartError;
 use crate::product::{Inputs, Product, Wanted};
-use crate::slot::State;
+use crate::settings::StartError;
 use crate::stamp::Stamp;
 use actinium_scheduler::guard::{self, Guarded};
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// How many events may be in a module at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,9 +35,6 @@ enum Role {
     Analyzer,
     Output,
 }
-
-/// Makes a store for chunks of so many cells, at most so many; and how many make such products.
-type ColumnOf = (fn(usize, usize) -> Box<dyn AnyStore>, usize);
 
 // tidy: guard: what it holds of the user's is guarded, and so is what it makes.
 type Make = Box<dyn Fn(&mut Inputs) -> Box<dyn Erased> + Send + Sync>;
@@ -257,16 +256,16 @@ impl Builder {
         let stamps = crate::stamp::stamps(&of_modules, (&self.source_label, self.source_version));
         let roots = self.roots(&paths);
         let (columns_of, columns) = self.columns();
-        let Registered { modules, traits, resources } = Registered::of(self.drafts);
-        let mut graph = Graph {
+        let labels = self.drafts.iter().map(|draft| draft.label.clone());
+        let labels = labels.chain([self.source_label.clone()]).collect();
+        let Registered { makes, traits, resources } = Registered::of(self.drafts);
+        let layout = Layout {
             source: n as u16,
-            source_label: self.source_label,
-            source_module: std::sync::Mutex::new(Some(self.source)),
+            labels,
             ports: Rows::new(&ports),
             inputs: Rows::new(&inputs),
             consumers: Rows::new(&consumers(&inputs)),
             paths_of: Rows::new(&paths_of(n, &paths)),
-            modules,
             paths,
             roots,
             outputs,
@@ -275,10 +274,8 @@ impl Builder {
             traits: traits.into(),
             stamps,
             resources,
-            template: State::default(),
         };
-        graph.template = State::template(&graph);
-        Ok(graph)
+        Ok(Graph { layout, source: Mutex::new(self.source), makes })
     }
 
     /// Modules by their labels; the source has the number after theirs.
@@ -416,17 +413,17 @@ impl Builder {
 /// Modules by their labels.
 type ByLabel<'a> = HashMap<&'a str, usize>;
 
-/// Modules as they are kept, and the resources that they share.
+/// What makes modules, what is looked up at their calls, and the resources that they share.
 #[derive(Default)]
 struct Registered {
-    modules: Vec<Module>,
+    makes: Vec<Make>,
     traits: Vec<Traits>,
     resources: Vec<(String, u32)>,
 }
 
 impl Registered {
     fn of(drafts: Vec<Draft>) -> Self {
-        let Registered { mut modules, mut traits, mut resources } = Registered::default();
+        let Registered { mut makes, mut traits, mut resources } = Registered::default();
         let mut names: HashMap<String, u16> = HashMap::new();
         for draft in drafts {
             let mut own = |most| {
@@ -445,9 +442,9 @@ impl Registered {
             let streams = draft.threads == Threads::Stream;
             let (waits, one_by_one) = (draft.waits, draft.one_by_one);
             traits.push(Traits { resource, streams, waits, one_by_one });
-            modules.push(Module { label: draft.label, make: draft.make });
+            makes.push(draft.make);
         }
-        Registered { modules, traits, resources }
+        Registered { makes, traits, resources }
     }
 }
 
@@ -530,146 +527,59 @@ fn cycle(inputs: &[Vec<u16>]) -> Option<Vec<usize>> {
     None
 }
 
-/// Rows of different lengths in one array.
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    starts: Box<[u32]>,
-    items: Box<[u16]>,
-}
-
-impl Rows {
-    fn new(rows: &[Vec<u16>]) -> Self {
-        let mut starts = vec![0];
-        let mut items = Vec::new();
-        for row in rows {
-            items.extend_from_slice(row);
-            starts.push(items.len() as u32);
-        }
-        Rows { starts: starts.into(), items: items.into() }
-    }
-
-    #[inline]
-    pub(crate) fn row(&self, index: u16) -> &[u16] {
-        let index = usize::from(index);
-        &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
-    }
-}
-
-/// Modules that are to run, and where each one's begin among them.
-pub(crate) type Instances = (Box<[Box<dyn Erased>]>, Box<[u32]>);
-
-pub(crate) struct Module {
-    pub(crate) label: String,
-    pub(crate) make: Make,
-}
-
-/// The traits of a module that are looked up at each of its calls. They are small, so that those of
-/// many modules fit in one cache line.
-#[derive(Clone, Copy)]
-pub(crate) struct Traits {
-    pub(crate) resource: Option<u16>,
-    pub(crate) streams: bool,
-    pub(crate) waits: bool,
-    pub(crate) one_by_one: bool,
-}
-
-/// The column of a module that makes nothing.
-const NO_COLUMN: u16 = u16::MAX;
-
 /// A graph that may be run: see [`crate::Processor`].
 pub struct Graph {
-    /// The source's number, which comes after the modules'.
-    pub(crate) source: u16,
-    source_label: String,
-    /// In a lock only so that a graph is `Sync`; the processor takes it out.
-    pub(crate) source_module: std::sync::Mutex<Option<Box<dyn ErasedSource>>>,
-    ports: Rows,
-    /// The modules that each module needs, without duplicates and without the source.
-    pub(crate) inputs: Rows,
-    pub(crate) consumers: Rows,
-    pub(crate) paths_of: Rows,
-    pub(crate) modules: Vec<Module>,
-    pub(crate) paths: Vec<(String, Vec<u16>)>,
-    /// Analyzers that run for each event.
-    pub(crate) roots: Vec<u16>,
-    /// Outputs, and the paths that they select.
-    pub(crate) outputs: Vec<(u16, Option<usize>)>,
-    /// The column of what each module (and, last, the source) makes.
-    columns_of: Box<[u16]>,
-    pub(crate) columns: Vec<ColumnOf>,
-    traits: Box<[Traits]>,
-    /// The modules', then the source's.
-    stamps: Box<[Stamp]>,
-    pub(crate) resources: Vec<(String, u32)>,
-    pub(crate) template: State,
+    pub(crate) layout: Layout,
+    /// In a lock only so that a graph is `Sync`.
+    source: Mutex<Box<dyn ErasedSource>>,
+    /// What makes each module.
+    makes: Vec<Make>,
 }
 
 impl Graph {
     /// How many modules there are.
     pub fn len(&self) -> usize {
-        self.modules.len()
+        self.layout.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.modules.is_empty()
+        self.len() == 0
     }
 
-    /// Makes all modules for so many slots: one of each, or one per slot; and where each module's
-    /// begin.
+    /// Makes all modules for so many slots.
     pub(crate) fn instances(&self, slots: usize) -> Result<Instances, StartError> {
-        let (mut instances, mut first) = (Vec::new(), Vec::new());
-        for (m, module) in self.modules.iter().enumerate() {
-            first.push(instances.len() as u32);
-            let streams = self.traits(m as u16).streams;
+        let (mut all, mut first) = (Vec::new(), Vec::new());
+        for (m, make) in (0..).zip(&self.makes) {
+            first.push(all.len() as u32);
+            let streams = self.layout.traits(m).streams;
             for slot in 0..if streams { slots } else { 1 } {
                 let slot = streams.then_some(slot);
-                let made = guard::catch(|| (module.make)(&mut Inputs { wanted: Vec::new(), slot }));
-                instances.push(made.map_err(|panicked| {
-                    let label = self.label(m as u16).to_owned();
+                let made = guard::catch(|| make(&mut Inputs { wanted: Vec::new(), slot }));
+                all.push(made.map_err(|panicked| {
+                    let label = self.layout.label(m).to_owned();
                     StartError::Module { label, slot, panicked }
                 })?);
             }
         }
-        Ok((instances.into(), first.into()))
+        Ok(Instances { all: all.into(), first: first.into() })
+    }
+
+    /// Takes the graph apart: its layout, and its source.
+    pub(crate) fn into_parts(self) -> (Layout, Box<dyn ErasedSource>) {
+        (self.layout, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The stamp of what this module (or the source) makes; `None` if nothing has this label.
     pub fn stamp(&self, label: &str) -> Option<Stamp> {
-        (0..=self.source).find(|&m| self.label(m) == label).map(|m| self.stamp_of(m))
-    }
-
-    pub(crate) fn stamp_of(&self, module: u16) -> Stamp {
-        self.stamps[usize::from(module)]
-    }
-
-    pub(crate) fn label(&self, module: u16) -> &str {
-        self.modules.get(usize::from(module)).map_or(&self.source_label, |module| &module.label)
-    }
-
-    /// Returns the producers of what a module asked for, in the order in which it asked.
-    #[inline]
-    pub(crate) fn ports(&self, module: u16) -> &[u16] {
-        self.ports.row(module)
-    }
-
-    /// The column of what a module (or the source) makes.
-    #[inline]
-    pub(crate) fn column(&self, module: u16) -> Option<u16> {
-        let column = self.columns_of[usize::from(module)];
-        (column != NO_COLUMN).then_some(column)
-    }
-
-    /// Returns the traits of a module that are looked up at each call.
-    #[inline]
-    pub(crate) fn traits(&self, module: u16) -> Traits {
-        self.traits[usize::from(module)]
+        let layout = &self.layout;
+        (0..=layout.source).find(|&m| layout.label(m) == label).map(|m| layout.stamp(m))
     }
 }
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph({} modules, {} paths)", self.len(), self.paths.len())
+        write!(f, "Graph({} modules, {} paths)", self.len(), self.layout.paths.len())
     }
 }
 

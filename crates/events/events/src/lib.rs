@@ -10,13 +10,19 @@
 // The model checkers' scheduler has no tasks to run events by.
 #![cfg(not(any(loom, shuttle)))]
 
+mod cause;
 mod cells;
 mod completion;
 mod drops;
 mod engine;
+mod event;
 mod feed;
+mod fill;
 mod future;
 mod graph;
+mod helper;
+mod instances;
+mod layout;
 mod module;
 mod module_states;
 mod order;
@@ -24,6 +30,8 @@ mod processor;
 mod product;
 mod record;
 mod resource;
+mod run;
+mod settings;
 mod slot;
 mod slot_tasks;
 mod split;
@@ -32,20 +40,24 @@ mod stamp;
 mod timers;
 mod turn;
 mod waits;
+mod woken;
 
 pub mod data;
 
 pub use actinium_topology::Bind;
+pub use cause::Cause;
 pub use completion::Completion;
+pub use event::Event;
 pub use graph::{Builder, Graph, GraphErrors, Threads};
 pub use module::{
-    Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Cause, Event, Filter, Next, Output,
-    Producer, Source, Transition,
+    Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Filter, Next, Output, Producer, Source,
+    Transition,
 };
-pub use processor::{Feeder, Monitor, OnError, Order, Processor, Settings, StartError, Stopper};
+pub use processor::{Feeder, Monitor, Processor, Stopper};
 pub use product::{Input, Inputs, Product, Read};
 pub use record::{
     EventEnd, Failure, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample,
     Span, Stuck,
 };
+pub use settings::{OnError, Order, Settings, StartError};
 pub use stamp::Stamp;

@@ -1,18 +1,12 @@
-//! The traits that a program implements (sources, producers, filters, analyzers, outputs), and the
-//! event that they see.
+//! The traits that a program implements: sources, producers, filters, analyzers, outputs.
 
-use crate::completion::Completion;
-use crate::engine::{Engine, Slot};
-use crate::product::{Input, Product, Read};
-use crate::slot::Pass;
-use crate::slot_tasks::Anchor;
-use crate::stamp::Stamp;
-use actinium_scheduler::Worker;
+use crate::cause::Cause;
+use crate::completion::{Completion, Deliver};
+use crate::engine::Engine;
+use crate::event::Event;
+use crate::product::Product;
 use actinium_scheduler::guard::Guarded;
 use std::marker::PhantomData;
-
-/// Why a module failed.
-pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A change that all events before it and none after it belong to: a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,110 +122,6 @@ pub trait AsyncAnalyzer: Send + Sync + 'static {
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause>;
 }
 
-/// An event, as one module sees it.
-pub struct Event<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) anchor: &'a Anchor,
-    pub(crate) worker: &'a Worker,
-    pub(crate) at: &'a Slot,
-    pub(crate) slot: u32,
-    pub(crate) module: u16,
-    pub(crate) pass: Pass,
-    pub(crate) number: u64,
-}
-
-impl<'a> Event<'a> {
-    /// Its number: counted from 0 in the source's order, unless the source gives numbers of its
-    /// own.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// The slot that it is in.
-    pub fn slot(&self) -> usize {
-        self.slot as usize
-    }
-
-    /// The worker that runs this module.
-    pub fn worker(&self) -> usize {
-        self.worker.index()
-    }
-
-    /// Nanoseconds of the processor's clock: what [`Completion::at`] counts in.
-    pub fn now_ns(&self) -> u64 {
-        self.worker.shared().clock().now_ns()
-    }
-
-    /// Splits work of this module: `part` is called with each number below `parts`, here and on
-    /// workers that have nothing else to do. Comes back when all parts are done. Meanwhile this
-    /// worker runs nothing but these parts, whatever the module holds, so that it can not come to
-    /// wait for itself. What parts make they leave in something that is shared, such as atomics.
-    ///
-    /// # Errors
-    /// If a part panicked: what it said. The others have run all the same.
-    pub fn parallel_for(
-        &self,
-        parts: usize,
-        part: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Result<(), Cause> {
-        crate::split::parallel_for(self, parts, Guarded::new(Box::new(part)))
-    }
-
-    /// Splits work like [`Event::parallel_for`], for waiting modules. This call returns at once,
-    /// and this worker is free for other modules. The worker that runs the last part calls `then`,
-    /// which is the place to finish a [`Completion`].
-    pub fn parallel_for_then(
-        &self,
-        parts: usize,
-        part: impl Fn(usize) + Send + Sync + 'static,
-        then: impl FnOnce(Result<(), Cause>) + Send + 'static,
-    ) {
-        let (part, then) = (Guarded::new(Box::new(part) as _), Guarded::new(Box::new(then) as _));
-        crate::split::parallel_for_then(self, parts, part, then);
-    }
-
-    /// The stamp of one of this module's inputs.
-    ///
-    /// # Panics
-    /// If the token was given to another module.
-    pub fn stamp<T: Product>(&self, input: Input<T>) -> Stamp {
-        self.engine.graph.stamp_of(self.producer(input))
-    }
-
-    /// The stamp of what this module makes.
-    pub fn own_stamp(&self) -> Stamp {
-        self.engine.graph.stamp_of(self.module)
-    }
-
-    /// One of this module's inputs.
-    ///
-    /// # Panics
-    /// If the token was given to another module.
-    pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
-        let engine: &'a Engine = self.engine;
-        let producer = self.producer(input);
-        engine.read(self.at, producer).unwrap_or_else(|| {
-            panic!(
-                "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
-                engine.graph.label(self.module),
-                engine.graph.label(producer),
-                self.number
-            )
-        })
-    }
-}
-
-impl Event<'_> {
-    #[inline]
-    fn producer<T>(&self, input: Input<T>) -> u16 {
-        let graph = &self.engine.graph;
-        let Some(&producer) = graph.ports(self.module).get(usize::from(input.position)) else {
-            panic!("{input:?} was not given to module '{}'", graph.label(self.module));
-        };
-        producer
-    }
-}
-
 /// How a call ended.
 pub(crate) enum Ran {
     /// For a filter: whether the path goes on.
@@ -294,7 +184,7 @@ impl<O: Output> Erased for OfOutput<O> {
     }
 }
 
-fn completion<T>(event: &Event<'_>, deliver: crate::completion::Deliver<T>) -> Completion<T> {
+fn completion<T>(event: &Event<'_>, deliver: Deliver<T>) -> Completion<T> {
     Completion {
         engine: Some(event.anchor.clone()),
         slot: event.slot,
@@ -339,11 +229,11 @@ impl<S: Source> ErasedSource for OfSource<S> {
     fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause> {
         Ok(match self.0.next(number)? {
             Next::Event(product) => {
-                engine.put(slot, engine.graph.source, product);
+                engine.put(slot, engine.layout.source, product);
                 Next::Event(())
             }
             Next::Numbered(own, product) => {
-                engine.put(slot, engine.graph.source, product);
+                engine.put(slot, engine.layout.source, product);
                 Next::Numbered(own, ())
             }
             Next::Transition(transition) => Next::Transition(transition),

@@ -1,190 +1,26 @@
-//! Running a graph: settings, workers, stopping, and what came of it.
+//! Running a graph: workers, stopping, and what came of it.
 
-use crate::engine::{Engine, OnEnd};
-use crate::feed::Feeds;
+use crate::engine::Engine;
+use crate::fill::Feeds;
 use crate::future::Polls;
 use crate::graph::Graph;
+use crate::helper::Helper;
 use crate::record::{
-    EventEnd, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
+    EventEnd, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span,
 };
-use crate::slot_tasks::SlotTasks;
-use crate::split::Helper;
+use crate::run::{OnEnd, Run};
+use crate::settings::{Settings, StartError};
+use crate::waits::with_alarms_of;
 use actinium_scheduler::clock::Until;
-use actinium_scheduler::guard::{Guarded, Panicked};
+use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{lock, wait_until};
 use actinium_scheduler::task::Tasks;
-use actinium_scheduler::{Clock, Ended, Policy, STACK_BYTES, STACK_BYTES_ALLOWED, Shared, Worker};
-use actinium_topology::{Bind, Seat, Topology, WrongBind};
+use actinium_scheduler::{Clock, Ended, STACK_BYTES_ALLOWED, Shared, Worker};
+use actinium_topology::{Bind, Seat, Topology};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
-
-/// The effect of one event's failure on the other events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnError {
-    /// No more events are begun; those in flight go on. The default.
-    #[default]
-    Stop,
-    /// The event is counted, and the others go on.
-    Skip,
-    /// The event is run again up to so many times, then skipped.
-    Retry(u32),
-}
-
-/// In which order outputs see events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Outputs see events as they come, in no fixed order. The default.
-    #[default]
-    Completed,
-    /// Outputs see events in the source's order. The window bounds how far events may run ahead: no
-    /// event begins that is `window` or more ahead of the oldest that has not ended.
-    Input {
-        /// At least 1; more than there are slots makes no difference.
-        window: usize,
-    },
-}
-
-/// How a graph is run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Workers; `None`: as many as the process may use.
-    pub workers: Option<usize>,
-    /// Events in flight; `None`: as many as workers.
-    pub slots: Option<usize>,
-    /// Where work runs.
-    pub policy: Policy,
-    /// The effect of a failure on the other events.
-    pub on_error: OnError,
-    /// In which order outputs see events.
-    pub order: Order,
-    /// Take no more events than this.
-    pub events_max: Option<u64>,
-    /// How much is noted.
-    pub figures: Figures,
-    /// Most spans kept per worker.
-    pub spans_max: usize,
-    /// How often it is noted how things stand; `None`: never.
-    pub sample_every: Option<Duration>,
-    /// To which PUs workers are bound, of those that no other system has claimed; `None`: as
-    /// `ACTINIUM_BIND` says, or else [`Bind::Auto`].
-    pub bind: Option<Bind>,
-    /// Bytes of each worker's stack, on which modules run: 64 KiB to 1 GiB. Default: 8 MiB.
-    pub stack_size: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            workers: None,
-            slots: None,
-            policy: Policy::affine(),
-            on_error: OnError::Stop,
-            order: Order::Completed,
-            events_max: None,
-            figures: Figures::Times,
-            spans_max: 1 << 16,
-            sample_every: None,
-            bind: None,
-            stack_size: STACK_BYTES,
-        }
-    }
-}
-
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty => $value:expr;)+) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, $name: $type) -> Self {
-            self.$name = $value;
-            self
-        }
-    )+};
-}
-
-impl Settings {
-    setters! {
-        /// Sets the number of workers.
-        workers: usize => Some(workers);
-        /// Sets the number of events in flight.
-        slots: usize => Some(slots);
-        /// Sets where work runs.
-        policy: Policy => policy;
-        /// Sets the effect of a failure on the other events.
-        on_error: OnError => on_error;
-        /// Sets in which order outputs see events.
-        order: Order => order;
-        /// Sets the largest number of events that are taken.
-        events_max: u64 => Some(events_max);
-        /// Sets how much is noted.
-        figures: Figures => figures;
-        /// Sets how often the state of the run is sampled.
-        sample_every: Duration => Some(sample_every);
-        /// Sets to which PUs workers are bound.
-        bind: Bind => Some(bind);
-        /// Sets the size of each worker's stack, in bytes.
-        stack_size: usize => stack_size;
-    }
-
-    pub(crate) fn slots_or(&self, workers: usize) -> usize {
-        self.slots.unwrap_or(workers)
-    }
-}
-
-/// Why a run did not start.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StartError {
-    /// A setting has a value that is not allowed: which, its value, and what is allowed.
-    Setting(&'static str, usize, &'static str),
-    /// Workers can not be bound as they should be.
-    Bind(WrongBind),
-    /// The machine could not be looked at.
-    Topology(actinium_topology::TopologyError),
-    /// A module could not be made: its factory panicked.
-    Module {
-        /// The module's label.
-        label: String,
-        /// For which slot, if each has one of its own.
-        slot: Option<usize>,
-        /// The message of the panic.
-        panicked: Panicked,
-    },
-    /// A worker's thread could not be started.
-    Thread(std::io::Error),
-}
-
-impl std::fmt::Display for StartError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            StartError::Setting(name, value, allowed) => {
-                write!(f, "{name}: {value} is not allowed: {allowed}")
-            }
-            StartError::Bind(error) => write!(f, "{}: {error}", error.of),
-            StartError::Topology(error) => {
-                write!(f, "can not find out what this machine looks like: {error}")
-            }
-            StartError::Module { label, slot, panicked } => {
-                write!(f, "module '{label}'")?;
-                if let Some(slot) = slot {
-                    write!(f, " of slot {slot}")?;
-                }
-                write!(f, " could not be made: {panicked}")
-            }
-            StartError::Thread(error) => write!(f, "can not start a worker's thread: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}
-
-impl From<WrongBind> for StartError {
-    fn from(error: WrongBind) -> Self {
-        StartError::Bind(error)
-    }
-}
 
 /// Asks a run to stop, from any thread: the first time it takes no more events and finishes those
 /// in flight, the second time it ends as soon as the modules that run return.
@@ -197,7 +33,7 @@ struct Stop {
     asked: AtomicU8,
     /// The earliest time of `stop_within`.
     limit: Mutex<Option<Until>>,
-    engine: OnceLock<Weak<Engine>>,
+    run: OnceLock<Weak<Run>>,
 }
 
 impl std::fmt::Debug for Stop {
@@ -214,11 +50,11 @@ impl Stop {
     /// Tells the run, if it has begun, of the time that it has.
     fn apply_limit(&self) {
         let limit = *lock(&self.limit);
-        if let (Some(limit), Some(engine)) = (limit, self.engine.get().and_then(Weak::upgrade)) {
-            engine.shared.control().end_by(limit);
+        if let (Some(limit), Some(run)) = (limit, self.run.get().and_then(Weak::upgrade)) {
+            run.engine.shared.control().end_by(limit);
             // Under its lock, whoever waits for the end has either seen the time or is woken.
-            drop(lock(&engine.finished));
-            engine.changed.notify_all();
+            drop(lock(&run.finished));
+            run.changed.notify_all();
         }
     }
 }
@@ -227,14 +63,14 @@ impl Stopper {
     /// Asks, once more.
     pub fn stop(&self) {
         let asked = self.0.asked.fetch_add(1, Ordering::SeqCst) + 1;
-        if let Some(engine) = self.0.engine.get().and_then(Weak::upgrade) {
-            engine.feed.stop();
+        if let Some(run) = self.0.run.get().and_then(Weak::upgrade) {
+            run.feed.stop();
             if asked > 1 {
-                engine.finish();
+                run.finish();
             } else {
-                engine.changed.notify_all();
+                run.changed.notify_all();
                 // If nothing is in flight, the end is for the feeder to find.
-                engine.wake_feeder();
+                run.wake_feeder();
             }
         }
     }
@@ -268,8 +104,8 @@ pub struct Feeder(Arc<Stop>);
 impl Feeder {
     /// Tells the processor that the source has something again.
     pub fn wake(&self) {
-        if let Some(engine) = self.0.engine.get().and_then(Weak::upgrade) {
-            engine.wake_feeder();
+        if let Some(run) = self.0.run.get().and_then(Weak::upgrade) {
+            run.wake_feeder();
         }
     }
 }
@@ -282,19 +118,19 @@ impl Monitor {
     /// Events that have ended, failed ones included.
     pub fn events(&self) -> u64 {
         // Relaxed: statistics.
-        self.look(|engine| {
-            engine.feed.done.load(Ordering::Relaxed) + engine.feed.failed.load(Ordering::Relaxed)
+        self.look(|run| {
+            run.feed.done.load(Ordering::Relaxed) + run.feed.failed.load(Ordering::Relaxed)
         })
     }
 
     /// Events in flight.
     pub fn in_flight(&self) -> u64 {
         // Relaxed: a statistic.
-        self.look(|engine| engine.feed.in_flight.load(Ordering::Relaxed))
+        self.look(|run| run.feed.in_flight.load(Ordering::Relaxed))
     }
 
-    fn look(&self, f: impl FnOnce(&Engine) -> u64) -> u64 {
-        self.0.engine.get().and_then(Weak::upgrade).map_or(0, |engine| f(&engine))
+    fn look(&self, f: impl FnOnce(&Run) -> u64) -> u64 {
+        self.0.run.get().and_then(Weak::upgrade).map_or(0, |run| f(&run))
     }
 }
 
@@ -386,19 +222,19 @@ impl Processor {
             Clock::real(),
         );
         let shared = Arc::new(shared);
-        let engine = Arc::new(Engine::new(graph, settings, shared.clone(), on_end)?);
-        let _ = stop.engine.set(Arc::downgrade(&engine));
+        let run = Arc::new(Run::new(graph, settings, shared.clone(), on_end)?);
+        let engine = &run.engine;
+        let _ = stop.run.set(Arc::downgrade(&run));
         if stop.asked() > 0 {
-            engine.feed.stop();
+            run.feed.stop();
         }
         stop.apply_limit();
         let tasks = Arc::new(Tasks::new(shared.clone()));
-        SlotTasks::start(&engine, &tasks);
-        start_helpers(&engine, &tasks, workers);
+        start_tasks(&run, &tasks, workers);
         // Before the first worker can run anything: nothing happens before the begin.
         let start_ns = engine.now_ns();
-        let threads = start_workers(&engine, &tasks, (seats.seats, stack_size))?;
-        let samples = watch(&engine, start_ns);
+        let threads = start_workers(&run, &tasks, (seats.seats, stack_size))?;
+        let samples = watch(&run, start_ns);
         let elapsed_ns = engine.now_ns() - start_ns;
         shared.request_exit();
         let stuck = shared.control().wait_ended(|worker| engine.stuck(worker));
@@ -409,38 +245,44 @@ impl Processor {
             }
         }
         engine.splits.clear();
-        engine.futures.clear();
-        let mut summary = summary(&engine, &stop, samples, start_ns, elapsed_ns);
+        engine.woken.clear();
+        let mut summary = summary(&run, &stop, samples, start_ns, elapsed_ns);
         summary.stuck = stuck.into_iter().map(|(_, stuck)| stuck).collect();
         Ok(summary)
     }
 }
 
-/// One per worker for what modules split, and one for their futures.
-fn start_helpers(engine: &Arc<Engine>, tasks: &Tasks, workers: usize) {
+/// Starts the slot tasks; for each worker one for what modules split, and one for their futures;
+/// and one that asks the source again.
+fn start_tasks(run: &Arc<Run>, tasks: &Tasks, workers: usize) {
+    let engine = &run.engine;
+    engine.slot_tasks.start(tasks, || {
+        let (run, anchor) = (run.clone(), Arc::new(engine.clone()));
+        move |wanted, worker: &Worker| run.turn(&anchor, wanted, worker)
+    });
     let kind = Arc::new(Kind::staying("helper"));
     let helper = |worker| tasks.start(&kind, worker, Box::new(Helper(engine.clone())));
     engine.splits.set_helpers((0..workers).map(helper).collect());
     let kind = Arc::new(Kind::staying("poller"));
     let poller = |worker| tasks.start(&kind, worker, Box::new(Polls(engine.clone(), worker)));
-    engine.futures.set_pollers((0..workers).map(poller));
+    engine.woken.set_pollers((0..workers).map(poller));
     let kind = Arc::new(Kind::staying("feeder"));
-    let _ = engine.feeder.set(tasks.start(&kind, 0, Box::new(Feeds(engine.clone()))));
+    let _ = run.feeder.set(tasks.start(&kind, 0, Box::new(Feeds(run.clone()))));
 }
 
 fn start_workers(
-    engine: &Arc<Engine>,
+    run: &Arc<Run>,
     tasks: &Arc<Tasks>,
     (seats, stack_size): (Vec<Seat>, usize),
 ) -> Result<Vec<std::thread::JoinHandle<()>>, StartError> {
-    let shared = engine.shared.clone();
+    let shared = run.engine.shared.clone();
     let mut threads = Vec::new();
     for (index, seat) in seats.into_iter().enumerate() {
-        let (own, tasks, engine) = (shared.clone(), tasks.clone(), engine.clone());
+        let (own, tasks, run) = (shared.clone(), tasks.clone(), run.clone());
         let thread = std::thread::Builder::new()
             .name(format!("actinium-{index}"))
             .stack_size(stack_size)
-            .spawn(move || work(own, &tasks, &engine, index, &seat));
+            .spawn(move || work(own, &tasks, &run, index, &seat));
         match thread {
             Ok(thread) => threads.push(thread),
             Err(error) => {
@@ -454,16 +296,16 @@ fn start_workers(
     Ok(threads)
 }
 
-fn work(shared: Arc<Shared>, tasks: &Tasks, engine: &Arc<Engine>, index: usize, seat: &Seat) {
+fn work(shared: Arc<Shared>, tasks: &Tasks, run: &Arc<Run>, index: usize, seat: &Seat) {
     if let Err(error) = seat.bind_current_thread() {
         eprintln!("actinium: worker {index} can not be placed: {error}");
     }
     let worker = Worker::new(shared, index);
     let outcome = actinium_scheduler::guard::catch(|| {
         worker.enter(|worker| {
-            crate::timers::with_alarms_of(engine, || {
+            with_alarms_of(&run.engine, || {
                 if index == 0 {
-                    engine.feed(None, worker);
+                    run.feed(None, worker);
                 }
                 worker.run();
                 tasks.end(worker)
@@ -483,14 +325,15 @@ fn work(shared: Arc<Shared>, tasks: &Tasks, engine: &Arc<Engine>, index: usize, 
 }
 
 /// Waits for the end, and notes how things stand meanwhile.
-fn watch(engine: &Arc<Engine>, start_ns: u64) -> Vec<Sample> {
+fn watch(run: &Run, start_ns: u64) -> Vec<Sample> {
     /// Beyond so many samples every other one goes, and the interval doubles.
     const SAMPLES_MAX: usize = 4_096;
+    let engine = &run.engine;
     let mut samples: Vec<Sample> = Vec::new();
     let mut every = engine.settings.sample_every;
     let mut busy_before: Vec<u64> = vec![0; engine.notes.len()];
     let mut before_ns = engine.now_ns();
-    let mut finished = lock(&engine.finished);
+    let mut finished = lock(&run.finished);
     while !*finished {
         let next_ns = every.map(|interval| before_ns + interval.as_nanos() as u64);
         let now_ns = engine.now_ns();
@@ -501,7 +344,7 @@ fn watch(engine: &Arc<Engine>, start_ns: u64) -> Vec<Sample> {
             break;
         }
         let until = sample.into_iter().chain(limit).min().and_then(Until::after);
-        finished = wait_until(&engine.changed, finished, until).0;
+        finished = wait_until(&run.changed, finished, until).0;
         let now_ns = engine.now_ns();
         if next_ns.is_none_or(|next| now_ns < next) {
             continue;
@@ -520,7 +363,7 @@ fn watch(engine: &Arc<Engine>, start_ns: u64) -> Vec<Sample> {
         // Relaxed: statistics.
         let waiting =
             engine.resources.iter().map(|it| it.waiting.load(Ordering::Relaxed) as u32).collect();
-        let in_flight = engine.feed.in_flight.load(Ordering::Relaxed);
+        let in_flight = run.feed.in_flight.load(Ordering::Relaxed);
         samples.push(Sample { at_ns: now_ns - start_ns, running, busy, in_flight, waiting });
         before_ns = now_ns;
         if samples.len() >= SAMPLES_MAX {
@@ -536,30 +379,17 @@ fn watch(engine: &Arc<Engine>, start_ns: u64) -> Vec<Sample> {
 }
 
 fn summary(
-    engine: &Engine,
+    run: &Run,
     stop: &Stop,
     samples: Vec<Sample>,
     start_ns: u64,
     elapsed_ns: u64,
 ) -> RunSummary {
+    let engine = &run.engine;
     // Relaxed: the workers have ended, which joining their threads orders.
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-    let mut modules: Vec<ModuleFigures> = Vec::with_capacity(engine.graph.len());
-    for m in 0..engine.graph.len() {
-        let mut figures =
-            ModuleFigures { label: engine.graph.label(m as u16).to_owned(), ..Default::default() };
-        figures.at_home = engine.has_home(m as u16).then_some(0);
-        for counts in engine.notes.iter().map(|notes| &notes.modules[m]) {
-            figures.calls += counts.calls.get();
-            figures.busy_ns += counts.busy_ns.get();
-            figures.wait_start_ns += counts.wait_start_ns.get();
-            figures.wait_resource_ns += counts.wait_resource_ns.get();
-            figures.failures += counts.failures.get();
-            figures.at_home = figures.at_home.map(|calls| calls + counts.at_home.get());
-        }
-        modules.push(figures);
-    }
-    let paths = engine.graph.paths.iter().enumerate().map(|(p, (name, _))| {
+    let modules = (0..engine.layout.source).map(|module| module_figures(engine, module));
+    let paths = engine.layout.paths.iter().enumerate().map(|(p, (name, _))| {
         let mut figures = PathFigures { name: name.clone(), ..Default::default() };
         for counts in engine.notes.iter().map(|notes| &notes.paths[p]) {
             figures.events += counts.events.get();
@@ -583,7 +413,7 @@ fn summary(
         }));
     }
     spans.sort_by_key(|span| (span.start_ns, span.worker));
-    let feed = &engine.feed;
+    let feed = &run.feed;
     RunSummary {
         events: count(&feed.done),
         failed: count(&feed.failed),
@@ -598,10 +428,25 @@ fn summary(
         pus: engine.shared.settings().pus.clone(),
         slots: engine.slots.len(),
         in_flight_max: count(&feed.in_flight_max),
-        modules,
+        modules: modules.collect(),
         paths: paths.collect(),
         resources: resources.collect(),
         spans,
         samples,
     }
+}
+
+fn module_figures(engine: &Engine, module: u16) -> ModuleFigures {
+    let label = engine.layout.label(module).to_owned();
+    let mut figures = ModuleFigures { label, ..Default::default() };
+    figures.at_home = engine.has_home(module).then_some(0);
+    for counts in engine.notes.iter().map(|notes| &notes.modules[usize::from(module)]) {
+        figures.calls += counts.calls.get();
+        figures.busy_ns += counts.busy_ns.get();
+        figures.wait_start_ns += counts.wait_start_ns.get();
+        figures.wait_resource_ns += counts.wait_resource_ns.get();
+        figures.failures += counts.failures.get();
+        figures.at_home = figures.at_home.map(|calls| calls + counts.at_home.get());
+    }
+    figures
 }

@@ -8,7 +8,7 @@
 //! stage is over.
 
 use crate::cells::Cells;
-use crate::graph::Graph;
+use crate::layout::Layout;
 
 pub(crate) use crate::module_states::{ACQUIRED, QUEUED, RUNNING};
 use crate::module_states::{IDLE, ModuleStates, NO, REQUESTED, SKIPPED, YES};
@@ -85,25 +85,25 @@ impl State {
     }
 
     /// The state in which every event begins.
-    pub(crate) fn template(graph: &Graph) -> Self {
-        let consumers = (0..graph.source).map(|m| graph.consumers.row(m).len());
+    pub(crate) fn template(layout: &Layout) -> Self {
+        let consumers = (0..layout.source).map(|m| layout.consumers.row(m).len());
         let mut state = State {
             words: ModuleStates::new(consumers),
-            steps: vec![0; graph.paths.len()].into(),
+            steps: vec![0; layout.paths.len()].into(),
             stage: Stage::Paths,
             ..State::default()
         };
-        for &root in &graph.roots {
-            state.request(graph, root);
+        for &root in &layout.roots {
+            state.request(layout, root);
         }
-        for path in 0..graph.paths.len() {
-            state.go_on(graph, path as u16);
+        for path in 0..layout.paths.len() {
+            state.go_on(layout, path as u16);
         }
-        for &(output, select) in &graph.outputs {
+        for &(output, select) in &layout.outputs {
             if select.is_none() {
                 // What it needs is fetched at once; itself it waits for its stage.
-                for &input in graph.inputs.row(output) {
-                    state.request(graph, input);
+                for &input in layout.inputs.row(output) {
+                    state.request(layout, input);
                 }
             }
         }
@@ -160,7 +160,7 @@ impl State {
     }
 
     /// Somebody needs this module.
-    pub(crate) fn request(&mut self, graph: &Graph, module: u16) {
+    pub(crate) fn request(&mut self, layout: &Layout, module: u16) {
         if self.of(module) != IDLE {
             return;
         }
@@ -168,15 +168,15 @@ impl State {
         wanted.push(module);
         self.set(module, REQUESTED);
         while let Some(m) = wanted.pop() {
-            let pending = if graph.traits(m).one_by_one {
-                let next = self.next_input(graph, m);
+            let pending = if layout.traits(m).one_by_one {
+                let next = self.next_input(layout, m);
                 if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
                     self.set(input, REQUESTED);
                     wanted.push(input);
                 }
                 u16::from(next.is_some())
             } else {
-                self.want_inputs(graph, m, &mut wanted)
+                self.want_inputs(layout, m, &mut wanted)
             };
             match pending {
                 0 => self.make_ready(m),
@@ -187,9 +187,9 @@ impl State {
     }
 
     /// Wants all inputs of a module; returns how many are not there yet.
-    fn want_inputs(&mut self, graph: &Graph, module: u16, wanted: &mut Vec<u16>) -> u16 {
+    fn want_inputs(&mut self, layout: &Layout, module: u16, wanted: &mut Vec<u16>) -> u16 {
         let mut pending = 0;
-        for &input in graph.inputs.row(module) {
+        for &input in layout.inputs.row(module) {
             match self.of(input) {
                 IDLE => {
                     self.set(input, REQUESTED);
@@ -204,9 +204,9 @@ impl State {
     }
 
     /// The first input that is not there yet, in the order in which the module asked for them.
-    fn next_input(&self, graph: &Graph, module: u16) -> Option<u16> {
-        let is_missing = |&input: &u16| input != graph.source && self.of(input) < YES;
-        graph.ports(module).iter().copied().find(is_missing)
+    fn next_input(&self, layout: &Layout, module: u16) -> Option<u16> {
+        let is_missing = |&input: &u16| input != layout.source && self.of(input) < YES;
+        layout.ports(module).iter().copied().find(is_missing)
     }
 
     /// Puts a module that has its resource among those that are ready.
@@ -238,10 +238,10 @@ impl State {
     }
 
     /// A module is done. `free` is called for each producer whose product nobody needs any more.
-    pub(crate) fn finish(&mut self, graph: &Graph, module: u16, pass: bool, free: Free<'_>) {
+    pub(crate) fn finish(&mut self, layout: &Layout, module: u16, pass: bool, free: Free<'_>) {
         self.open -= 1;
         self.set(module, if pass { YES } else { NO });
-        for &input in graph.inputs.row(module) {
+        for &input in layout.inputs.row(module) {
             if self.words.is_last(input) {
                 free(&self.words, &mut self.cells, input);
             }
@@ -249,13 +249,13 @@ impl State {
         if self.failure.is_some() {
             return;
         }
-        for &consumer in graph.consumers.row(module) {
+        for &consumer in layout.consumers.row(module) {
             if self.of(consumer) != REQUESTED {
                 continue;
             }
-            if graph.traits(consumer).one_by_one {
-                match self.next_input(graph, consumer) {
-                    Some(input) => self.request(graph, input),
+            if layout.traits(consumer).one_by_one {
+                match self.next_input(layout, consumer) {
+                    Some(input) => self.request(layout, input),
                     None => self.make_ready(consumer),
                 }
             } else {
@@ -264,13 +264,13 @@ impl State {
                 }
             }
         }
-        for &path in graph.paths_of.row(module) {
+        for &path in layout.paths_of.row(module) {
             let step = self.steps[usize::from(path)];
-            let steps = &graph.paths[usize::from(path)].1;
+            let steps = &layout.paths[usize::from(path)].1;
             if steps.get(usize::from(step)) == Some(&module) {
-                self.go_on(graph, path);
+                self.go_on(layout, path);
                 if self.steps[usize::from(path)] == STOPPED {
-                    self.skip_rest(graph, path, step, free);
+                    self.skip_rest(layout, path, step, free);
                 }
             }
         }
@@ -297,8 +297,8 @@ impl State {
     }
 
     /// A path goes on from the step that it is at, as far as it can.
-    fn go_on(&mut self, graph: &Graph, path: u16) {
-        let steps = &graph.paths[usize::from(path)].1;
+    fn go_on(&mut self, layout: &Layout, path: u16) {
+        let steps = &layout.paths[usize::from(path)].1;
         loop {
             let at = self.steps[usize::from(path)];
             let Some(&module) = steps.get(usize::from(at)) else {
@@ -312,27 +312,27 @@ impl State {
                     self.ended_paths.push(path);
                     return;
                 }
-                _ => return self.request(graph, module),
+                _ => return self.request(layout, module),
             }
         }
     }
 
     /// A path has stopped at a step: what would have run after it and is on no other path that goes
     /// on keeps its inputs no longer.
-    fn skip_rest(&mut self, graph: &Graph, path: u16, step: u16, free: Free<'_>) {
+    fn skip_rest(&mut self, layout: &Layout, path: u16, step: u16, free: Free<'_>) {
         let mut skipped = std::mem::take(&mut self.wanted);
-        let rest = &graph.paths[usize::from(path)].1[usize::from(step) + 1..];
+        let rest = &layout.paths[usize::from(path)].1[usize::from(step) + 1..];
         let is_stopped = |&other: &u16| self.steps[usize::from(other)] == STOPPED;
-        let will_not_run = |&m: &u16| graph.paths_of.row(m).iter().all(is_stopped);
+        let will_not_run = |&m: &u16| layout.paths_of.row(m).iter().all(is_stopped);
         skipped.extend(rest.iter().copied().filter(will_not_run));
         let selects = |&(_, select): &(u16, Option<usize>)| select == Some(usize::from(path));
-        skipped.extend(graph.outputs.iter().copied().filter(selects).map(|(output, _)| output));
+        skipped.extend(layout.outputs.iter().copied().filter(selects).map(|(output, _)| output));
         while let Some(module) = skipped.pop() {
             if self.of(module) != IDLE {
                 continue;
             }
             self.set(module, SKIPPED);
-            for &input in graph.inputs.row(module) {
+            for &input in layout.inputs.row(module) {
                 if self.words.is_last(input) {
                     match self.of(input) {
                         IDLE => skipped.push(input),
@@ -349,11 +349,11 @@ impl State {
     }
 
     /// Starts the outputs; false if there is none for this event.
-    pub(crate) fn start_outputs(&mut self, graph: &Graph) -> bool {
+    pub(crate) fn start_outputs(&mut self, layout: &Layout) -> bool {
         self.stage = Stage::Outputs;
-        for &(output, select) in &graph.outputs {
+        for &(output, select) in &layout.outputs {
             if select.is_none_or(|path| self.passed(path)) {
-                self.request(graph, output);
+                self.request(layout, output);
             }
         }
         self.open > 0

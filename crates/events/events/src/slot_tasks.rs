@@ -14,17 +14,12 @@
 //! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when the queue is
 //! empty, and whoever puts a slot into it wakes an idle slot task if there is one.
 
-use crate::engine::Engine;
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::task::{Task, TaskRef, Tasks};
 use actinium_scheduler::{Turn, Worker};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// The reference through which slots and completions hold the engine: one per slot task, so that
-/// modules that wait on different workers do not count their references to the engine in one place.
-pub(crate) type Anchor = Arc<Arc<Engine>>;
 
 /// Slot tasks of a worker: enough that others have something to steal, few enough that they stay in
 /// its cache ...
@@ -109,13 +104,13 @@ impl SlotTasks {
         SlotTasks { pools: (0..workers).map(pool).collect(), per_slot }
     }
 
-    /// Makes the tasks, before anything runs.
-    pub(crate) fn start(engine: &Arc<Engine>, tasks: &Tasks) {
+    /// Makes the tasks, before anything runs. `turn` makes what each does with a slot.
+    pub(crate) fn start<T: SlotTurn>(self: &Arc<Self>, tasks: &Tasks, turn: impl Fn() -> T) {
         let kind = Arc::new(Kind::new("slot task"));
-        for (worker, pool) in engine.slot_tasks.pools.iter().enumerate() {
+        for (worker, pool) in self.pools.iter().enumerate() {
             let task = |index: usize| {
-                let engine = Arc::new(engine.clone());
-                let task = SlotTask { engine, pool: worker as u16, index: index as u16 };
+                let (all, turn) = (self.clone(), turn());
+                let task = SlotTask { all, turn, pool: worker as u16, index: index as u16 };
                 tasks.start(&kind, worker, Box::new(task))
             };
             let _ = pool.tasks.set((0..lock(&pool.queue).idle.len()).map(task).collect());
@@ -146,16 +141,24 @@ impl SlotTasks {
     }
 }
 
+/// Runs what is ready of a slot. Says last whether others wait for what comes next.
+pub(crate) trait SlotTurn:
+    Fn(Wanted, &Worker) -> (Turn, u32, bool) + Send + Sync + 'static
+{
+}
+impl<T: Fn(Wanted, &Worker) -> (Turn, u32, bool) + Send + Sync + 'static> SlotTurn for T {}
+
 /// A task of the scheduler that runs modules of one slot after the other.
-struct SlotTask {
-    engine: Anchor,
+struct SlotTask<T> {
+    all: Arc<SlotTasks>,
+    turn: T,
     pool: u16,
     index: u16,
 }
 
-impl Task for SlotTask {
+impl<T: SlotTurn> Task for SlotTask<T> {
     fn run(&self, worker: &Worker) -> (Turn, u32) {
-        let pool = &self.engine.slot_tasks.pools[usize::from(self.pool)];
+        let pool = &self.all.pools[usize::from(self.pool)];
         let mut queue = lock(&pool.queue);
         if queue.is_idle[usize::from(self.index)] {
             // Nobody woke it: its first turn.
@@ -166,7 +169,7 @@ impl Task for SlotTask {
             return (Turn::Idle, 0);
         };
         drop(queue);
-        let (turn, handled, is_urgent) = self.engine.turn(&self.engine, wanted, worker);
+        let (turn, handled, is_urgent) = (self.turn)(wanted, worker);
         let mut queue = lock(&pool.queue);
         if turn == Turn::Again {
             queue.wanted.push_back(Wanted { is_urgent, ..wanted });

@@ -5,21 +5,19 @@
 //! left to take, it waits only for parts that already run on other workers; a part can neither
 //! split again nor wait for a module, so that such a wait always ends.
 //!
-//! Others come by a *helper*, one task of the scheduler per worker, which runs one part per turn of
-//! whatever is open.
+//! Others come by a [helper](crate::helper), one task of the scheduler per worker, which runs one
+//! part per turn of whatever is open.
 
-use crate::engine::Engine;
-use crate::module::{Cause, Event};
-use crate::record::{Figures, Span};
+use crate::cause::Cause;
+use actinium_scheduler::Worker;
 use actinium_scheduler::guard::{self, Guarded};
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::task::{Task, TaskRef};
-use actinium_scheduler::{Turn, Worker};
+use actinium_scheduler::task::TaskRef;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
-type Then = Guarded<Box<dyn FnOnce(Result<(), Cause>) + Send>>;
-type Run = Guarded<Box<dyn Fn(usize) + Send + Sync>>;
+pub(crate) type Then = Guarded<Box<dyn FnOnce(Result<(), Cause>) + Send>>;
+pub(crate) type Run = Guarded<Box<dyn Fn(usize) + Send + Sync>>;
 
 /// The rest of a split: the parts that are left, the first panic, and the callback at the end.
 struct Rest {
@@ -28,28 +26,32 @@ struct Rest {
     then: Option<Then>,
 }
 
+/// The call that splits its work.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) event: u64,
+    pub(crate) slot: u32,
+    pub(crate) module: u16,
+}
+
 pub(crate) struct Split {
     run: Run,
     parts: usize,
     next: AtomicUsize,
     rest: Mutex<Rest>,
     over: Condvar,
-    event: u64,
-    slot: u32,
-    module: u16,
+    pub(crate) of: Origin,
 }
 
 impl Split {
-    fn new(event: &Event<'_>, parts: usize, run: Run, then: Option<Then>) -> Arc<Self> {
+    fn new(of: Origin, parts: usize, run: Run, then: Option<Then>) -> Arc<Self> {
         Arc::new(Split {
             run,
             parts,
             next: AtomicUsize::new(0),
             rest: Mutex::new(Rest { parts, panic: None, then }),
             over: Condvar::new(),
-            event: event.number,
-            slot: event.slot,
-            module: event.module,
+            of,
         })
     }
 
@@ -60,7 +62,7 @@ impl Split {
         (part < self.parts).then_some(part)
     }
 
-    fn run(&self, part: usize) {
+    pub(crate) fn run(&self, part: usize) {
         let result = guard::catch(|| (*self.run)(part));
         let mut rest = lock(&self.rest);
         if let Err(panicked) = result {
@@ -104,6 +106,43 @@ impl Splits {
         let _ = self.helpers.set(helpers);
     }
 
+    /// Runs the parts, here and on workers that have nothing else to do, and waits for all.
+    pub(crate) fn run(
+        &self,
+        worker: &Worker,
+        of: Origin,
+        parts: usize,
+        run: Run,
+    ) -> Result<(), Cause> {
+        let split = Split::new(of, parts, run, None);
+        // The last of all workers would be this one, which takes part anyhow.
+        let others = worker.shared().workers() - 1;
+        let is_shared = parts > 1 && others > 0;
+        if is_shared {
+            self.offer(&split, worker, others.min(parts - 1));
+        }
+        while let Some(part) = split.take() {
+            split.run(part);
+        }
+        if is_shared {
+            self.close(&split);
+        }
+        split.wait()
+    }
+
+    /// Has workers run the parts; the one that runs the last calls `then`.
+    pub(crate) fn run_then(&self, worker: &Worker, of: Origin, parts: usize, run: Run, then: Then) {
+        if parts == 0 {
+            return then.into_inner()(Ok(()));
+        }
+        let split = Split::new(of, parts, run, Some(then));
+        // The worker itself comes first: it may be the only one.
+        if let Some(own) = self.helpers.get() {
+            self.offer(&split, worker, parts - 1);
+            own[worker.index()].wake_from(Some(worker));
+        }
+    }
+
     /// Tells up to `most` workers, the next ones after `worker` first and itself last.
     fn offer(&self, split: &Arc<Split>, worker: &Worker, most: usize) {
         lock(&self.open).push(split.clone());
@@ -119,7 +158,7 @@ impl Splits {
         lock(&self.open).retain(|open| !Arc::ptr_eq(open, split));
     }
 
-    fn take(&self) -> Option<(Arc<Split>, usize)> {
+    pub(crate) fn take(&self) -> Option<(Arc<Split>, usize)> {
         let mut open = lock(&self.open);
         while let Some(split) = open.first() {
             if let Some(part) = split.take() {
@@ -135,71 +174,5 @@ impl Splits {
     pub(crate) fn clear(&self) {
         let left = std::mem::take(&mut *lock(&self.open));
         drop(left);
-    }
-}
-
-pub(crate) fn parallel_for(event: &Event<'_>, parts: usize, run: Run) -> Result<(), Cause> {
-    let splits = &event.engine.splits;
-    let split = Split::new(event, parts, run, None);
-    // The last of all workers would be this one, which takes part anyhow.
-    let others = event.engine.shared.workers() - 1;
-    let is_shared = parts > 1 && others > 0;
-    if is_shared {
-        splits.offer(&split, event.worker, others.min(parts - 1));
-    }
-    while let Some(part) = split.take() {
-        split.run(part);
-    }
-    if is_shared {
-        splits.close(&split);
-    }
-    split.wait()
-}
-
-pub(crate) fn parallel_for_then(event: &Event<'_>, parts: usize, run: Run, then: Then) {
-    if parts == 0 {
-        return then.into_inner()(Ok(()));
-    }
-    let split = Split::new(event, parts, run, Some(then));
-    // The worker itself comes first: it may be the only one.
-    if let Some(own) = event.engine.splits.helpers.get() {
-        event.engine.splits.offer(&split, event.worker, parts - 1);
-        own[event.worker.index()].wake_from(Some(event.worker));
-    }
-}
-
-/// Runs parts of what others have split.
-pub(crate) struct Helper(pub(crate) Arc<Engine>);
-
-impl Task for Helper {
-    fn run(&self, worker: &Worker) -> (Turn, u32) {
-        let Some((split, part)) = self.0.splits.take() else { return (Turn::Idle, 0) };
-        let figures = self.0.settings.figures;
-        let notes = &self.0.notes[worker.index()];
-        let start_ns = if figures >= Figures::Times { self.0.now_ns() } else { 0 };
-        if figures >= Figures::Times {
-            notes.since_ns.set(start_ns.max(1));
-        }
-        split.run(part);
-        if figures >= Figures::Times {
-            let end_ns = self.0.now_ns();
-            let took_ns = end_ns.saturating_sub(start_ns);
-            notes.since_ns.set(0);
-            notes.busy_ns.add(took_ns);
-            notes.modules[usize::from(split.module)].busy_ns.add(took_ns);
-            if figures == Figures::Spans {
-                let span = Span {
-                    event: split.event,
-                    module: split.module.into(),
-                    worker: worker.index() as u32,
-                    slot: split.slot,
-                    start_ns,
-                    end_ns,
-                    waits: false,
-                };
-                lock(&notes.spans).push(span, self.0.settings.spans_max);
-            }
-        }
-        (Turn::Again, 1)
     }
 }

@@ -1,55 +1,52 @@
 //! The stages of an event: it begins in a free slot, its paths run, then its outputs, and it ends.
 
-use crate::engine::Engine;
 use crate::module_states::ModuleStates;
-use crate::processor::{OnError, Order};
-use crate::record::{EventEnd, Failure};
+use crate::record::EventEnd;
+use crate::run::Run;
+use crate::settings::{OnError, Order};
 use crate::slot::{Stage, State};
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Worker, guard};
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
-/// Most failures that a summary lists.
-const FAILURES_MAX: usize = 100;
-
-impl Engine {
+impl Run {
     /// Puts an event into a free slot; its source product is there already.
     pub(crate) fn begin(&self, slot: u32, number: u64, turn: u64, worker: &Worker) {
-        let mut state = lock(&self.slots[slot as usize].state);
+        let mut state = self.engine.state(slot);
         (state.number, state.turn) = (number, turn);
         state.attempts = 1;
-        state.start_ns = self.now_ns();
-        state.begin(&self.graph.template);
+        state.start_ns = self.engine.now_ns();
+        state.begin(&self.engine.template);
         if state.active == 0 {
-            let home = worker.index() == self.slots[slot as usize].home;
+            let home = worker.index() == self.engine.slots[slot as usize].home;
             if home {
-                self.activate(slot, &mut state, Some(worker), false);
+                self.engine.activate(slot, &mut state, Some(worker), false);
             } else {
-                self.activate_at(slot, &mut state, 0, Some(worker), false);
+                self.engine.activate_at(slot, &mut state, 0, Some(worker), false);
             }
         }
     }
 
     /// Makes a free slot ready for what the source makes.
     pub(crate) fn prepare(&self, slot: u32) {
-        let mut state = lock(&self.slots[slot as usize].state);
+        let mut state = self.engine.state(slot);
         state.pass += 1;
         if state.words.is_empty() {
             // The slot's first event.
-            let words = ModuleStates::like(&self.graph.template.words);
+            let words = ModuleStates::like(&self.engine.template.words);
             state.words = words.clone();
-            let _ = self.slots[slot as usize].words.set(words);
+            let _ = self.engine.slots[slot as usize].words.set(words);
         }
         // It has one if the source had no event for it the last time.
-        if state.words.cell(self.graph.source).is_none() {
-            self.take_cell(slot, &mut state, self.graph.source);
+        if state.words.cell(self.engine.layout.source).is_none() {
+            self.engine.take_cell(slot, &mut state, self.engine.layout.source);
         }
     }
 
     /// Nothing of the event is under way any more: what comes next?
     pub(crate) fn stage_over<'a>(
-        self: &'a Arc<Self>,
+        &'a self,
         slot: u32,
         mut state: MutexGuard<'a, State>,
         worker: &Worker,
@@ -60,7 +57,7 @@ impl Engine {
         }
         // Once there were outputs, there is no other attempt.
         let is_written = state.stage == Stage::Outputs && state.failure.is_none();
-        let retries = match self.settings.on_error {
+        let retries = match self.engine.settings.on_error {
             OnError::Retry(times) => !is_written && state.attempts <= times,
             _ => false,
         };
@@ -77,14 +74,14 @@ impl Engine {
         self.tell_end(slot, number, start_ns, failed);
         self.let_next_write(turn, worker);
         self.feed(Some(slot), worker);
-        lock(&self.slots[slot as usize].state)
+        self.engine.state(slot)
     }
 
     /// Whether the event goes on, to its outputs, or is parked until those of the events before it
     /// have run.
     fn goes_on(&self, slot: u32, state: &mut State) -> bool {
         if state.stage == Stage::Paths {
-            if self.settings.order != Order::Completed {
+            if self.engine.settings.order != Order::Completed {
                 state.stage = Stage::Parked;
                 if !lock(&self.order).may_go(state.turn, slot) {
                     return true;
@@ -92,7 +89,7 @@ impl Engine {
             }
             state.stage = Stage::MayWrite;
         }
-        state.stage == Stage::MayWrite && state.start_outputs(&self.graph)
+        state.stage == Stage::MayWrite && state.start_outputs(&self.engine.layout)
     }
 
     /// Frees the products that nobody has read to the end. The source's is kept for another
@@ -105,15 +102,15 @@ impl Engine {
     ) -> MutexGuard<'a, State> {
         let State { words, cells, .. } = &mut *state;
         if cells.count() > 1 {
-            for module in 0..self.graph.source {
-                self.free(slot, words, cells, module);
+            for module in 0..self.engine.layout.source {
+                self.engine.free(slot, words, cells, module);
             }
         }
-        state = self.drop_retired(slot, state);
+        state = self.engine.drop_retired(slot, state);
         if state.failure.is_none() || !retries {
             let State { words, cells, .. } = &mut *state;
-            self.free(slot, words, cells, self.graph.source);
-            state = self.drop_retired(slot, state);
+            self.engine.free(slot, words, cells, self.engine.layout.source);
+            state = self.engine.drop_retired(slot, state);
         }
         state
     }
@@ -122,7 +119,7 @@ impl Engine {
         state.attempts = state.attempts.saturating_add(1);
         state.pass += 1;
         self.feed.retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
-        state.begin(&self.graph.template);
+        state.begin(&self.engine.template);
     }
 
     /// Counts an event that has ended. Returns its failure if somebody is to be told.
@@ -132,15 +129,16 @@ impl Engine {
             return None;
         };
         let failed = self.on_end.is_some().then(|| (module, cause.clone()));
-        self.note_failure(module, Some(number), cause);
-        self.feed.count_failed(self.settings.on_error == OnError::Stop);
+        self.engine.note_failure(module, Some(number), cause);
+        self.feed.count_failed(self.engine.settings.on_error == OnError::Stop);
         failed
     }
 
     fn tell_end(&self, slot: u32, number: u64, start_ns: u64, failed: Option<(u16, String)>) {
         let Some(on_end) = &self.on_end else { return };
-        let failure = failed.as_ref().map(|(m, cause)| (self.graph.label(*m), cause.as_str()));
-        let took_ns = self.now_ns().saturating_sub(start_ns);
+        let failure =
+            failed.as_ref().map(|(m, cause)| (self.engine.layout.label(*m), cause.as_str()));
+        let took_ns = self.engine.now_ns().saturating_sub(start_ns);
         // What it breaks is not the event's, which has ended; its panic has been told by the
         // panic's own hook.
         let end = EventEnd { number, slot: slot as usize, took_ns, failure };
@@ -151,14 +149,14 @@ impl Engine {
 
     /// Lets the next event in order run its outputs.
     fn let_next_write(&self, turn: u64, worker: &Worker) {
-        if self.settings.order == Order::Completed {
+        if self.engine.settings.order == Order::Completed {
             return;
         }
         let next = lock(&self.order).ended(turn);
         if let Some(next) = next {
-            let mut state = lock(&self.slots[next as usize].state);
+            let mut state = self.engine.state(next);
             state.stage = Stage::MayWrite;
-            self.activate(next, &mut state, Some(worker), false);
+            self.engine.activate(next, &mut state, Some(worker), false);
         }
     }
 
@@ -166,21 +164,14 @@ impl Engine {
         if state.ended_paths.is_empty() {
             return;
         }
-        let took_ns = self.now_ns().saturating_sub(state.start_ns);
-        let notes = &self.notes[worker.index()];
+        let took_ns = self.engine.now_ns().saturating_sub(state.start_ns);
+        let notes = &self.engine.notes[worker.index()];
         while let Some(path) = state.ended_paths.pop() {
             let counts = &notes.paths[usize::from(path)];
             counts.events.add(1);
             counts.passed.add(u64::from(state.passed(path.into())));
             counts.total_ns.add(took_ns);
             counts.max_ns.max(took_ns);
-        }
-    }
-
-    pub(crate) fn note_failure(&self, module: u16, event: Option<u64>, cause: String) {
-        let mut failures = lock(&self.failures);
-        if failures.len() < FAILURES_MAX {
-            failures.push(Failure { module: self.graph.label(module).to_owned(), event, cause });
         }
     }
 }

@@ -1,18 +1,20 @@
 //! One turn of a slot task, in five steps: choose a ready module, leave it to another turn, acquire
 //! its resource, run it, finish it.
 
-use crate::drops::said;
-use crate::engine::Engine;
-use crate::graph::Traits;
-use crate::module::{Event, Ran};
+use crate::cause::said;
+use crate::engine::Anchor;
+use crate::event::Event;
+use crate::layout::Traits;
+use crate::module::Ran;
 use crate::record::{Figures, Span};
 use crate::resource::Waiting;
+use crate::run::Run;
 use crate::slot::{ACQUIRED, QUEUED, RUNNING, State};
-use crate::slot_tasks::{Anchor, Wanted};
+use crate::slot_tasks::Wanted;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Turn, Worker, guard};
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
 
 /// A module that is expected to take at least this many nanoseconds has a turn of its own, so that
 /// the scheduler can give others theirs.
@@ -55,22 +57,22 @@ enum Acquired {
     AtHome,
 }
 
-impl Engine {
+impl Run {
     /// One turn of a slot task: many short modules, or a long one. Says last whether others wait
     /// for what comes next.
     pub(crate) fn turn(
-        self: &Arc<Self>,
+        &self,
         anchor: &Anchor,
         wanted: Wanted,
         worker: &Worker,
     ) -> (Turn, u32, bool) {
-        let slot = wanted.slot;
+        let (engine, slot) = (&*self.engine, wanted.slot);
         let mut handled = 0;
         // When the call before this one ended: the next begins then, with what is done in between,
         // for the clock costs as much as that.
         let mut last_ns = 0;
         let mut leaves_acquired = false;
-        let mut state = lock(&self.slots[slot as usize].state);
+        let mut state = engine.state(slot);
         loop {
             // Choose.
             let Some(module) = state.take_ready(std::mem::take(&mut leaves_acquired)) else {
@@ -93,7 +95,7 @@ impl Engine {
                 }
                 return (Turn::Again, handled, is_acquired);
             }
-            let traits = self.graph.traits(module);
+            let traits = engine.layout.traits(module);
             let result = if state.failure.is_some() {
                 self.skip(state, slot, chosen, traits.resource, worker);
                 None
@@ -111,13 +113,13 @@ impl Engine {
                 }
                 // Run it.
                 handled += 1;
-                self.run(anchor, worker, (slot, state), chosen, traits, &mut last_ns)
+                self.run_module(anchor, worker, (slot, state), chosen, traits, &mut last_ns)
             };
             // Finish it.
-            state = lock(&self.slots[slot as usize].state);
+            state = engine.state(slot);
             if let Some(result) = result {
-                self.ended(slot, &mut state, module, result);
-                state = self.drop_retired(slot, state);
+                engine.ended(slot, &mut state, module, result);
+                state = engine.drop_retired(slot, state);
             }
         }
     }
@@ -135,7 +137,7 @@ impl Engine {
         state.fail(chosen.module, String::new());
         drop(state);
         if chosen.is_acquired {
-            self.release(resource, slot, worker);
+            self.engine.release(resource, slot, worker);
         }
     }
 
@@ -151,9 +153,10 @@ impl Engine {
     ) -> Acquired {
         // Before it can be handed over.
         state.set(module, QUEUED);
-        let since_ns = if self.settings.figures >= Figures::Times { self.now_ns() } else { 0 };
+        let since_ns =
+            if self.engine.settings.figures >= Figures::Times { self.engine.now_ns() } else { 0 };
         let waiting = Waiting { slot, module, since_ns, number: state.number };
-        if !self.resources[usize::from(resource)].acquire(waiting) {
+        if !self.engine.resources[usize::from(resource)].acquire(waiting) {
             return Acquired::Queued;
         }
         match self.leaves_to_home(slot, state, resource, module, worker) {
@@ -164,8 +167,8 @@ impl Engine {
 
     /// Runs a module, and gives its resource back. None: a completion ends it, or has.
     #[inline(always)]
-    fn run(
-        self: &Arc<Self>,
+    fn run_module(
+        &self,
         anchor: &Anchor,
         worker: &Worker,
         (slot, mut state): (u32, MutexGuard<'_, State>),
@@ -177,35 +180,35 @@ impl Engine {
         let Traits { resource, waits, streams, .. } = traits;
         let queued_ns = if is_acquired { state.take_handed(module) } else { None };
         state.set(module, RUNNING);
-        if waits && self.settings.figures == Figures::Spans {
-            state.waits_since.push((module, self.now_ns(), worker.index() as u32));
+        if waits && self.engine.settings.figures == Figures::Spans {
+            state.waits_since.push((module, self.engine.now_ns(), worker.index() as u32));
         }
-        self.take_cell(slot, &mut state, module);
+        self.engine.take_cell(slot, &mut state, module);
         if !state.ready.is_empty() && self.is_worth_spreading(expected_ns) {
-            self.activate(slot, &mut state, Some(worker), true);
+            self.engine.activate(slot, &mut state, Some(worker), true);
         }
         let event = Event {
-            engine: self,
+            engine: &self.engine,
             anchor,
             worker,
-            at: &self.slots[slot as usize],
+            at: &self.engine.slots[slot as usize],
             slot,
             module,
             pass: state.pass,
             number: state.number,
         };
-        let is_at_home =
-            resource.is_some_and(|it| self.resources[usize::from(it)].runs_at(worker.index()));
+        let is_at_home = resource
+            .is_some_and(|it| self.engine.resources[usize::from(it)].runs_at(worker.index()));
         let since = Since { event_ns: state.start_ns, queued_ns, is_at_home };
         drop(state);
         let result = self.call(&event, streams, since, last_ns);
         if waits {
             if let Err(cause) = result {
-                self.complete_from(slot, module, event.pass, || Err(cause), Some(worker));
+                self.engine.complete_from(slot, module, event.pass, || Err(cause), Some(worker));
             }
             return None;
         }
-        self.release(resource, slot, worker);
+        self.engine.release(resource, slot, worker);
         Some(result.map(|ran| !matches!(ran, Ran::Done(false))))
     }
 
@@ -220,27 +223,27 @@ impl Engine {
         module: u16,
         worker: &Worker,
     ) -> bool {
-        let Some(home) = self.resources[usize::from(resource)].home() else { return false };
-        let place = self.place(slot, home);
+        let Some(home) = self.engine.resources[usize::from(resource)].home() else { return false };
+        let place = self.engine.place(slot, home);
         if home == worker.index()
             || state.ready.is_empty()
-            || place >= self.slot_tasks.per_slot
+            || place >= self.engine.slot_tasks.per_slot
             || state.is_active(place)
             || self.expected_ns(module) < LONG_NS
-            || !self.shared.sleep().is_asleep(home)
+            || !self.engine.shared.sleep().is_asleep(home)
         {
             return false;
         }
         state.put_acquired(module);
-        self.activate_at(slot, state, place, Some(worker), true);
+        self.engine.activate_at(slot, state, place, Some(worker), true);
         true
     }
 
     fn is_worth_spreading(&self, expected_ns: u32) -> bool {
-        self.shared.workers() > 1
+        self.engine.shared.workers() > 1
             && (expected_ns == 0
                 || expected_ns >= SPREAD_ALWAYS_NS
-                || expected_ns >= SPREAD_IDLE_NS && self.shared.sleep().idle() > 0)
+                || expected_ns >= SPREAD_IDLE_NS && self.engine.shared.sleep().idle() > 0)
     }
 
     fn expected_ns(&self, module: u16) -> u32 {
@@ -258,17 +261,16 @@ impl Engine {
         last_ns: &mut u64,
     ) -> Result<Ran, Box<str>> {
         let m = usize::from(event.module);
-        let notes = &self.notes[event.worker.index()];
+        let notes = &self.engine.notes[event.worker.index()];
         let counts = &notes.modules[m];
-        let nth = self.first_instances[m] + if streams { event.slot } else { 0 };
-        let instance = &self.instances[nth as usize];
+        let instance = self.instances.get(event.module, streams, event.slot);
         if since.is_at_home {
             counts.at_home.add(1);
         }
-        let figures = self.settings.figures;
+        let figures = self.engine.settings.figures;
         let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
         let begin_ns = match *last_ns {
-            0 if is_timed => self.now_ns(),
+            0 if is_timed => self.engine.now_ns(),
             last_ns => last_ns,
         };
         *last_ns = 0;
@@ -295,9 +297,9 @@ impl Engine {
     /// Notes how long a call took that has just ended. Returns when that was.
     #[inline(always)]
     fn note_call(&self, event: &Event<'_>, begin_ns: u64) -> u64 {
-        let notes = &self.notes[event.worker.index()];
-        let figures = self.settings.figures;
-        let end_ns = self.now_ns();
+        let notes = &self.engine.notes[event.worker.index()];
+        let figures = self.engine.settings.figures;
+        let end_ns = self.engine.now_ns();
         let took_ns = end_ns.saturating_sub(begin_ns);
         self.learn(event.module, took_ns);
         if figures >= Figures::Times {
@@ -315,7 +317,7 @@ impl Engine {
                 end_ns,
                 waits: false,
             };
-            lock(&notes.spans).push(span, self.settings.spans_max);
+            lock(&notes.spans).push(span, self.engine.settings.spans_max);
         }
         end_ns
     }
@@ -326,61 +328,6 @@ impl Engine {
         let old = u64::from(cell.load(Ordering::Relaxed));
         let new = if old == 0 { took_ns } else { (old * 7 + took_ns) / 8 };
         cell.store(new.clamp(1, u64::from(u32::MAX)) as u32, Ordering::Relaxed);
-    }
-
-    /// A module has come to its end.
-    pub(crate) fn ended(
-        &self,
-        slot: u32,
-        state: &mut State,
-        module: u16,
-        result: Result<bool, Box<str>>,
-    ) {
-        match result {
-            Ok(pass) => {
-                state.finish(&self.graph, module, pass, &mut |words, cells, producer| {
-                    self.free(slot, words, cells, producer);
-                });
-            }
-            Err(cause) => state.fail(module, cause.into()),
-        }
-    }
-
-    /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm
-    /// whether this is its home or not, before anything else that waits here: all others in the
-    /// queue wait for it.
-    fn release(&self, resource: Option<u16>, slot: u32, worker: &Worker) {
-        self.release_from(resource, Some(slot), Some(worker));
-    }
-
-    /// `own`: the slot whose task does it, and looks at the slot next.
-    pub(crate) fn release_from(
-        &self,
-        resource: Option<u16>,
-        own: Option<u32>,
-        worker: Option<&Worker>,
-    ) {
-        let Some(resource) = resource else { return };
-        let resource = &self.resources[usize::from(resource)];
-        let Some(next) = resource.release() else { return };
-        if next.since_ns > 0 {
-            // Relaxed: a statistic.
-            resource
-                .waited_ns
-                .fetch_add(self.now_ns().saturating_sub(next.since_ns), Ordering::Relaxed);
-        }
-        let mut state = lock(&self.slots[next.slot as usize].state);
-        state.put_acquired(next.module);
-        if next.since_ns > 0 {
-            state.handed.push((next.module, next.since_ns));
-        }
-        if own == Some(next.slot) {
-            return;
-        }
-        match worker.map(Worker::index).or(resource.home()) {
-            Some(at) => self.activate_first(next.slot, &mut state, at, worker),
-            None => self.activate(next.slot, &mut state, worker, false),
-        }
     }
 }
 

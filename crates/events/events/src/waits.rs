@@ -3,10 +3,32 @@
 use crate::engine::Engine;
 use crate::record::{Figures, Span};
 use crate::slot::{Pass, State};
-use crate::timers::{Wait, arm};
+use crate::timers::Wait;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Worker, current};
+use std::cell::RefCell;
 use std::sync::Arc;
+
+thread_local! {
+    /// The engine whose timers ring on this worker. It is here so that a timer captures nothing.
+    static ENGINE: RefCell<Option<Arc<Engine>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` while this worker's timers are those of `engine`.
+pub(crate) fn with_alarms_of<R>(engine: &Arc<Engine>, work: impl FnOnce() -> R) -> R {
+    ENGINE.set(Some(engine.clone()));
+    let result = work();
+    ENGINE.set(None);
+    result
+}
+
+/// Ends the waits that are due.
+fn ring(worker: &Worker) {
+    let engine = ENGINE.with_borrow(Option::clone);
+    if let Some(engine) = engine {
+        engine.fire(worker);
+    }
+}
 
 impl Engine {
     /// Does something while this very wait is on; then only its completion ends it, and the event
@@ -18,7 +40,7 @@ impl Engine {
         pass: Pass,
         then: impl FnOnce() -> R,
     ) -> Option<R> {
-        let state = lock(&self.slots[slot as usize].state);
+        let state = self.state(slot);
         state.waits(module, pass).then(then)
     }
 
@@ -45,7 +67,7 @@ impl Engine {
         result: impl FnOnce() -> Result<bool, Box<str>>,
         worker: Option<&Worker>,
     ) {
-        let mut state = lock(&self.slots[slot as usize].state);
+        let mut state = self.state(slot);
         if !state.waits(module, pass) {
             return;
         }
@@ -59,7 +81,7 @@ impl Engine {
             self.activate(slot, &mut state, worker, false);
         }
         drop(state);
-        self.release_from(self.graph.traits(module).resource, None, worker);
+        self.release_from(self.layout.traits(module).resource, None, worker);
     }
 
     /// A wait has ended: its span. Kept with those of the worker that started it.
@@ -76,7 +98,7 @@ impl Engine {
 
     /// Completes a module at a time.
     pub(crate) fn wait_until(
-        self: &Arc<Self>,
+        &self,
         worker: Option<&Worker>,
         deadline_ns: u64,
         slot: u32,
@@ -91,11 +113,11 @@ impl Engine {
         };
         let mut timers = lock(&self.timers[worker.index()]);
         timers.wheel.insert(deadline_ns, Wait { slot, module, pass, goes_on });
-        arm(&mut timers, worker);
+        timers.arm(worker, ring);
     }
 
     /// A timer is due.
-    pub(crate) fn fire(self: &Arc<Self>, worker: &Worker) {
+    fn fire(&self, worker: &Worker) {
         let now_ns = self.now_ns();
         let mut timers = lock(&self.timers[worker.index()]);
         if timers.armed_ns <= now_ns {
@@ -103,7 +125,7 @@ impl Engine {
         }
         let mut due = std::mem::take(&mut timers.due);
         timers.wheel.advance(now_ns, &mut due);
-        arm(&mut timers, worker);
+        timers.arm(worker, ring);
         drop(timers);
         for &(_, wait) in &due {
             self.complete_from(

@@ -1,0 +1,157 @@
+//! The way of events into slots: the worker that frees a slot fills it. While one worker is at the
+//! source, others leave their free slots with it.
+
+use crate::cause::said;
+use crate::feed::State;
+use crate::module::{Next, Transition};
+use crate::run::Run;
+use crate::settings::Order;
+use actinium_scheduler::sync::lock;
+use actinium_scheduler::task::Task;
+use actinium_scheduler::{Turn, Worker, guard};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+impl Run {
+    /// A slot has become free, or there may be other reasons to look: fills what can be filled.
+    pub(crate) fn feed(&self, freed: Option<u32>, worker: &Worker) {
+        let feed = &self.feed;
+        let mut state = lock(&feed.state);
+        if let Some(slot) = freed {
+            state.free.push(slot);
+        }
+        loop {
+            // Relaxed: a statistic; written under the lock.
+            feed.in_flight.store((state.slots - state.free.len()) as u64, Ordering::Relaxed);
+            // Somebody else is at the source: it will look at what we have left here.
+            let Some(mut source) = state.source.take() else {
+                state.again = true;
+                return;
+            };
+            if !self.may_ask(&mut state) {
+                state.source = Some(source);
+                if state.ended && state.free.len() == state.slots {
+                    self.finish();
+                }
+                return;
+            }
+            if let Some(transition) = state.barrier.take() {
+                drop(state);
+                state = self.pass_barrier(transition);
+                state.source = Some(source);
+                continue;
+            }
+            let (Some(slot), number) = (state.free.pop(), state.number) else { return };
+            // Relaxed: statistics; written under the lock.
+            let in_flight = (state.slots - state.free.len()) as u64;
+            feed.in_flight.store(in_flight, Ordering::Relaxed);
+            feed.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
+            drop(state);
+            self.prepare(slot);
+            let within = self.engine.within(self.engine.layout.source);
+            let next = said(guard::catch(|| source.next(&self.engine, slot, number)));
+            drop(within);
+            let goes_on;
+            (state, goes_on) = self.take_next(next, slot, number, worker);
+            state.source = Some(source);
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Whether the source may be asked now, or a barrier passed. Notes the end if there is to be no
+    /// other event.
+    fn may_ask(&self, state: &mut State) -> bool {
+        let is_empty = state.free.len() == state.slots;
+        if self.feed.is_stopped()
+            || self.engine.settings.events_max.is_some_and(|most| state.number >= most)
+                && state.barrier.is_none()
+        {
+            state.ended = true;
+        }
+        !(state.barrier.is_some() && !is_empty
+            || state.ended
+            || state.free.is_empty()
+            || self.is_too_far(state.number))
+    }
+
+    /// Tells all modules of a transition; nothing is in flight.
+    fn pass_barrier(&self, transition: Transition) -> MutexGuard<'_, State> {
+        let told = self.instances.tell(transition);
+        let state = lock(&self.feed.state);
+        if let Err((module, cause)) = told {
+            self.engine.note_failure(module, None, format!("{transition:?}: {cause}"));
+            self.feed.fail();
+        }
+        state
+    }
+
+    /// Does what the source has answered. Says whether there may be more to fill.
+    #[inline(always)]
+    fn take_next(
+        &self,
+        next: Result<Next<()>, Box<str>>,
+        slot: u32,
+        number: u64,
+        worker: &Worker,
+    ) -> (MutexGuard<'_, State>, bool) {
+        let mut state = lock(&self.feed.state);
+        match next {
+            Ok(next @ (Next::Event(()) | Next::Numbered(..))) => {
+                state.number += 1;
+                // While the source is still away, so that events begin in their order.
+                drop(state);
+                let own = if let Next::Numbered(own, ()) = next { own } else { number };
+                self.begin(slot, own, number, worker);
+                return (lock(&self.feed.state), true);
+            }
+            Ok(Next::Later) => {
+                state.free.push(slot);
+                let again = std::mem::take(&mut state.again);
+                return (state, again);
+            }
+            Ok(Next::Transition(transition)) => state.barrier = Some(transition),
+            Ok(Next::End) => state.ended = true,
+            Err(cause) => {
+                self.engine.note_failure(self.engine.layout.source, Some(number), cause.into());
+                self.feed.fail();
+            }
+        }
+        state.free.push(slot);
+        (state, true)
+    }
+
+    /// Has a worker ask the source again. From any thread.
+    pub(crate) fn wake_feeder(&self) {
+        if let Some(feeder) = self.feeder.get() {
+            feeder.wake();
+        }
+    }
+
+    /// Whether this event is beyond the window of outputs in order.
+    fn is_too_far(&self, number: u64) -> bool {
+        match self.engine.settings.order {
+            Order::Completed => false,
+            Order::Input { window } => number >= lock(&self.order).next + window.max(1) as u64,
+        }
+    }
+}
+
+/// Asks a source again that had nothing.
+pub(crate) struct Feeds(pub(crate) Arc<Run>);
+
+impl Drop for Feeds {
+    /// Drops the products of events in flight. The task is dropped when all workers have left their
+    /// loops, so these events come to no end.
+    fn drop(&mut self) {
+        self.0.engine.abandon();
+    }
+}
+
+impl Task for Feeds {
+    fn run(&self, worker: &Worker) -> (Turn, u32) {
+        self.0.feed(None, worker);
+        (Turn::Idle, 1)
+    }
+}

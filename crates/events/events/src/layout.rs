@@ -1,0 +1,106 @@
+//! The layout of a graph: which module needs what, in flat arrays. It knows no module's code.
+
+use crate::cells::AnyStore;
+use crate::stamp::Stamp;
+
+/// Makes a store for chunks of so many cells, at most so many; and how many make such products.
+pub(crate) type ColumnOf = (fn(usize, usize) -> Box<dyn AnyStore>, usize);
+
+/// Rows of different lengths in one array.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    starts: Box<[u32]>,
+    items: Box<[u16]>,
+}
+
+impl Rows {
+    pub(crate) fn new(rows: &[Vec<u16>]) -> Self {
+        let mut starts = vec![0];
+        let mut items = Vec::new();
+        for row in rows {
+            items.extend_from_slice(row);
+            starts.push(items.len() as u32);
+        }
+        Rows { starts: starts.into(), items: items.into() }
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, index: u16) -> &[u16] {
+        let index = usize::from(index);
+        &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+}
+
+/// The traits of a module that are looked up at each of its calls. They are small, so that those of
+/// many modules fit in one cache line.
+#[derive(Clone, Copy)]
+pub(crate) struct Traits {
+    pub(crate) resource: Option<u16>,
+    pub(crate) streams: bool,
+    pub(crate) waits: bool,
+    pub(crate) one_by_one: bool,
+}
+
+/// The column of a module that makes nothing.
+pub(crate) const NO_COLUMN: u16 = u16::MAX;
+
+/// A graph in flat arrays, and what is known of each of its modules.
+pub(crate) struct Layout {
+    /// The source's number, which comes after the modules'.
+    pub(crate) source: u16,
+    /// The modules', then the source's.
+    pub(crate) labels: Box<[String]>,
+    /// The producers of what each module asked for, in the order in which it asked.
+    pub(crate) ports: Rows,
+    /// The modules that each module needs, without duplicates and without the source.
+    pub(crate) inputs: Rows,
+    pub(crate) consumers: Rows,
+    pub(crate) paths_of: Rows,
+    pub(crate) paths: Vec<(String, Vec<u16>)>,
+    /// Analyzers that run for each event.
+    pub(crate) roots: Vec<u16>,
+    /// Outputs, and the paths that they select.
+    pub(crate) outputs: Vec<(u16, Option<usize>)>,
+    /// The column of what each module (and, last, the source) makes.
+    pub(crate) columns_of: Box<[u16]>,
+    pub(crate) columns: Vec<ColumnOf>,
+    pub(crate) traits: Box<[Traits]>,
+    /// The modules', then the source's.
+    pub(crate) stamps: Box<[Stamp]>,
+    /// Their names, and how many may use each at a time.
+    pub(crate) resources: Vec<(String, u32)>,
+}
+
+impl Layout {
+    /// How many modules there are.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.source)
+    }
+
+    pub(crate) fn stamp(&self, module: u16) -> Stamp {
+        self.stamps[usize::from(module)]
+    }
+
+    pub(crate) fn label(&self, module: u16) -> &str {
+        &self.labels[usize::from(module)]
+    }
+
+    /// Returns the producers of what a module asked for, in the order in which it asked.
+    #[inline]
+    pub(crate) fn ports(&self, module: u16) -> &[u16] {
+        self.ports.row(module)
+    }
+
+    /// The column of what a module (or the source) makes.
+    #[inline]
+    pub(crate) fn column(&self, module: u16) -> Option<u16> {
+        let column = self.columns_of[usize::from(module)];
+        (column != NO_COLUMN).then_some(column)
+    }
+
+    /// Returns the traits of a module that are looked up at each call.
+    #[inline]
+    pub(crate) fn traits(&self, module: u16) -> Traits {
+        self.traits[usize::from(module)]
+    }
+}
