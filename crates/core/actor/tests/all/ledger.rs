@@ -2,7 +2,7 @@
 
 use crate::common::{ON_PURPOSE, quiet, system};
 use actinium_actor::{
-    Actor, Address, Context, Mailbox, Policy, Shutdown, SpawnOptions, Supervision,
+    Actor, Address, Context, Mailbox, Policy, Shutdown, SpawnOptions, Supervision, System,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,6 +63,41 @@ impl Actor for Busy {
     }
 }
 
+fn spawn_busy(system: &System) -> Vec<Address<Busy>> {
+    (0..ACTORS)
+        .map(|n| {
+            let options = SpawnOptions::new().supervise(Supervision::restart());
+            let options = match n % 3 {
+                0 => options.mailbox(Mailbox::bounded(1 + n)),
+                _ => options,
+            };
+            let make = move || Busy { friends: Vec::new(), random: n as u64 };
+            system.spawn_with(options, make).unwrap()
+        })
+        .collect()
+}
+
+/// Sends from an external thread, to actors that live and to one that has ended.
+fn send_until(over: &AtomicBool, actors: &[Address<Busy>], ended: &Address<Busy>, seed: usize) {
+    let mut state = seed as u64;
+    while !over.load(Ordering::SeqCst) {
+        let choice = random(&mut state);
+        match choice / 100 % 64 {
+            0 => actors[choice % ACTORS].tell(Msg::Panic),
+            1..8 => ended.tell(Msg::Work(1)),
+            8..16 => drop(ended.send(Msg::Work(1))),
+            16..32 => actors[choice % ACTORS].tell(Msg::Work(2)),
+            _ => drop(actors[choice % ACTORS].send(Msg::Work(3))),
+        }
+        // Not more than they can handle.
+        while actors.iter().map(Address::len).sum::<usize>() > 10_000
+            && !over.load(Ordering::SeqCst)
+        {
+            thread::yield_now();
+        }
+    }
+}
+
 #[test]
 fn it_balances_while_everybody_sends() {
     quiet();
@@ -70,17 +105,7 @@ fn it_balances_while_everybody_sends() {
     for policy in Policy::ALL {
         for workers in [1, 2, 4] {
             let system = system(policy, workers);
-            let actors: Vec<Address<Busy>> = (0..ACTORS)
-                .map(|n| {
-                    let options = SpawnOptions::new().supervise(Supervision::restart());
-                    let options = match n % 3 {
-                        0 => options.mailbox(Mailbox::bounded(1 + n)),
-                        _ => options,
-                    };
-                    let make = move || Busy { friends: Vec::new(), random: n as u64 };
-                    system.spawn_with(options, make).unwrap()
-                })
-                .collect();
+            let actors = spawn_busy(&system);
             let ended = system.spawn(Busy { friends: Vec::new(), random: 0 });
             ended.kill();
             system.wait_idle(Duration::MAX).unwrap();
@@ -91,25 +116,7 @@ fn it_balances_while_everybody_sends() {
             let threads: Vec<_> = (0..THREADS)
                 .map(|n| {
                     let (actors, ended, over) = (actors.clone(), ended.clone(), over.clone());
-                    thread::spawn(move || {
-                        let mut state = n as u64;
-                        while !over.load(Ordering::SeqCst) {
-                            let choice = random(&mut state);
-                            match choice / 100 % 64 {
-                                0 => actors[choice % ACTORS].tell(Msg::Panic),
-                                1..8 => ended.tell(Msg::Work(1)),
-                                8..16 => drop(ended.send(Msg::Work(1))),
-                                16..32 => actors[choice % ACTORS].tell(Msg::Work(2)),
-                                _ => drop(actors[choice % ACTORS].send(Msg::Work(3))),
-                            }
-                            // Not more than they can handle.
-                            while actors.iter().map(Address::len).sum::<usize>() > 10_000
-                                && !over.load(Ordering::SeqCst)
-                            {
-                                thread::yield_now();
-                            }
-                        }
-                    })
+                    thread::spawn(move || send_until(&over, &actors, &ended, n))
                 })
                 .collect();
             let mut n = 0;

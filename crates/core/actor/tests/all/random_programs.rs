@@ -186,6 +186,7 @@ impl Player {
         self.friends.push(friend);
     }
 
+    // tidy: functions: one arm for each thing that an actor can do
     fn act(&mut self, ctx: &Context<'_, Self>) {
         if !self.world.may_go_on() {
             return self.friends.clear();

@@ -58,6 +58,7 @@ fn cms(replaced: &[(&str, &str)]) -> String {
     text
 }
 
+// tidy: functions: a table of faults and of what is said of each
 #[test]
 fn the_demo_framework_s_files_have_places() {
     assert_eq!(warnings(&cms(&[]), Syntax::Json).list(), []);
@@ -264,6 +265,7 @@ inputs = [{ label = \"a\", product = \"x\" }]
 p = [\"f\"]
 ";
 
+// tidy: functions: a table of faults and of what is said of each
 #[test]
 fn our_own_files_have_places() {
     assert_eq!(warnings(OWN, Syntax::Toml).list(), []);

@@ -1,37 +1,26 @@
 //! The modules of a crate import each other in no circle: each can be read after those that it
-//! uses. What still does stands in the list `circles` of `exceptions.toml`, which only ever gets
-//! shorter: a file of it that is in no circle any more is a finding, too.
+//! uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::exceptions::Exceptions;
 use crate::modules::Modules;
 use crate::{Finding, Tree};
 
 /// The rule.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let exceptions = Exceptions::of(tree, "circles");
     let mut findings = Vec::new();
-    let mut in_circles = BTreeSet::new();
     for modules in Modules::of(tree) {
         for circle in circles(&modules.arrows()) {
             let text = circle.iter().copied().collect::<Vec<_>>().join(", ");
-            for path in circle {
-                in_circles.insert(path.to_owned());
-                if !exceptions.has(path) {
-                    let message = format!("imports one of those that import it: {text}");
-                    findings.push(Finding {
-                        path: path.to_owned(),
-                        line: 1,
-                        rule: "circles",
-                        message,
-                    });
-                }
-            }
+            findings.extend(circle.into_iter().map(|path| Finding {
+                path: path.to_owned(),
+                line: 1,
+                rule: "circles",
+                message: format!("imports one of those that import it: {text}"),
+            }));
         }
     }
-    findings.extend(exceptions.unneeded(&in_circles));
     findings
 }
 
@@ -68,15 +57,11 @@ mod tests {
     const ROOT: &str = "crates/core/a/src/";
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let paths: Vec<String> = files.iter().map(|(name, _)| name_in_tree(name)).collect();
+        let paths: Vec<String> = files.iter().map(|(name, _)| format!("{ROOT}{name}")).collect();
         let files: Vec<(&str, &str)> =
             paths.iter().zip(files).map(|(path, (_, text))| (path.as_str(), *text)).collect();
         let findings = check(&Tree::of(&files));
         findings.iter().map(|finding| finding.path.replace(ROOT, "")).collect()
-    }
-
-    fn name_in_tree(name: &str) -> String {
-        if name.ends_with(".rs") { format!("{ROOT}{name}") } else { name.to_owned() }
     }
 
     #[test]
@@ -122,23 +107,5 @@ mod tests {
             ("b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::A; }"),
         ];
         assert_eq!(found(&files), Vec::<String>::new());
-    }
-
-    #[test]
-    fn the_list_holds_what_is_left_and_nothing_else() {
-        let files = [
-            ("lib.rs", "mod a; mod b; mod c;"),
-            ("a.rs", "use crate::b::B; pub struct A;"),
-            ("b.rs", "use crate::a::A; pub struct B;"),
-            ("c.rs", "use crate::a::A;"),
-        ];
-        let list = |names: &str| format!("circles = [{names}]");
-        let with =
-            |text: &str| found(&[&files[..], &[(super::super::exceptions::PATH, text)]].concat());
-        assert_eq!(with(&list("\"crates/core/a/src/a.rs\"")), ["b.rs"]);
-        let both = "\"crates/core/a/src/a.rs\", \"crates/core/a/src/b.rs\"";
-        assert_eq!(with(&list(both)), Vec::<String>::new());
-        let three = format!("{both}, \"crates/core/a/src/c.rs\"");
-        assert_eq!(with(&list(&three)), [super::super::exceptions::PATH]);
     }
 }

@@ -2,13 +2,10 @@
 //! phases, and each can be a function. One that is better whole says why, right above it: `// tidy:
 //! functions: REASON`.
 
-use std::collections::BTreeSet;
-
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
-use super::exceptions::Exceptions;
 use crate::{Finding, Tree};
 
 /// The most lines that a function may have.
@@ -20,9 +17,7 @@ const LINES_ABOVE: usize = 6;
 /// The rule.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let exceptions = Exceptions::of(tree, "functions");
     let mut findings = Vec::new();
-    let mut too_long = BTreeSet::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".rs")) {
         // Few files have one: only those are parsed.
         if file.text.lines().count() <= LINES_MAX {
@@ -41,15 +36,10 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             if reason.is_some_and(|reason| !reason.is_empty()) {
                 continue;
             }
-            let listed = format!("{}: {name}", file.path);
-            if !exceptions.has(&listed) {
-                let message = format!("`{name}` has {lines} lines; the most is {LINES_MAX}");
-                findings.push(file.finding(line, "functions", message));
-            }
-            too_long.insert(listed);
+            let message = format!("`{name}` has {lines} lines; the most is {LINES_MAX}");
+            findings.push(file.finding(line, "functions", message));
         }
     }
-    findings.extend(exceptions.unneeded(&too_long));
     findings
 }
 
@@ -115,18 +105,6 @@ mod tests {
         passes(check, PATH, &with("// tidy: functions: one table of words"));
         finds(check, PATH, &with("// tidy: functions:"), &[3]);
         finds(check, PATH, &with("// long"), &[3]);
-    }
-
-    #[test]
-    fn the_list_holds_what_is_left_and_nothing_else() {
-        let found = |list: &str| {
-            let list = format!("functions = [{list}]");
-            let files = [(PATH, &*function(71)), (super::super::exceptions::PATH, &list)];
-            let findings = check(&Tree::of(&files));
-            findings.iter().map(|finding| finding.path.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(found("\"crates/core/a/src/a.rs: f\""), [""; 0]);
-        assert_eq!(found("\"crates/core/a/src/a.rs: g\"").len(), 2);
     }
 
     #[test]

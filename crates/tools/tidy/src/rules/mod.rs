@@ -2,7 +2,6 @@
 
 pub mod circles;
 pub mod environment;
-pub mod exceptions;
 pub mod functions;
 pub mod guards;
 pub mod house;
