@@ -48,6 +48,16 @@ impl Progress {
         Progress::on(target, total, what, colours(std::env::var_os("NO_COLOR").as_deref()))
     }
 
+    /// A count of units of work, of which nobody knows how many there are.
+    #[must_use]
+    pub fn counting(what: &str) -> Self {
+        let style = ProgressStyle::with_template("{prefix} {done}  {rate}  {wide_msg}");
+        let progress = Progress::new(0, what);
+        progress.bar.unset_length();
+        progress.bar.set_style(keys(style.expect("the template is valid")));
+        progress
+    }
+
     /// A bar that nobody sees, for `--quiet`.
     #[must_use]
     pub fn hidden(total: u64) -> Self {
@@ -115,8 +125,12 @@ fn style(colours: bool) -> ProgressStyle {
     let template =
         format!("{{prefix}} {bar} {{done}}/{{total}}  {{rate}}  {{left}} left  {{wide_msg}}");
     let style = ProgressStyle::with_template(&template).expect("the template is valid");
+    keys(style).progress_chars("━╸─")
+}
+
+/// What a template may name.
+fn keys(style: ProgressStyle) -> ProgressStyle {
     style
-        .progress_chars("━╸─")
         .with_key("done", |state: &ProgressState, w: &mut dyn fmt::Write| {
             show(w, &count(state.pos()));
         })
@@ -239,8 +253,8 @@ mod tests {
     }
 
     #[test]
-    fn both_styles_are_valid() {
-        let _ = (style(true), style(false));
+    fn all_styles_are_valid() {
+        let _ = (style(true), style(false), Progress::counting("events"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What can be typed.
 
-use crate::Failure;
 use crate::commands::{
     completions, elastic, events, launch, locality, man, memory, probe, sim, topology, wire,
 };
+use actinium_app::Failure;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 
 /// Looks at the machine as the Actinium runtime sees it, runs event-processing workloads, and
@@ -84,13 +84,6 @@ impl Command {
 /// The names of all subcommands.
 pub fn command_names() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
-}
-
-/// The names of the subcommands of a subcommand; none if it has none, or there is no such.
-pub fn subcommand_names(of: &str) -> Vec<String> {
-    let root = Cli::command();
-    let below = root.find_subcommand(of).into_iter().flat_map(|command| command.get_subcommands());
-    below.map(|command| command.get_name().to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    actinium_cli::main(std::env::args_os())
+    actinium_cli::main()
 }

@@ -1,8 +1,6 @@
-//! Experiments on several nodes: their settings as a report shows them, and how a node's part
-//! fails.
+//! Experiments on several nodes: their settings as a report shows them.
 
 use crate::Failure;
-use actinium_cluster::job::{JobError, ProgramError};
 use actinium_report::setting::{Setting, Source};
 use std::fmt::Display;
 
@@ -41,24 +39,6 @@ pub struct Remarks {
     pub note: fn(&str),
     /// A remark on how the nodes were started, for the report.
     pub start: Option<&'static str>,
-}
-
-impl From<JobError> for Failure {
-    fn from(error: JobError) -> Self {
-        match error {
-            JobError::Setting(line) => Failure::Asked(line),
-            JobError::Failed(line) => Failure::Failed(line),
-        }
-    }
-}
-
-impl ProgramError for Failure {
-    fn explained_by(self, notice: &str) -> Self {
-        match self {
-            Failure::Failed(line) => JobError::Failed(line).explained_by(notice).into(),
-            other => other,
-        }
-    }
 }
 
 /// An error between nodes, as a failure.

@@ -2,27 +2,9 @@
 //! experiment compares.
 
 use crate::Failure;
-use actinium::topology::{PuId, Seats, Topology};
-use actinium::{Bind, Workers};
-
-/// Detects the topology of this machine.
-///
-/// # Errors
-/// If it can not be looked at.
-pub fn machine() -> Result<Topology, Failure> {
-    Topology::detect().map_err(|error| Failure::Failed(error.to_string()))
-}
-
-/// The number of workers that this means here.
-///
-/// # Errors
-/// If it is for the machine to say, and it can not be looked at.
-pub fn count_workers(workers: Workers, bind: &Bind) -> Result<usize, Failure> {
-    match workers {
-        Workers::Count(count) => Ok(count),
-        Workers::All => Ok(bind.most(machine()?.usable_workers().workers)),
-    }
-}
+use actinium::Bind;
+use actinium::topology::{PuId, Seats};
+use actinium_app::machine;
 
 /// The seats that all compared systems have. Either each worker has a PU, or none, and a remark
 /// says why.

@@ -188,6 +188,16 @@ impl Plan {
         self.ceilings.first().map(|ceiling| ceiling.events_per_s)
     }
 
+    /// Returns a time that no schedule is faster than: all work on all workers, all events in the
+    /// slots, all that passes through the narrowest place.
+    #[must_use]
+    pub fn bound_s(&self, workers: usize, slots: usize, events: u64) -> f64 {
+        let by_workers = self.busy_ns.mean * 1e-9 / workers as f64;
+        let by_slots = self.critical_path.time_ns.mean * 1e-9 / slots as f64;
+        let by_ceiling = self.ceiling_per_s().map_or(0.0, |per_s| 1.0 / per_s);
+        events as f64 * by_workers.max(by_slots).max(by_ceiling)
+    }
+
     /// Adds the ideal for each pair of workers and slots that can be found out in bounded time.
     /// Without a number of events it is of so many that every slot has some and all times come in.
     pub fn predict(
@@ -314,4 +324,36 @@ fn how_many(flow: &Flow<'_>) -> usize {
     }
     let wanted = if some_rejected { EVENTS_MAX } else { cycle.min(EVENTS_MAX) };
     wanted.min(RUNS_MAX / flow.reached.len().max(1)).max(1)
+}
+
+/// The ideal that a run is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ideal {
+    /// Elapsed time.
+    pub elapsed_s: f64,
+    /// Events per second.
+    pub events_per_s: f64,
+    /// `list scheduling`, or `bounds` where that would take too long to find out.
+    pub by: &'static str,
+}
+
+impl Ideal {
+    /// For so many events on so many workers with so many slots; `None` if no time passes at all.
+    #[must_use]
+    pub fn of(
+        workload: &Workload,
+        plan: &Plan,
+        workers: usize,
+        slots: usize,
+        events: u64,
+    ) -> Option<Self> {
+        let flow = Flow::new(workload);
+        let scheduled = ideal(&flow, &plan.durations_ns, Some(workers), slots, events);
+        let (elapsed_s, by) = match scheduled {
+            Some(scheduled) => (scheduled.elapsed_ns as f64 * 1e-9, "list scheduling"),
+            None => (plan.bound_s(workers, slots, events), "bounds"),
+        };
+        let events_per_s = events as f64 / elapsed_s;
+        (elapsed_s > 0.0).then_some(Ideal { elapsed_s, events_per_s, by })
+    }
 }

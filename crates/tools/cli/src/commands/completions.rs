@@ -1,6 +1,7 @@
 //! `actinium completions`.
 
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use clap::Command;
 use clap_complete::Shell;
 

@@ -1,14 +1,14 @@
 //! `actinium events`.
 
-use crate::Failure;
 use crate::events::run::Notes;
 use crate::events::settings::{self, EventsArgs, Sweep};
 use crate::events::written::Written;
 use crate::events::{
     SCHEMA_VERSION, Settings, cluster, load, page, plan, report, run as running, sweep, validate,
 };
-use crate::nodes::{self, FabricKind};
-use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
+use actinium_app::Failure;
+use actinium_app::nodes::{self, FabricKind};
+use actinium_app::output::{self, OutputArgs, ReportArgs, ShowArgs};
 use actinium_cluster::job::DOWN_AFTER;
 use actinium_workload::Workload;
 use actinium_workload::plan::Plan;
@@ -111,7 +111,7 @@ fn once(
     written: Option<Written>,
 ) -> Result<(), Failure> {
     let outcome = running::once(workload, settings, plan, notes, written)?;
-    let ideal = running::ideal(workload, settings, plan, settings.slots.value, &outcome);
+    let ideal = running::ideal(workload, settings, plan, settings.run.slots.value, &outcome);
     let report = report::Report::new(settings, plan, &outcome, ideal);
     args.report.write(|| page::of_run(settings, plan, &outcome, ideal))?;
     args.output.report(&report, report::Report::text)?;

@@ -1,9 +1,9 @@
 //! `actinium launch`.
 
-use crate::Failure;
-use crate::bind::BindArgs;
-use crate::launch::{self, Job};
-use crate::parse::from_to;
+use actinium_app::BindArgs;
+use actinium_app::Failure;
+use actinium_app::launch::{self, Job};
+use actinium_app::parse::from_to;
 use clap::ArgMatches;
 use std::ffi::OsString;
 
@@ -43,5 +43,13 @@ pub struct Args {
 /// If there is nothing to start, or a node fails.
 pub fn run(args: &Args, matches: &ArgMatches, own: &[String]) -> Result<(), Failure> {
     let bind = args.bind.settle(matches)?.value;
-    launch::run(&Job::new(args.nodes as u32, &bind, args.command.clone(), own)?)
+    let mut command = args.command.clone();
+    let is_ours = command.first().is_some_and(|first| own.iter().any(|name| first == &**name));
+    let program = match is_ours {
+        true => std::env::current_exe()
+            .map_err(|error| Failure::Failed(format!("launch: {error}")))?
+            .into_os_string(),
+        false => command.remove(0),
+    };
+    launch::run(&Job::new(program, command, args.nodes as u32, &bind)?)
 }

@@ -1,6 +1,7 @@
 //! `actinium man`.
 
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_mangen::Man;

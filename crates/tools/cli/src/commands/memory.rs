@@ -1,11 +1,13 @@
 //! `actinium memory`.
 
-use crate::bind::BindArgs;
-use crate::nodes::{FabricArgs, FabricKind, Nodes};
-use crate::output::{OutputArgs, ReportArgs};
-use crate::parse::{one_of, within};
-use crate::{Failure, output};
 use actinium::topology::Topology;
+use actinium_app::BindArgs;
+use actinium_app::Failure;
+use actinium_app::machine;
+use actinium_app::nodes::{FabricArgs, FabricKind, Nodes};
+use actinium_app::output;
+use actinium_app::output::{OutputArgs, ReportArgs};
+use actinium_app::parse::{one_of, within};
 use actinium_cluster::job;
 use actinium_lab::memory::settings::{self, ChildTask, Fabric, StartupMode};
 use actinium_lab::memory::stream::{self, Store};
@@ -13,7 +15,6 @@ use actinium_lab::memory::{
     child, startup, startup_report, stream_nodes, stream_nodes_report, stream_report,
 };
 use actinium_lab::nodes::Remarks;
-use actinium_lab::seats::machine;
 use actinium_memory::{PageSize, Placement, Size};
 use actinium_report::Table;
 use actinium_report::html::Page;
@@ -259,7 +260,7 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
     };
     if let Some(kind) = nodes.fabric.value {
         let note = &|line: &str| common.note(line);
-        let remarks = Remarks { note: output::note, start: crate::nodes::remark(kind) };
+        let remarks = Remarks { note: output::note, start: actinium_app::nodes::remark(kind) };
         let job = stream_nodes::Job { settings: &settings, machine: &machine, note, remarks };
         return over_nodes(kind, &nodes, &job, common);
     }
@@ -267,7 +268,7 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
     let report = stream_report::Report::new(&settings, achieved);
     report.warnings().for_each(|warning| common.note(&warning));
     common.tell(&report, || report.page(), || report.table())?;
-    Ok(report.verdict()?)
+    report.verdict()
 }
 
 /// Elsewhere another process tells what came of it.
@@ -277,14 +278,14 @@ fn over_nodes(
     job: &stream_nodes::Job<'_>,
     common: &Common,
 ) -> Result<(), Failure> {
-    let fabric = crate::nodes::fabric(kind, nodes)?;
+    let fabric = actinium_app::nodes::fabric(kind, nodes)?;
     let Some(measured) = job::run(fabric, output::note, job)? else { return Ok(()) };
     let report =
         stream_nodes_report::Report::new(kind.name(), job.remarks.start, job.settings, measured);
     report.remark().into_iter().for_each(output::note);
     report.warnings().for_each(|warning| common.note(&warning));
     common.tell(&report, || report.page(), || report.table())?;
-    Ok(report.verdict()?)
+    report.verdict()
 }
 
 impl Common {

@@ -1,12 +1,12 @@
 //! `actinium probe`.
 
-use crate::Failure;
-use crate::bind::BindArgs;
-use crate::nodes::{self, FabricKind, Nodes, NodesArgs};
-use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
-use crate::parse::{from_to, one_of, policy, route, workers};
-use crate::setting::{Parsed, Setting};
 use actinium::{Policy, Workers};
+use actinium_app::BindArgs;
+use actinium_app::Failure;
+use actinium_app::nodes::{self, FabricKind, Nodes, NodesArgs};
+use actinium_app::output::{self, OutputArgs, ReportArgs, ShowArgs};
+use actinium_app::parse::{from_to, one_of, policy, workers};
+use actinium_app::setting::{Parsed, Setting};
 use actinium_cluster::route::Route;
 use actinium_lab::memory::settings::{SegmentSize, segment};
 use actinium_lab::nodes::{NodeSettings, Remarks};
@@ -109,7 +109,7 @@ pub struct Args {
     /// How messages go from node to node: direct, or through others in a grid of two or three
     /// dimensions (2d, 3d), so that each node gathers for about 2 √N or 3 ∛N of N nodes only. The
     /// same on all nodes
-    #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = route)]
+    #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = actinium_app::nodes::route)]
     route: Route,
 
     #[command(flatten)]
@@ -209,7 +209,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     }
     let report = probe::run(settings, args.output.quiet)?;
     args.output.report(&report, report::Report::text)?;
-    Ok(report.verdict()?)
+    report.verdict()
 }
 
 /// Elsewhere another process shows what all have measured.
@@ -226,5 +226,5 @@ fn over_nodes(
     report.remark().into_iter().for_each(output::note);
     args.report.write(|| cluster::page::page(&report))?;
     args.output.report(&report, cluster::report::ClusterReport::text)?;
-    Ok(report.verdict()?)
+    report.verdict()
 }

@@ -1,8 +1,8 @@
 //! `actinium sim`.
 
-use crate::Failure;
-use crate::output::{OutputArgs, ReportArgs};
-use crate::parse::{from_to, one_of, route};
+use actinium_app::Failure;
+use actinium_app::output::{OutputArgs, ReportArgs};
+use actinium_app::parse::{from_to, one_of};
 use actinium_cluster::route::Route;
 use actinium_lab::sim::settings::{Grid, Settings};
 use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
@@ -103,7 +103,7 @@ pub struct Cluster {
     nodes: Vec<u64>,
 
     /// How messages go: direct, 2d or 3d; several are compared
-    #[arg(long, value_name = "ROUTE,..", default_value = "direct,2d,3d", value_delimiter = ',', value_parser = route)]
+    #[arg(long, value_name = "ROUTE,..", default_value = "direct,2d,3d", value_delimiter = ',', value_parser = actinium_app::nodes::route)]
     route: Vec<Route>,
 
     /// Messages that each node sends, each to another that the seed draws

@@ -1,7 +1,8 @@
 //! `actinium topology`.
 
-use crate::{Failure, output};
 use actinium::topology::{Topology, TopologyError, claims_folder};
+use actinium_app::Failure;
+use actinium_app::output;
 use std::path::PathBuf;
 
 /// What it does, in `--help`.

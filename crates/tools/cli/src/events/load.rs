@@ -1,7 +1,7 @@
 //! The workload of a call: read, and bent as the flags want.
 
 use super::settings::{EventsArgs, Mode, Settings};
-use crate::Failure;
+use actinium_app::Failure;
 use actinium_workload::own::parse_threads;
 use actinium_workload::{self as workload, Faults, Work, Workload};
 

@@ -7,8 +7,6 @@
 //! nodes.
 
 pub mod cluster;
-mod figures;
-pub mod interrupt;
 pub mod load;
 pub mod outcome;
 pub mod page;

@@ -3,13 +3,12 @@
 use super::Settings;
 use super::outcome::{Ideal, Outcome};
 use super::sweep::Point;
-use crate::setting;
-use actinium_observe::number::{bytes, decimal, nanoseconds};
-use actinium_observe::process::CpuLoad;
-use actinium_observe::process::Load;
+use actinium_app::page as run_page;
+use actinium_app::setting;
+use actinium_observe::number::decimal;
 use actinium_report::html::{Figure, Page};
+use actinium_workload::SweepPoint;
 use actinium_workload::plan::Plan;
-use actinium_workload::{RunReport, SweepPoint};
 
 /// The page of a run.
 pub fn of_run(settings: &Settings, plan: &Plan, outcome: &Outcome, ideal: Option<Ideal>) -> Page {
@@ -20,7 +19,7 @@ pub fn of_run(settings: &Settings, plan: &Plan, outcome: &Outcome, ideal: Option
 pub fn of_sweep(settings: &Settings, plan: &Plan, points: &[Point]) -> Page {
     let curve = points.iter().map(|point| SweepPoint {
         slots: usize::try_from(point.slots).unwrap_or(usize::MAX),
-        events_per_s: point.outcome.events_per_s(),
+        events_per_s: point.outcome.run.events_per_s(),
         range: None,
         perfect_per_s: point.ideal.map(|ideal| ideal.events_per_s),
     });
@@ -38,17 +37,11 @@ fn page(
     ideal: Option<Ideal>,
     sweep: &[SweepPoint],
 ) -> Page {
-    let cpus = CpuLoad::of(&[(String::new(), &Load::of(&outcome.samples))]);
-    let on_average = format!("{} CPUs on average", decimal(outcome.cpu_s / outcome.elapsed_s(), 2));
-    let memory = bytes(outcome.memory_max_bytes);
-    let mut report = RunReport::new(title(plan), &outcome.summary)
+    let cpus = run_page::cpu_load(&outcome.run);
+    let mut report = run_page::report(title(plan), &outcome.run, &cpus, settings.rows())
         .command(command(settings, sweep))
         .plan(plan)
-        .cpus_of_process(&cpus)
-        .sweep(sweep)
-        .figure(Figure::new("CPU time", nanoseconds(outcome.cpu_s * 1e9)).note(on_average))
-        .figure(Figure::new("Threads", outcome.threads_max).note("at most"))
-        .figure(Figure::new("Memory", memory).note("at most in RAM"));
+        .sweep(sweep);
     if let Some(limit) = plan.ceilings.first() {
         let figure = Figure::new("Ceiling", format!("{} events/s", decimal(limit.events_per_s, 2)));
         report = report.figure(figure.note(format!("through {}", limit.name)));
@@ -56,10 +49,6 @@ fn page(
     if let Some(ideal) = ideal {
         report = report.ideal(ideal.events_per_s);
     }
-    let rows = settings.rows().into_iter();
-    let report = rows.fold(report, |report, (name, value, source)| {
-        report.setting(name, format!("{value} ({source})"))
-    });
     report.page()
 }
 

@@ -1,8 +1,9 @@
 //! `--plan`: what can be said about a workload before it runs.
 
 use super::Settings;
-use crate::setting::Source;
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
+use actinium_app::setting::Source;
 use actinium_observe::number::{count, decimal, nanoseconds, percent};
 use actinium_report::{Cell, Column, Table};
 use actinium_workload::Workload;
@@ -33,12 +34,12 @@ struct Report<'a> {
 pub fn make(workload: &Workload, settings: &Settings) -> Plan {
     let flow = Flow::new(workload);
     let mut plan = Plan::of(&flow);
-    let workers = (!flow.only_waits()).then_some(settings.workers.value);
+    let workers = (!flow.only_waits()).then_some(settings.run.workers.value);
     // How many events the file has is not what the ideal is usually given for.
     let events = (settings.events.source != Source::File
         && settings.events.source != Source::Default)
         .then_some(settings.events.value);
-    let slots = usize::try_from(settings.slots.value).unwrap_or(usize::MAX);
+    let slots = usize::try_from(settings.run.slots.value).unwrap_or(usize::MAX);
     plan.predict(&flow, [(workers, slots)], events);
     match flow.only_waits() {
         true => plan.predict(&flow, SLOTS.map(|slots| (None, slots)), None),

@@ -1,59 +1,44 @@
 //! The settings of a run of a workload.
 
-use crate::Failure;
-use crate::bind::BindArgs;
-use crate::nodes::{Nodes, NodesArgs};
-use crate::parse;
-use crate::setting::{Parsed, Setting, Source};
-use actinium::{Bind, Policy, Workers};
+use actinium_app::nodes::{Nodes, NodesArgs};
+use actinium_app::setting::{Parsed, Setting, Source};
+use actinium_app::{Failure, FileSettings, RunArgs, RunSettings, slots};
 use actinium_workload::model::{Options, Source as EventSource};
 use actinium_workload::own::KINDS;
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
+use std::num::NonZero;
 use std::path::PathBuf;
 
-/// Most events in flight: each takes some KiB.
-const SLOTS_MAX: u64 = 10_000_000;
-/// Most events of a run: more would take years.
-const EVENTS_MAX: u64 = 1_000_000_000_000;
 /// How many events are run if neither the flag nor the file says how many.
 const EVENTS_DEFAULT: u64 = 1_000;
+const SLOTS_HELP: &str =
+    "Events in flight [env: ACTINIUM_SLOTS] [default: the file's, else one per worker]";
+const EVENTS_HELP: &str = "Events to run [default: the file's, else 1000]";
+const WORKERS_HELP: &str = "Worker threads; 'all': as many as the cpuset and the CPU quota allow \
+                            [env: ACTINIUM_WORKERS] [default: the file's, else all]";
 /// A factor above this was not meant.
 const SCALE_MAX: f64 = 1_000.0;
-/// Most attempts at an event beyond the first.
-const RETRIES_MAX: u32 = 1_000;
 /// Most points of a sweep.
 const SWEEP_MAX: usize = 64;
 
 /// The flags that say what is run and how.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    mut_arg("slots", |slots| slots.help(SLOTS_HELP)),
+    mut_arg("events", |events| events.help(EVENTS_HELP)),
+    mut_arg("workers", |workers| workers.help(WORKERS_HELP))
+)]
 pub struct EventsArgs {
     /// The workload: our TOML or JSON, a configuration of the CMS multi-threaded demo framework, or
     /// a GaudiHive data flow (GraphML)
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
 
-    /// Events in flight [env: ACTINIUM_SLOTS] [default: the file's, else one per worker]
-    #[arg(long, value_name = "N", value_parser = slots)]
-    slots: Option<u64>,
-
-    /// Events to run [default: the file's, else 1000]
-    #[arg(long, value_name = "N", value_parser = events)]
-    events: Option<u64>,
-
-    /// Worker threads; 'all': as many as the cpuset and the CPU quota allow [env: ACTINIUM_WORKERS]
-    /// [default: the file's, else all]
-    #[arg(long, value_name = "N|all", value_parser = parse::workers)]
-    workers: Option<Workers>,
-
     #[command(flatten)]
-    bind: BindArgs,
-
-    /// Scheduling policy: pinned, pool, stealing or affine [env: ACTINIUM_POLICY]
-    #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = parse::policy)]
-    policy: Policy,
+    run: RunArgs,
 
     /// How modules spend their time: all compute, all wait, or each as the file says
     #[arg(long, value_name = "MODE", default_value = "as-configured")]
@@ -69,15 +54,6 @@ pub struct EventsArgs {
     /// once: later ones win
     #[arg(long, value_name = "LABEL=KIND", value_parser = thread_type)]
     thread_type: Vec<ThreadType>,
-
-    /// In which order events leave: as they are done, or as they came
-    #[arg(long, value_name = "ORDER", default_value = "completed")]
-    order: Order,
-
-    /// What a failed event means: stop (no more are begun), skip (it is counted), or retry:N (it is
-    /// run again so often, then skipped)
-    #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_error)]
-    on_error: OnError,
 
     #[command(flatten)]
     nodes: NodesArgs,
@@ -108,45 +84,6 @@ impl Display for Mode {
     }
 }
 
-/// In which order events leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Order {
-    /// As they are done.
-    Completed,
-    /// As they came.
-    Input,
-}
-
-impl Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Order::Completed => "completed",
-            Order::Input => "input",
-        })
-    }
-}
-
-/// The consequence of a failed event for the other events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnError {
-    /// No more events are begun.
-    Stop,
-    /// The failed event is counted, and the others go on.
-    Skip,
-    /// The failed event is run again so often, and then skipped.
-    Retry(u32),
-}
-
-impl Display for OnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OnError::Stop => f.write_str("stop"),
-            OnError::Skip => f.write_str("skip"),
-            OnError::Retry(times) => write!(f, "retry:{times}"),
-        }
-    }
-}
-
 /// A change of one module's thread kind, or of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadType {
@@ -174,26 +111,16 @@ pub struct Sweep {
 pub struct Settings {
     /// The workload's file.
     pub config: String,
-    /// Events in flight.
-    pub slots: Setting<u64>,
     /// Events to run.
     pub events: Setting<u64>,
-    /// Worker threads.
-    pub workers: Setting<usize>,
-    /// To which PUs workers are bound.
-    pub bind: Setting<Bind>,
-    /// Scheduling policy.
-    pub policy: Setting<Policy>,
+    /// How it is run.
+    pub run: RunSettings,
     /// How modules spend their time.
     pub mode: Setting<Mode>,
     /// The factor by which all times are multiplied.
     pub time_scale: Setting<f64>,
     /// Changed thread kinds.
     pub thread_types: Setting<Vec<ThreadType>>,
-    /// In which order events leave.
-    pub order: Setting<Order>,
-    /// The consequence of a failed event.
-    pub on_error: Setting<OnError>,
     /// On which nodes it runs.
     pub nodes: Nodes,
 }
@@ -210,35 +137,23 @@ impl Settings {
         source: &EventSource,
     ) -> Result<Self, Failure> {
         let given = |id| Setting::parsed((), matches, id).source;
-        let workers =
-            Setting { value: args.workers.unwrap_or(Workers::All), source: given("workers") };
-        let workers = workers
-            .or_env("ACTINIUM_WORKERS", parse::workers)?
-            .or_file(options.workers.map(|workers| Workers::Count(workers.get())));
-        let bind = args.bind.settle(matches)?;
-        let count = parse::count_workers(workers.value, &bind.value)?;
-        let workers = Setting { value: count, source: workers.source };
-        let slots =
-            Setting { value: args.slots.unwrap_or(workers.value as u64), source: given("slots") };
-        let slots = slots
-            .or_env("ACTINIUM_SLOTS", self::slots)?
-            .or_file(options.slots.map(|slots| (slots.get() as u64).min(SLOTS_MAX)));
-        let events =
-            Setting { value: args.events.unwrap_or(EVENTS_DEFAULT), source: given("events") };
-        let events = events.or_file(source.events.map(|events| events.get().min(EVENTS_MAX)));
-        let policy = Setting::parsed(args.policy, matches, "policy");
+        let file = FileSettings {
+            slots: options.slots.map(|slots| slots.get() as u64),
+            events: source.events.map(NonZero::get),
+            workers: options.workers.map(NonZero::get),
+        };
+        let run = args.run.settle(matches, file)?;
+        let events = run.events;
         Ok(Settings {
             config: args.config.to_string_lossy().into_owned(),
-            slots,
-            events,
-            workers,
-            bind,
-            policy: policy.or_env("ACTINIUM_POLICY", parse::policy)?,
+            events: Setting {
+                value: events.value.unwrap_or(EVENTS_DEFAULT),
+                source: events.source,
+            },
+            run,
             mode: Setting::parsed(args.mode, matches, "mode"),
             time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
-            order: Setting::parsed(args.order, matches, "order"),
-            on_error: Setting::parsed(args.on_error, matches, "on_error"),
             nodes: Nodes::settle(&args.nodes, matches)?,
         })
     }
@@ -248,10 +163,10 @@ impl Settings {
         self.rows().into_iter().chain(self.nodes.join_rows()).collect()
     }
 
-    /// Name and value of each, in a line.
-    pub fn line(&self) -> String {
-        let all = self.rows().into_iter().map(|(name, value, _)| format!("{name} {value}"));
-        all.collect::<Vec<_>>().join(", ")
+    /// How it is run, but with so many events in flight.
+    pub fn with_slots(&self, slots: u64) -> RunSettings {
+        let slots = Setting { value: slots, source: self.run.slots.source };
+        RunSettings { slots, ..self.run.clone() }
     }
 
     /// Name, value and source of each that decides what comes of a run, however it is run: all
@@ -266,18 +181,12 @@ impl Settings {
         let types = self.thread_types.value.iter().map(ToString::to_string);
         let types = types.collect::<Vec<_>>().join(" ");
         let types = if types.is_empty() { "as configured".to_owned() } else { types };
-        let own = vec![
-            ("slots", self.slots.value.to_string(), self.slots.source),
-            ("events", self.events.value.to_string(), self.events.source),
-            ("workers", self.workers.value.to_string(), self.workers.source),
-            ("bind", self.bind.value.to_string(), self.bind.source),
-            ("policy", self.policy.value.to_string(), self.policy.source),
-            ("mode", self.mode.value.to_string(), self.mode.source),
-            ("time-scale", self.time_scale.value.to_string(), self.time_scale.source),
-            ("thread-type", types, self.thread_types.source),
-            ("order", self.order.value.to_string(), self.order.source),
-            ("on-error", self.on_error.value.to_string(), self.on_error.source),
-        ];
+        let mode = ("mode", self.mode.value.to_string(), self.mode.source);
+        let scale = ("time-scale", self.time_scale.value.to_string(), self.time_scale.source);
+        let types = ("thread-type", types, self.thread_types.source);
+        let mut own = self.run.rows();
+        own[1].1 = self.events.value.to_string();
+        own.splice(5..5, [mode, scale, types]);
         // Who runs on one node need not hear of others.
         let nodes = self.nodes.fabric.value.is_some().then(|| self.nodes.rows());
         own.into_iter().chain(nodes.into_iter().flatten()).collect()
@@ -292,17 +201,17 @@ impl Serialize for Settings {
         }
         let types = self.thread_types.value.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("slots", &self.slots)?;
+        map.serialize_entry("slots", &self.run.slots)?;
         map.serialize_entry("events", &self.events)?;
-        map.serialize_entry("workers", &self.workers)?;
-        map.serialize_entry("bind", &text(&self.bind))?;
-        map.serialize_entry("policy", &text(&self.policy))?;
+        map.serialize_entry("workers", &self.run.workers)?;
+        map.serialize_entry("bind", &text(&self.run.bind))?;
+        map.serialize_entry("policy", &text(&self.run.policy))?;
         map.serialize_entry("mode", &text(&self.mode))?;
         map.serialize_entry("time_scale", &self.time_scale)?;
         let types = Setting { value: types, source: self.thread_types.source };
         map.serialize_entry("thread_type", &types)?;
-        map.serialize_entry("order", &text(&self.order))?;
-        map.serialize_entry("on_error", &text(&self.on_error))?;
+        map.serialize_entry("order", &text(&self.run.order))?;
+        map.serialize_entry("on_error", &text(&self.run.on_error))?;
         map.serialize_entry("fabric", &self.nodes.fabric)?;
         map.serialize_entry("nodes", &self.nodes.count)?;
         for (name, value, source) in self.nodes.join_rows() {
@@ -312,30 +221,10 @@ impl Serialize for Settings {
     }
 }
 
-fn slots(text: &str) -> Result<u64, String> {
-    parse::within(text, 1, SLOTS_MAX)
-}
-
-fn events(text: &str) -> Result<u64, String> {
-    parse::within(text, 1, EVENTS_MAX)
-}
-
 fn scale(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(factor) if (0.0..=SCALE_MAX).contains(&factor) => Ok(factor),
         _ => Err(format!("'{text}' is not allowed: 0 to {SCALE_MAX}")),
-    }
-}
-
-fn on_error(text: &str) -> Result<OnError, String> {
-    let times = text.strip_prefix("retry:").map(str::parse);
-    match (text, times) {
-        ("stop", _) => Ok(OnError::Stop),
-        ("skip", _) => Ok(OnError::Skip),
-        (_, Some(Ok(times))) if (1..=RETRIES_MAX).contains(&times) => Ok(OnError::Retry(times)),
-        _ => Err(format!(
-            "'{text}' is not allowed: stop, skip, or retry:N with N from 1 to {RETRIES_MAX}"
-        )),
     }
 }
 

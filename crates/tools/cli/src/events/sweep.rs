@@ -49,9 +49,9 @@ impl<'a> Report<'a> {
     /// Creates the report of a sweep.
     pub fn new(settings: &'a Settings, points: &[Point]) -> Self {
         let per_slot =
-            points.first().map(|first| first.outcome.events_per_s() / first.slots as f64);
+            points.first().map(|first| first.outcome.run.events_per_s() / first.slots as f64);
         let point = |point: &Point| {
-            let outcome = &point.outcome;
+            let outcome = &point.outcome.run;
             PointReport {
                 slots: point.slots,
                 events: outcome.summary.events,
@@ -66,7 +66,7 @@ impl<'a> Report<'a> {
                     / (per_slot.unwrap_or(f64::NAN) * point.slots as f64),
                 ideal: point.ideal,
                 wall_by_ideal: point.ideal.map(|ideal| outcome.elapsed_s() / ideal.elapsed_s),
-                checksum: format!("{:016x}", outcome.checksum),
+                checksum: format!("{:016x}", point.outcome.checksum),
             }
         };
         Report {

@@ -1,7 +1,8 @@
 //! `--validate`: all that is wrong with a workload's file.
 
 use super::settings::EventsArgs;
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use actinium_workload::{self as workload, Fault, Faults};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! `--output`: a line for each event, in the order in which its outputs ran.
 
-use crate::Failure;
+use actinium_app::Failure;
 use actinium_observe::file::NewFile;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,11 +1,12 @@
 //! The report's page, of figures that are made up.
 
+use actinium_app::nodes::Nodes;
+use actinium_app::setting::{Setting, Source};
+use actinium_app::{OnError, Order, RunSettings};
 use actinium_cli::events::outcome::{Ideal, Outcome};
-use actinium_cli::events::settings::{Mode, OnError, Order, Settings};
+use actinium_cli::events::settings::{Mode, Settings};
 use actinium_cli::events::sweep::{self, Point};
 use actinium_cli::events::{page, report};
-use actinium_cli::nodes::Nodes;
-use actinium_cli::setting::{Setting, Source};
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span};
 use actinium_observe::process::sampler::{Samples, Step};
 use actinium_workload::plan::Plan;
@@ -17,18 +18,22 @@ fn setting<T>(value: T, source: Source) -> Setting<T> {
 }
 
 fn settings() -> Settings {
-    Settings {
-        config: "small.toml".to_owned(),
+    let run = RunSettings {
         slots: setting(4, Source::Flag),
-        events: setting(10, Source::File),
+        events: setting(Some(10), Source::File),
         workers: setting(2, Source::Environment("ACTINIUM_WORKERS")),
         bind: setting("auto".parse().expect("it is one"), Source::Default),
         policy: setting("affine".parse().expect("a policy"), Source::Default),
+        order: setting(Order::Input, Source::Flag),
+        on_error: setting(OnError::Stop, Source::Default),
+    };
+    Settings {
+        config: "small.toml".to_owned(),
+        events: setting(10, Source::File),
+        run,
         mode: setting(Mode::AsConfigured, Source::Default),
         time_scale: setting(1.0, Source::Default),
         thread_types: setting(Vec::new(), Source::Default),
-        order: setting(Order::Input, Source::Flag),
-        on_error: setting(OnError::Stop, Source::Default),
         nodes: Nodes::default(),
     }
 }
@@ -84,15 +89,15 @@ fn outcome() -> Outcome {
         ..RunSummary::default()
     };
     let step = |end_s| Step { end_s, cpus: BTreeMap::from([(0, 0.009), (3, 0.005)]), threads: 4 };
-    Outcome {
+    let run = actinium_app::Outcome {
         summary,
-        events_due: 10,
-        checksum: 0xabcd,
+        events_due: Some(10),
         cpu_s: 0.03,
         threads_max: 5,
         memory_max_bytes: 9 << 20,
         samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
-    }
+    };
+    Outcome { run, checksum: 0xabcd }
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Settings {
     /// # Errors
     /// If this machine can not be looked at, or the process may not use the PUs that are listed.
     pub fn new(workers: Setting<Workers>, bind: Setting<Bind>) -> Result<Self, Failure> {
-        let count = seats::count_workers(workers.value, &bind.value)?;
+        let count = actinium_app::count_workers(workers.value, &bind.value)?;
         Ok(Settings {
             workers: Setting { value: count, source: workers.source },
             seats: seats::seats(&bind.value, count)?,

@@ -95,7 +95,7 @@ impl Settings {
     /// # Errors
     /// If this machine can not be looked at, or the process may not use the PUs that are listed.
     pub fn new(workers: Setting<Workers>, bind: Setting<Bind>) -> Result<Self, Failure> {
-        let count = seats::count_workers(workers.value, &bind.value)?;
+        let count = actinium_app::count_workers(workers.value, &bind.value)?;
         let policies = [Policy::pinned(), Policy::pool(), Policy::stealing(), Policy::affine()];
         Ok(Settings {
             workers: Setting { value: count, source: workers.source },

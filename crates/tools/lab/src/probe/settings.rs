@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::memory::settings::SegmentSize;
 use crate::nodes::NodeSettings;
-use crate::seats::count_workers;
 use actinium::{Bind, Policy, Workers};
+use actinium_app::count_workers;
 use actinium_cluster::route::Route;
 use actinium_observe::number::{bytes, count};
 use actinium_report::setting::{Setting, Source};

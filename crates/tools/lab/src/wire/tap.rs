@@ -280,9 +280,7 @@ impl<'a, W: Write, N: FnMut(&str)> Printer<'a, W, N> {
                 .map_err(|problem| Failure::Failed(format!("--record: {problem}")))?;
         }
         let written = self.output.messages.write_all(line.as_bytes());
-        written.and_then(|()| self.output.messages.flush()).map_err(|error| {
-            Failure::Output(error.kind(), format!("can not write to stdout: {error}"))
-        })
+        written.and_then(|()| self.output.messages.flush()).map_err(actinium_app::output::failure)
     }
 }
 

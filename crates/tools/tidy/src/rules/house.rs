@@ -38,7 +38,10 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 fn floor_of(folder: &str) -> String {
     let package = if folder == "actinium" { folder.into() } else { format!("actinium-{folder}") };
     let floor = FLOORS.iter().find(|(_, names)| names.contains(&package.as_str()));
-    floor.map_or(0, |&(floor, _)| floor).to_string().replace('0', "-")
+    match floor {
+        None | Some((0, _)) => "-".to_owned(),
+        Some((floor, _)) => floor.to_string(),
+    }
 }
 
 /// The floor and the folders of a row: `| 3 | `core/actor` | .. |`.

@@ -8,10 +8,12 @@ use crate::{Finding, Tree};
 
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
-    (8, &["actinium-cli", "actinium-bench"]),
-    (7, &["actinium-lab"]),
+    (10, &["actinium-cli", "actinium-bench"]),
+    (9, &["actinium-lab"]),
+    (8, &["actinium"]),
+    (7, &["actinium-app"]),
     (6, &["actinium-events-cluster"]),
-    (5, &["actinium", "actinium-workload"]),
+    (5, &["actinium-workload"]),
     (4, &["actinium-cluster", "actinium-events", "actinium-gateway"]),
     (3, &["actinium-actor", "actinium-report", "actinium-sim", "actinium-wire"]),
     (2, &["actinium-scheduler", "actinium-memory", "actinium-observe", "actinium-wire-macros"]),

@@ -1,6 +1,7 @@
 //! `actinium wire convert`.
 
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use actinium_lab::wire::convert::convert;
 use actinium_lab::wire::file::{FILE_BYTES_MAX, read};
 use actinium_wire::Encoding;

@@ -1,7 +1,8 @@
 //! `actinium wire decode`.
 
 use super::convert::encoding;
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use actinium_lab::wire::decode;
 use actinium_lab::wire::file::{FILE_BYTES_MAX, read};
 use actinium_wire::Encoding;
@@ -40,12 +41,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .map(|path| decode::schema(&path.display().to_string(), read(path, FILE_BYTES_MAX)?));
     let (table, explained) = decode::explain(&bytes, args.encoding, schema.transpose()?);
     output::print(table.to_string())?;
-    Ok(explained?)
+    explained
 }
 
 fn bytes(args: &Args) -> Result<Vec<u8>, Failure> {
     if let Some(path) = &args.file {
-        return Ok(read(path, FILE_BYTES_MAX)?);
+        return read(path, FILE_BYTES_MAX);
     }
     let mut text = args.hex.concat();
     if text == "-" {
@@ -53,5 +54,5 @@ fn bytes(args: &Args) -> Result<Vec<u8>, Failure> {
         let read = std::io::stdin().lock().take(FILE_BYTES_MAX).read_to_string(&mut text);
         read.map_err(|error| Failure::Asked(format!("stdin: {error}")))?;
     }
-    Ok(decode::bytes(&text)?)
+    decode::bytes(&text)
 }

@@ -1,6 +1,7 @@
 //! `actinium wire draw`.
 
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use actinium_lab::wire::file;
 use actinium_wire_model::{Protocol, draw, parse};
 use clap::ValueEnum;

@@ -7,7 +7,7 @@ pub mod draw;
 pub mod tap;
 pub mod typescript;
 
-use crate::Failure;
+use actinium_app::Failure;
 use clap::ArgMatches;
 
 /// What it does, in `--help`.

@@ -1,7 +1,8 @@
 //! `actinium wire tap`.
 
-use crate::parse::one_of;
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
+use actinium_app::parse::one_of;
 use actinium_lab::wire::tap::{self, Output, Settings, Side};
 use std::path::PathBuf;
 
@@ -58,5 +59,5 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         connections: args.connections,
         record: args.record.clone(),
     };
-    Ok(tap::run(&settings, Output { messages: std::io::stdout(), note: output::note })?)
+    tap::run(&settings, Output { messages: std::io::stdout(), note: output::note })
 }

@@ -1,6 +1,7 @@
 //! `actinium wire typescript`.
 
-use crate::{Failure, output};
+use actinium_app::Failure;
+use actinium_app::output;
 use actinium_lab::wire::file;
 use actinium_wire::{Description, Encoding, Limits, typescript};
 use std::io::Read;

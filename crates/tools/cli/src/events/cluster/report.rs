@@ -1,11 +1,9 @@
 //! The report of a run over several nodes: merged figures, and those of each node; as tables, or
 //! JSON.
 
-use crate::Failure;
-use crate::events::figures::{Figures, verdict};
-use crate::events::report::Tables;
 use crate::events::{SCHEMA_VERSION, Settings};
-use crate::nodes;
+use actinium_app::tables::{self, Events, FigureTable, Tables};
+use actinium_app::{Failure, nodes};
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures};
 use actinium_events_cluster::{ClusterOutcome, Failed, Gone, NodeFigures, RunOutcome, figures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent, rate};
@@ -203,11 +201,16 @@ impl<'a> Report<'a> {
             write!(
                 text,
                 "\nsettings   {}\nlatency    {LATENCY}\nbusy       workers in modules, on average over the elapsed time\n",
-                self.settings.line()
+                tables::settings_line(self.settings.rows())
             )
             .expect("a String takes all");
         }
         text
+    }
+
+    fn about(&self) -> Events {
+        let due = Some(self.events_due);
+        Events { events: self.events, due, interrupted: self.interrupted }
     }
 
     fn figures(&self) -> Table {
@@ -217,7 +220,7 @@ impl<'a> Report<'a> {
             ("abandoned", self.abandoned),
             ("given again", self.given_again),
         ];
-        let mut figures = Figures::new(self.events, self.events_due, self.interrupted, &counts);
+        let mut figures = FigureTable::new(self.about(), &counts);
         figures.row("elapsed", nanoseconds(self.elapsed_s * 1e9), "");
         let cpus = format!("{} CPUs on average", decimal(self.cpus_used, 2));
         figures.row("CPU time", nanoseconds(self.cpu_s * 1e9), &cpus);
@@ -290,7 +293,7 @@ impl<'a> Report<'a> {
     /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
         let first = self.failures.first().map(line);
-        verdict(self.events, self.events_due, self.interrupted, self.failed, first)
+        self.about().verdict(self.failed, first)
     }
 }
 

@@ -1,18 +1,21 @@
-//! The failures of the command: each becomes one line on stderr and an exit code.
+//! The failures of a program: each becomes one line on stderr and an exit code.
 
-use actinium::{BuildError, WaitError};
+use crate::name::program;
+use actinium_actor::{BuildError, WaitError};
+use actinium_events::{GraphErrors, StartError};
+use actinium_report::setting::WrongSetting;
 use std::fmt;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
-/// Why the command did not do what it was asked to do.
+/// Why a program did not do what it was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
     /// The command line or the environment is wrong: exit code 2. The line names the flag or
     /// variable, its value and what is allowed.
     Asked(String),
-    /// The command failed: exit code 1.
+    /// The program failed: exit code 1.
     Failed(String),
     /// A program that it had started ended with this exit code, which becomes its own.
     Ended {
@@ -26,10 +29,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Says so on stderr. If nobody can read that either, the exit code has to do.
+    /// Writes the failure to stderr, behind the name of the program, and returns the exit code.
     pub fn report(&self) -> ExitCode {
         if *self != Failure::ReaderGone {
-            let _ = writeln!(std::io::stderr(), "actinium: {self}");
+            // If nobody can read that either, the exit code has to do.
+            let _ = writeln!(std::io::stderr(), "{}: {self}", program());
         }
         match self {
             Failure::Asked(_) => ExitCode::from(2),
@@ -59,25 +63,41 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl From<actinium_lab::Failure> for Failure {
-    fn from(failure: actinium_lab::Failure) -> Self {
-        match failure {
-            actinium_lab::Failure::Asked(text) => Failure::Asked(text),
-            actinium_lab::Failure::Output(ErrorKind::BrokenPipe, _) => Failure::ReaderGone,
-            other => Failure::Failed(other.to_string()),
+impl From<WrongSetting> for Failure {
+    fn from(error: WrongSetting) -> Self {
+        Failure::Asked(error.to_string())
+    }
+}
+
+/// A graph that does not fit together.
+impl From<GraphErrors> for Failure {
+    fn from(errors: GraphErrors) -> Self {
+        Failure::Failed(errors.to_string())
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Setting(..) | StartError::Bind(_) => Failure::Asked(error.to_string()),
+            _ => Failure::Failed(error.to_string()),
         }
     }
 }
 
 impl From<WaitError> for Failure {
     fn from(error: WaitError) -> Self {
-        actinium_lab::Failure::from(error).into()
+        Failure::Failed(format!("a defect of the runtime: {error}"))
     }
 }
 
+/// A setting that the system does not accept was asked wrongly; the rest is the machine's fault.
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
-        actinium_lab::Failure::from(error).into()
+        match error {
+            BuildError::Setting { .. } => Failure::Asked(error.to_string()),
+            _ => Failure::Failed(error.to_string()),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! `--bind`: to which PUs a command's workers are bound.
+//! `--bind`: to which PUs a program's workers are bound.
 
 use crate::Failure;
 use crate::setting::{Parsed, Setting};
-use actinium::Bind;
+use actinium_actor::{Bind, Workers};
+use actinium_topology::{Topology, WrongBind};
 use clap::ArgMatches;
 
 /// The flag.
@@ -25,11 +26,30 @@ impl BindArgs {
         let setting = setting.or_env("ACTINIUM_BIND", bind)?;
         let origin = setting.origin("--bind");
         let wrong = |error| Failure::Asked(format!("{origin}: {error}"));
-        setting.value.check(&actinium_lab::seats::machine()?).map_err(wrong)?;
+        setting.value.check(&machine()?).map_err(wrong)?;
         Ok(setting)
     }
 }
 
 fn bind(text: &str) -> Result<Bind, String> {
-    text.parse().map_err(|error: actinium::topology::WrongBind| error.to_string())
+    text.parse().map_err(|error: WrongBind| error.to_string())
+}
+
+/// Detects the topology of this machine.
+///
+/// # Errors
+/// If it can not be looked at.
+pub fn machine() -> Result<Topology, Failure> {
+    Topology::detect().map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// Returns the number of workers that this means here.
+///
+/// # Errors
+/// If it is for the machine to say, and it can not be looked at.
+pub fn count_workers(workers: Workers, bind: &Bind) -> Result<usize, Failure> {
+    match workers {
+        Workers::Count(count) => Ok(count),
+        Workers::All => Ok(bind.most(machine()?.usable_workers().workers)),
+    }
 }

@@ -1,4 +1,4 @@
-//! On which nodes a command runs, and by which fabric.
+//! On which nodes a program runs, and by which fabric.
 
 use super::join::{Join, JoinArgs};
 use crate::Failure;
@@ -99,7 +99,7 @@ impl Nodes {
         Self::so_many(&args.which, count, matches)
     }
 
-    /// Settles the nodes like [`Nodes::settle`], for a command that has no flag for their number.
+    /// Settles the nodes like [`Nodes::settle`], for a program that has no flag for their number.
     ///
     /// # Errors
     /// The same as those of [`Nodes::settle`].

@@ -1,15 +1,21 @@
-//! Commands that run on several nodes: what all of these share.
+//! Programs that run on several nodes: their flags, and the fabric between the nodes.
 //!
-//! [`settings`] say on which nodes and by which fabric, [`join`] how a process finds the others
-//! over Zenoh. [`fabric()`] makes a job's fabric of them.
+//! [`NodesArgs`] say on which nodes and by which fabric, and how a process finds the others over
+//! Zenoh. [`fabric()`] makes a job's fabric of them, over which [`actinium_cluster::job::run`] runs
+//! a program. [`Terminal`] shows a workload that
+//! [`actinium_events_cluster::run`] runs.
 
-pub mod join;
-pub mod settings;
+mod join;
+mod settings;
+mod terminal;
 
+pub use join::{Join, JoinArgs};
 pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
+pub use terminal::Terminal;
 
 use crate::Failure;
-use actinium_cluster::job::{JobError, JobFabric};
+use actinium_cluster::job::{JobError, JobFabric, ProgramError};
+use actinium_cluster::route::Route;
 
 /// The fabric of a job, as the flags have it.
 ///
@@ -21,6 +27,15 @@ pub fn fabric(kind: FabricKind, nodes: &Nodes) -> Result<JobFabric, Failure> {
         FabricKind::Mpi => mpi(nodes),
         FabricKind::Zenoh => zenoh(nodes),
     }
+}
+
+/// Parses a route of messages through the nodes of a cluster.
+///
+/// # Errors
+/// If there is no such route.
+pub fn route(text: &str) -> Result<Route, String> {
+    let named = Route::ALL.into_iter().find(|route| route.name() == text);
+    named.ok_or_else(|| format!("'{text}' is not allowed: direct, 2d, 3d"))
 }
 
 /// Returns a remark on how the nodes were started, if there is one.
@@ -44,7 +59,7 @@ fn mpi(nodes: &Nodes) -> Result<JobFabric, Failure> {
 #[cfg(not(feature = "mpi"))]
 fn mpi(_nodes: &Nodes) -> Result<JobFabric, Failure> {
     let line = "--fabric: 'mpi' is not in this build: it needs the feature mpi \
-                (cargo build -p actinium-cli --features mpi)";
+                (cargo build --features mpi)";
     Err(Failure::Asked(line.to_owned()))
 }
 
@@ -58,7 +73,7 @@ fn zenoh(nodes: &Nodes) -> Result<JobFabric, Failure> {
 #[cfg(not(feature = "zenoh"))]
 fn zenoh(_nodes: &Nodes) -> Result<JobFabric, Failure> {
     let line = "--fabric: 'zenoh' is not in this build: it needs the feature zenoh \
-                (cargo build -p actinium-cli --features zenoh)";
+                (cargo build --features zenoh)";
     Err(Failure::Asked(line.to_owned()))
 }
 
@@ -67,6 +82,15 @@ impl From<JobError> for Failure {
         match error {
             JobError::Setting(line) => Failure::Asked(line),
             JobError::Failed(line) => Failure::Failed(line),
+        }
+    }
+}
+
+impl ProgramError for Failure {
+    fn explained_by(self, notice: &str) -> Self {
+        match self {
+            Failure::Failed(line) => JobError::Failed(line).explained_by(notice).into(),
+            other => other,
         }
     }
 }

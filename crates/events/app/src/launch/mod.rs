@@ -1,13 +1,16 @@
-//! Several processes of one program on this machine, as nodes of a cluster: `output` passes on what
-//! they print, and here they are started and ended.
+//! Several processes of one program on this machine, as nodes of a cluster.
+//!
+//! Each is told by `ACTINIUM_NODE`, `ACTINIUM_NODES`, `ACTINIUM_LISTEN`, `ACTINIUM_CONNECT` and
+//! `ACTINIUM_BIND` which node it is: with [`NodesArgs`](crate::nodes::NodesArgs) and `--fabric
+//! zenoh` it joins the others. `output` passes on what they print; here they are started and ended.
 
 mod output;
 
 use crate::Failure;
-use crate::events::interrupt::Interrupts;
-use actinium::Bind;
-use actinium::topology::Topology;
-use actinium_lab::seats::machine;
+use crate::Interrupts;
+use crate::bind::machine;
+use actinium_actor::Bind;
+use actinium_topology::Topology;
 use output::Lines;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -34,26 +37,20 @@ pub struct Job {
 }
 
 impl Job {
-    /// Creates a job with so many nodes of this command. The command is a subcommand of this
-    /// program, if `own` contains it, or any other program.
+    /// Creates a job with so many nodes of a program. They share the PUs that this binds to.
     ///
     /// # Errors
     /// If this machine has not so many free ports.
     pub fn new(
+        program: OsString,
+        arguments: Vec<OsString>,
         nodes: u32,
         bind: &Bind,
-        mut command: Vec<OsString>,
-        own: &[String],
     ) -> Result<Self, Failure> {
-        let is_ours = command.first().is_some_and(|first| own.iter().any(|name| first == &**name));
-        let failed = |error: io::Error| Failure::Failed(format!("launch: {error}"));
-        let program = match is_ours {
-            true => std::env::current_exe().map_err(failed)?.into_os_string(),
-            false => command.remove(0),
-        };
+        let failed = |error| Failure::Failed(format!("launch: {error}"));
         let ports = free_ports(nodes).map_err(failed)?;
         let binds = shares(bind, machine()?, ports.len());
-        Ok(Job { program, arguments: command, ports, binds })
+        Ok(Job { program, arguments, ports, binds })
     }
 
     fn start(&self, node: usize) -> io::Result<Child> {

@@ -1,14 +1,17 @@
-//! stdout. Its reader may go when it has seen enough (`actinium probe | head -3`): that is no
+//! The output of a program: stdout is data, stderr is chatter.
+//!
+//! The reader of stdout may go when it has seen enough (`actinium probe | head -3`): that is no
 //! failure.
 
 use crate::Failure;
+use crate::name::program;
 use crate::setting::{self, SettingsReport, Source};
 use actinium_report::html::{Page, writable};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
-/// How a command that measures says what it has to say.
+/// How a program that measures says what it has to say.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct OutputArgs {
     /// Print JSON, with a schema_version, instead of tables
@@ -20,7 +23,7 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
-/// For a command whose settings come from several sources: it says which.
+/// For a program whose settings come from several sources: it says which.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ShowArgs {
     /// Print each setting, its value and where that came from (flag, env, file, default), and end
@@ -32,7 +35,7 @@ pub struct ShowArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportArgs {
     /// Write a report to this file: one page of HTML that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, alias = "page", value_name = "FILE", help_heading = "Output")]
     pub report: Option<PathBuf>,
 }
 
@@ -124,11 +127,11 @@ pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a line to stderr. If nobody can read that, there is nobody to tell.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr(), "actinium: {line}");
+    let _ = writeln!(io::stderr(), "{}: {line}", program());
 }
 
 /// Returns the failure for an error in writing to stdout.
-pub(crate) fn failure(error: io::Error) -> Failure {
+pub fn failure(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::Failed(format!("can not write to stdout: {error}")),

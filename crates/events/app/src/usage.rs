@@ -1,6 +1,8 @@
 //! Turns wrong usage into one line: the flag, its value, and what is allowed.
 
-use crate::Failure;
+use crate::name::program;
+use crate::{Failure, output};
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error;
 use std::ffi::OsString;
@@ -9,19 +11,23 @@ use std::ffi::OsString;
 ///
 /// # Errors
 /// If something was asked wrongly, or stdout can not be written.
-pub fn explain(error: &clap::Error, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn explain(
+    error: &clap::Error,
+    command: &Command,
+    arguments: &[OsString],
+) -> Result<(), Failure> {
     if !matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return Err(failure(error, arguments));
+        return Err(failure(error, command, arguments));
     }
     // Clap decides on colours: on a terminal, and not if NO_COLOR is set.
-    error.print().map_err(crate::output::failure)
+    error.print().map_err(output::failure)
 }
 
 /// Clap's error, in one line.
-pub fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
+pub(crate) fn failure(error: &clap::Error, command: &Command, arguments: &[OsString]) -> Failure {
     let arg = text(error, ContextKind::InvalidArg).map(|arg| flag(&arg));
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
-    let help = format!("'actinium{} --help' lists what is allowed", command_of(arguments));
+    let help = format!("'{}{} --help' lists what is allowed", program(), typed(command, arguments));
     let line = match (error.kind(), arg) {
         (ErrorKind::ValueValidation, Some(arg)) => {
             let source = error.source().map(ToString::to_string).unwrap_or_default();
@@ -51,10 +57,10 @@ pub fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         (ErrorKind::TooManyValues, Some(arg)) => format!("{arg}: '{value}': it takes no value"),
         (ErrorKind::InvalidSubcommand, _) => {
             let name = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!("'{name}' is no command: allowed are {}", commands(arguments))
+            format!("'{name}' is no command: allowed are {}", commands(command, arguments))
         }
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
-            format!("which command? allowed are {}; {help}", commands(arguments))
+            format!("which command? allowed are {}; {help}", commands(command, arguments))
         }
         (ErrorKind::MissingRequiredArgument, arg) => {
             format!("{} is missing; {help}", arg.unwrap_or_else(|| "an argument".to_owned()))
@@ -93,15 +99,17 @@ fn flag(arg: &str) -> String {
 }
 
 /// The subcommand that was typed, with a space before it; empty if none was.
-fn command_of(arguments: &[OsString]) -> String {
-    let first = arguments.get(1).and_then(|argument| argument.to_str()).unwrap_or_default();
-    let known = crate::cli::command_names().iter().any(|name| name == first);
-    if known { format!(" {first}") } else { String::new() }
+fn typed(command: &Command, arguments: &[OsString]) -> String {
+    subcommand(command, arguments).map(|of| format!(" {}", of.get_name())).unwrap_or_default()
 }
 
-/// Returns the commands that are allowed: the subcommands of the typed command, or all commands.
-fn commands(arguments: &[OsString]) -> String {
-    let typed = arguments.get(1).and_then(|argument| argument.to_str()).unwrap_or_default();
-    let below = crate::cli::subcommand_names(typed);
-    if below.is_empty() { crate::cli::command_names().join(", ") } else { below.join(", ") }
+fn subcommand<'a>(command: &'a Command, arguments: &[OsString]) -> Option<&'a Command> {
+    let first = arguments.get(1)?.to_str()?;
+    command.get_subcommands().find(|command| command.get_name() == first)
+}
+
+/// The names that are allowed: the subcommands of the one that was typed, or all.
+fn commands(command: &Command, arguments: &[OsString]) -> String {
+    let of = subcommand(command, arguments).filter(|of| of.has_subcommands()).unwrap_or(command);
+    of.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,10 @@
-//! Ctrl-C: the first lets those in flight finish, the second stops at once.
+//! Signals that ask a program to end.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::thread::JoinHandle;
 
-/// Listens until it is dropped.
+/// Listens to Ctrl-C and `SIGTERM` until it is dropped.
 #[derive(Debug)]
 pub struct Interrupts {
     handle: Handle,

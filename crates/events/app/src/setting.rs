@@ -1,6 +1,5 @@
-//! Settings from the command line: the value that clap has parsed, and whether a flag gave it.
+//! Settings: values, and which of flag, environment, file or default gave each.
 
-use crate::Failure;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
@@ -17,11 +16,5 @@ pub trait Parsed<T> {
 impl<T> Parsed<T> for Setting<T> {
     fn parsed(value: T, matches: &ArgMatches, id: &str) -> Self {
         Setting::new(value, matches.value_source(id) == Some(ValueSource::CommandLine))
-    }
-}
-
-impl From<WrongSetting> for Failure {
-    fn from(error: WrongSetting) -> Self {
-        Failure::Asked(error.to_string())
     }
 }

@@ -1,12 +1,11 @@
-//! Parsers of flags and environment variables that several commands share.
+//! Parsers of flags and environment variables.
 
-use actinium::{Policy, Workers};
-use actinium_cluster::route::Route;
+use actinium_actor::{Policy, Workers};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// A number within bounds.
+/// Parses a number within bounds.
 ///
 /// # Errors
 /// If it is none, or not within them.
@@ -29,7 +28,7 @@ pub fn from_to<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, Str
     within(text, LEAST, MOST)
 }
 
-/// A number of workers, or `all`.
+/// Parses a number of workers, or `all`.
 ///
 /// # Errors
 /// If it is neither.
@@ -37,7 +36,7 @@ pub fn workers(text: &str) -> Result<Workers, String> {
     text.parse()
 }
 
-/// A policy's name.
+/// Parses a policy's name.
 ///
 /// # Errors
 /// If there is none of this name.
@@ -45,22 +44,11 @@ pub fn policy(text: &str) -> Result<Policy, String> {
     text.parse::<Policy>().map_err(|error| error.to_string())
 }
 
-pub use actinium_lab::seats::count_workers;
-
-/// A parser of a value that has one of these names; each comes with its explanation.
+/// Returns a parser of a value that has one of these names; each comes with its explanation.
 pub fn one_of<T>(names: &'static [(&str, &str)]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = String> + Clone + Send + Sync + 'static,
 {
     let names = names.iter().map(|&(name, help)| PossibleValue::new(name).help(help));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
-}
-
-/// How messages go through the nodes of a cluster.
-///
-/// # Errors
-/// If there is no such route.
-pub fn route(text: &str) -> Result<Route, String> {
-    let named = Route::ALL.into_iter().find(|route| route.name() == text);
-    named.ok_or_else(|| format!("'{text}' is not allowed: direct, 2d, 3d"))
 }
