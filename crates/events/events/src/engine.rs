@@ -242,19 +242,8 @@ impl Engine {
 
     /// Gives a resource back. Whoever is next in its queue runs here, where its state is warm
     /// whether this is its home or not, before anything else that waits here: all others in the
-    /// queue wait for it.
-    pub(crate) fn release(&self, resource: Option<u16>, slot: u32, worker: &Worker) {
-        self.release_from(resource, Some(slot), Some(worker));
-    }
-
-    /// `own`: the slot whose task does it, and looks at the slot next.
-    pub(crate) fn release_from(
-        &self,
-        resource: Option<u16>,
-        own: Option<u32>,
-        worker: Option<&Worker>,
-    ) {
-        let Some(resource) = resource else { return };
+    /// queue wait for it. `own`: the slot whose task does it, and looks at the slot next.
+    pub(crate) fn release(&self, resource: u16, own: Option<u32>, worker: Option<&Worker>) {
         let resource = &self.resources[usize::from(resource)];
         let Some(next) = resource.release() else { return };
         if next.since_ns > 0 {

@@ -4,6 +4,7 @@
 use crate::cause::said;
 use crate::feed::State;
 use crate::module::{Next, Transition};
+use crate::module_states::ModuleStates;
 use crate::run::Run;
 use crate::settings::Order;
 use actinium_scheduler::sync::lock;
@@ -87,6 +88,22 @@ impl Run {
         state
     }
 
+    /// Makes a free slot ready for what the source makes.
+    fn prepare(&self, slot: u32) {
+        let mut state = self.engine.state(slot);
+        state.pass += 1;
+        if state.words.is_empty() {
+            // The slot's first event.
+            let words = ModuleStates::like(&self.engine.template.words);
+            state.words = words.clone();
+            let _ = self.engine.slots[slot as usize].words.set(words);
+        }
+        // It has one if the source had no event for it the last time.
+        if state.words.cell(self.engine.layout.source).is_none() {
+            self.engine.take_cell(slot, &mut state, self.engine.layout.source);
+        }
+    }
+
     /// Does what the source has answered. Says whether there may be more to fill.
     #[inline(always)]
     fn take_next(
@@ -122,10 +139,20 @@ impl Run {
         (state, true)
     }
 
-    /// Has a worker ask the source again. From any thread.
-    pub(crate) fn wake_feeder(&self) {
-        if let Some(feeder) = self.feeder.get() {
-            feeder.wake();
+    /// Puts an event into a free slot; its source product is there already.
+    fn begin(&self, slot: u32, number: u64, turn: u64, worker: &Worker) {
+        let mut state = self.engine.state(slot);
+        (state.number, state.turn) = (number, turn);
+        state.attempts = 1;
+        state.start_ns = self.engine.now_ns();
+        state.begin(&self.engine.template);
+        if state.active == 0 {
+            let home = worker.index() == self.engine.slots[slot as usize].home;
+            if home {
+                self.engine.activate(slot, &mut state, Some(worker), false);
+            } else {
+                self.engine.activate_at(slot, &mut state, 0, Some(worker), false);
+            }
         }
     }
 

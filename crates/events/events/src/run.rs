@@ -61,4 +61,11 @@ impl Run {
         *lock(&self.finished) = true;
         self.changed.notify_all();
     }
+
+    /// Has a worker ask the source again. From any thread.
+    pub(crate) fn wake_feeder(&self) {
+        if let Some(feeder) = self.feeder.get() {
+            feeder.wake();
+        }
+    }
 }

@@ -1,6 +1,5 @@
-//! The stages of an event: it begins in a free slot, its paths run, then its outputs, and it ends.
+//! The stages of an event: its paths run, then its outputs, and it ends.
 
-use crate::module_states::ModuleStates;
 use crate::record::EventEnd;
 use crate::run::Run;
 use crate::settings::{OnError, Order};
@@ -11,39 +10,6 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 impl Run {
-    /// Puts an event into a free slot; its source product is there already.
-    pub(crate) fn begin(&self, slot: u32, number: u64, turn: u64, worker: &Worker) {
-        let mut state = self.engine.state(slot);
-        (state.number, state.turn) = (number, turn);
-        state.attempts = 1;
-        state.start_ns = self.engine.now_ns();
-        state.begin(&self.engine.template);
-        if state.active == 0 {
-            let home = worker.index() == self.engine.slots[slot as usize].home;
-            if home {
-                self.engine.activate(slot, &mut state, Some(worker), false);
-            } else {
-                self.engine.activate_at(slot, &mut state, 0, Some(worker), false);
-            }
-        }
-    }
-
-    /// Makes a free slot ready for what the source makes.
-    pub(crate) fn prepare(&self, slot: u32) {
-        let mut state = self.engine.state(slot);
-        state.pass += 1;
-        if state.words.is_empty() {
-            // The slot's first event.
-            let words = ModuleStates::like(&self.engine.template.words);
-            state.words = words.clone();
-            let _ = self.engine.slots[slot as usize].words.set(words);
-        }
-        // It has one if the source had no event for it the last time.
-        if state.words.cell(self.engine.layout.source).is_none() {
-            self.engine.take_cell(slot, &mut state, self.engine.layout.source);
-        }
-    }
-
     /// Nothing of the event is under way any more: what comes next?
     pub(crate) fn stage_over<'a>(
         &'a self,

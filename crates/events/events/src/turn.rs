@@ -136,8 +136,8 @@ impl Run {
         let _ = state.take_handed(chosen.module);
         state.fail(chosen.module, String::new());
         drop(state);
-        if chosen.is_acquired {
-            self.engine.release(resource, slot, worker);
+        if let (Some(resource), true) = (resource, chosen.is_acquired) {
+            self.engine.release(resource, Some(slot), Some(worker));
         }
     }
 
@@ -208,7 +208,9 @@ impl Run {
             }
             return None;
         }
-        self.engine.release(resource, slot, worker);
+        if let Some(resource) = resource {
+            self.engine.release(resource, Some(slot), Some(worker));
+        }
         Some(result.map(|ran| !matches!(ran, Ran::Done(false))))
     }
 

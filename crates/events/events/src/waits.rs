@@ -81,7 +81,9 @@ impl Engine {
             self.activate(slot, &mut state, worker, false);
         }
         drop(state);
-        self.release_from(self.layout.traits(module).resource, None, worker);
+        if let Some(resource) = self.layout.traits(module).resource {
+            self.release(resource, None, worker);
+        }
     }
 
     /// A wait has ended: its span. Kept with those of the worker that started it.
