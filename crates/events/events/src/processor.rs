@@ -157,8 +157,9 @@ impl Processor {
         Processor { graph, settings, stop: Arc::default(), on_end: None }
     }
 
-    /// Calls this at the end of each event, when its slot is not yet free: with [`Order::Input`] in
-    /// that order. It is called on a worker, for several events at once, and must not wait.
+    /// Calls this at the end of each event, when its slot is not yet free: with
+    /// [`Order::Input`](crate::Order::Input) in that order. It is called on a worker, for several
+    /// events at once, and must not wait.
     #[must_use]
     pub fn on_end(mut self, on_end: impl Fn(&EventEnd<'_>) + Send + Sync + 'static) -> Self {
         self.on_end = Some(Guarded::new(Box::new(on_end)));
