@@ -41,6 +41,7 @@
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
 //! | run events through a graph of modules | `events` | `events` |
+//! | give such a program flags, progress, signals and reports | `app` | `app` |
 //! | reach actors of other processes and hosts | `cluster` | `cluster` |
 //! | make the ranks of an MPI job the nodes | `cluster` | `mpi` |
 //! | connect nodes over TCP, TLS or QUIC, by Zenoh | `cluster` | `zenoh` |
@@ -92,6 +93,40 @@ pub mod topology {
 #[cfg(feature = "events")]
 pub mod events {
     pub use actinium_events::*;
+}
+
+/// The shell of a program with an event graph of its own: flags, progress, signals, a summary, a
+/// page, an exit code (feature `app`; `cluster` adds flags for several nodes). The example `primes`
+/// is such a program.
+///
+/// ```no_run
+/// use actinium::app::{self, GraphArgs, clap};
+/// use actinium::events::{Builder, Graph, GraphErrors};
+/// use clap::Parser;
+/// # use actinium::events::{Cause, Next, Source};
+/// # struct Numbers;
+/// # impl Source for Numbers {
+/// #     type Product = u64;
+/// #     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> { Ok(Next::Event(number)) }
+/// # }
+///
+/// #[derive(Parser)]
+/// struct Args {
+///     #[command(flatten)]
+///     graph: GraphArgs,
+/// }
+///
+/// fn graph() -> Result<Graph, GraphErrors> {
+///     Builder::new("numbers", Numbers).build()
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+///     app::main(|args: Args, matches| args.graph.run(matches, |_settings| graph()))
+/// }
+/// ```
+#[cfg(feature = "app")]
+pub mod app {
+    pub use actinium_app::*;
 }
 
 /// Nodes of a cluster: actors that other processes and hosts reach (feature `cluster`; `mpi` and
