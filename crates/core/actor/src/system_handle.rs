@@ -137,7 +137,7 @@ impl SystemHandle {
     /// let counter = system.spawn(Counter(0));
     /// counter.send(1)?;
     /// system.wait_idle(std::time::Duration::from_secs(60))?;
-    /// println!("{:?}", system.handle().estimates::<Counter>().cost_ns);
+    /// println!("{:?}", system.estimates::<Counter>().cost_ns);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn estimates<A: Actor>(&self) -> Estimates {

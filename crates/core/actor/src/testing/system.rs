@@ -2,20 +2,19 @@
 
 use super::driver::{Driver, NeverIdle, Options};
 use super::probe::Probe;
-use crate::actor::Actor;
 use crate::actor_id::ActorId;
-use crate::address::Address;
 use crate::ending::{Shutdown, ShutdownReport};
-use crate::options::{SpawnError, SpawnOptions};
-use crate::stats::{Audit, Stats};
+use crate::stats::Audit;
 use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use actinium_scheduler::Policy;
 use std::fmt;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A deterministic system: see the [module's documentation](crate::testing).
+/// A deterministic system: see the [module's documentation](crate::testing). It dereferences to its
+/// [`SystemHandle`]. The only worker is worker 0, and sampled latencies are of virtual time.
 ///
 /// Messages that the test itself sends, outside any actor, are external sends: a full mailbox is an
 /// error to them. Dropping it shuts it down with [`Shutdown::Drop`].
@@ -24,6 +23,7 @@ use std::time::Duration;
 /// to step it, shut it down or drop it, or to expect something of its probes, panics there, which
 /// is then the actor's failure. A system that was dropped so ends after that turn.
 pub struct TestSystem {
+    handle: SystemHandle,
     driver: Rc<Driver>,
 }
 
@@ -75,7 +75,8 @@ impl TestSystemBuilder {
 
     /// The system, without any actor.
     pub fn build(self) -> TestSystem {
-        TestSystem { driver: Rc::new(Driver::new(self.options)) }
+        let driver = Rc::new(Driver::new(self.options));
+        TestSystem { handle: driver.handle(), driver }
     }
 }
 
@@ -90,26 +91,6 @@ impl TestSystem {
         TestSystemBuilder::default()
     }
 
-    // ---- actors
-    // --------------------------------------------------------------------------------------------------
-
-    /// Starts an actor.
-    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
-        self.handle().spawn(actor)
-    }
-
-    /// Starts an actor with options. The factory makes its state, now and at each restart.
-    ///
-    /// # Errors
-    /// If the name is taken, the worker is not worker 0, the capacity is 0, or the factory panics.
-    pub fn spawn_with<A: Actor>(
-        &self,
-        options: SpawnOptions,
-        factory: impl FnMut() -> A + Send + 'static,
-    ) -> Result<Address<A>, SpawnError> {
-        self.handle().spawn_with(options, factory)
-    }
-
     /// An actor that keeps what it is sent, for the test to look at.
     pub fn probe<M: Send + 'static>(&self) -> Probe<M> {
         Probe::new(self.driver.clone())
@@ -117,7 +98,7 @@ impl TestSystem {
 
     /// Returns the handle that actors get from [`crate::Context::system`].
     pub fn handle(&self) -> SystemHandle {
-        self.driver.handle()
+        self.handle.clone()
     }
 
     // ---- running
@@ -184,11 +165,6 @@ impl TestSystem {
         self.driver.options.seed
     }
 
-    /// Counters and sampled latencies (of virtual time).
-    pub fn stats(&self) -> Stats {
-        self.driver.inner.stats()
-    }
-
     /// The ledger of all messages at this moment.
     pub fn audit(&self) -> Audit {
         // The only worker stands between two turns whenever the test runs.
@@ -213,6 +189,14 @@ impl TestSystem {
     }
 }
 
+impl Deref for TestSystem {
+    type Target = SystemHandle;
+
+    fn deref(&self) -> &SystemHandle {
+        &self.handle
+    }
+}
+
 impl Drop for TestSystem {
     fn drop(&mut self) {
         self.driver.drop_system();
@@ -228,7 +212,7 @@ impl fmt::Debug for TestSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Context;
+    use crate::{Actor, Context};
 
     /// Sends each message on to itself.
     struct Restless;
