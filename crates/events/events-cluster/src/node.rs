@@ -16,6 +16,7 @@ use actinium_events::{OnError, Order, Processor, RunSummary, Settings, Stopper};
 use actinium_observe::Latency;
 use actinium_observe::process::Watch;
 use actinium_topology::Bind;
+use actinium_wire::fnv1a;
 use actinium_workload::replay::part;
 use actinium_workload::{Role, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,27 +58,11 @@ pub(crate) fn run<F: Fabric + 'static>(
 fn plan(job: &Job<'_>) -> (u64, String) {
     let says = &job.asked;
     let workload = job.workload;
-    let mut digest = Fnv::new();
     // All of it but the options, which each node may have its own of.
     let Workload { name, format, source, modules, resources, paths, .. } = workload;
-    digest.add(&format!("{name:?} {format:?} {source:?} {resources:?} {paths:?} {says}"));
-    modules.iter().for_each(|module| digest.add(&format!("{module:?}")));
-    (digest.0, format!("'{}', {says}", job.name))
-}
-
-/// The hash of Fowler, Noll and Vo: the same in all builds.
-struct Fnv(u64);
-
-impl Fnv {
-    fn new() -> Self {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+    let mut text = format!("{name:?} {format:?} {source:?} {resources:?} {paths:?} {says}");
+    text.extend(modules.iter().map(|module| format!("{module:?}")));
+    (fnv1a(text.as_bytes()), format!("'{}', {says}", job.name))
 }
 
 struct Part<'a> {

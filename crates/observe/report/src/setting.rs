@@ -117,6 +117,29 @@ impl<T> Setting<T> {
     }
 }
 
+impl<T: Display> Setting<T> {
+    /// The setting with its value as text.
+    pub fn text(&self) -> Setting<String> {
+        Setting { value: self.value.to_string(), source: self.source }
+    }
+
+    /// A row of this name.
+    pub fn row(&self, name: &'static str) -> Row {
+        (name, self.value.to_string(), self.source)
+    }
+}
+
+impl<T: Display> Setting<Vec<T>> {
+    /// A row of this name; the values have commas between them.
+    pub fn list(&self, name: &'static str) -> Row {
+        let values: Vec<String> = self.value.iter().map(ToString::to_string).collect();
+        (name, values.join(","), self.source)
+    }
+}
+
+/// A setting for people: its name, its value as text, and its source.
+pub type Row = (&'static str, String, Source);
+
 impl<T: Serialize> Serialize for Setting<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Setting", 2)?;
@@ -128,14 +151,14 @@ impl<T: Serialize> Serialize for Setting<T> {
 
 /// Returns the flags that repeat these settings: one for each setting that came from a flag or from
 /// the environment.
-pub fn flags(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> String {
+pub fn flags(rows: impl IntoIterator<Item = Row>) -> String {
     let is_said = |source| matches!(source, Source::Flag | Source::Environment(_));
     let rows = rows.into_iter().filter(|&(_, _, source)| is_said(source));
     rows.map(|(name, value, _)| format!(" --{name} {value}")).collect()
 }
 
 /// Name, value and source of each setting, for people.
-pub fn table(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> Table {
+pub fn table(rows: impl IntoIterator<Item = Row>) -> Table {
     let mut table =
         Table::new([Column::left("setting"), Column::right("value"), Column::left("source")]);
     for (name, value, source) in rows {
@@ -150,7 +173,7 @@ pub fn table(rows: impl IntoIterator<Item = (&'static str, String, Source)>) -> 
 /// # Errors
 /// Those of the serializer.
 pub fn serialize<S: Serializer>(
-    rows: impl IntoIterator<Item = (&'static str, String, Source), IntoIter: ExactSizeIterator>,
+    rows: impl IntoIterator<Item = Row, IntoIter: ExactSizeIterator>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let rows = rows.into_iter();

@@ -1,7 +1,7 @@
 //! Experiments on several nodes: their settings as a report shows them.
 
 use crate::Failure;
-use actinium_report::setting::{Setting, Source};
+use actinium_report::setting::{Row, Setting};
 use std::fmt::Display;
 
 /// The nodes of an experiment, as a report shows them.
@@ -12,7 +12,7 @@ pub struct NodeSettings {
     /// The number of nodes, where it is known beforehand.
     pub count: Setting<Option<u32>>,
     /// Name, value and source of each setting by which this process joins others.
-    pub join: Vec<(&'static str, String, Source)>,
+    pub join: Vec<Row>,
 }
 
 impl Default for NodeSettings {
@@ -25,7 +25,7 @@ impl Default for NodeSettings {
 impl NodeSettings {
     /// Name, value and source of what all nodes agree on.
     #[must_use]
-    pub fn rows(&self) -> [(&'static str, String, Source); 2] {
+    pub fn rows(&self) -> [Row; 2] {
         let fabric = self.fabric.value.unwrap_or("none").to_owned();
         let count = self.count.value.map_or("-".to_owned(), |nodes| nodes.to_string());
         [("fabric", fabric, self.fabric.source), ("nodes", count, self.count.source)]

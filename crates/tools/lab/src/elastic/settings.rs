@@ -3,7 +3,7 @@
 use crate::{Failure, seats};
 use actinium::topology::Seats;
 use actinium::{Bind, Workers};
-use actinium_report::setting::{self, Setting, Source};
+use actinium_report::setting::{self, Row, Setting};
 use serde::{Serialize, Serializer};
 
 /// The settings, each with its source; all are within their bounds.
@@ -81,21 +81,18 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [(&'static str, String, Source); 10] {
-        let row = |name, setting: &Setting<u64>| (name, setting.value.to_string(), setting.source);
-        let bystanders: Vec<String> =
-            self.bystanders.value.iter().map(ToString::to_string).collect();
+    pub fn rows(&self) -> [Row; 10] {
         [
-            ("workers", self.workers.value.to_string(), self.workers.source),
-            ("bind", self.bind.value.to_string(), self.bind.source),
-            row("terms", &self.terms),
-            row("actors", &self.actors),
-            row("slices", &self.slices),
-            row("bursts", &self.bursts),
-            row("idle", &self.idle_ms),
-            ("bystanders", bystanders.join(","), self.bystanders.source),
-            row("hops", &self.hops),
-            row("repeat", &self.repeat),
+            self.workers.row("workers"),
+            self.bind.row("bind"),
+            self.terms.row("terms"),
+            self.actors.row("actors"),
+            self.slices.row("slices"),
+            self.bursts.row("bursts"),
+            self.idle_ms.row("idle"),
+            self.bystanders.list("bystanders"),
+            self.hops.row("hops"),
+            self.repeat.row("repeat"),
         ]
     }
 }

@@ -4,7 +4,7 @@ use crate::{Failure, seats};
 use actinium::topology::Seats;
 use actinium::{Bind, Policy, Workers};
 use actinium_observe::number::{bytes, count};
-use actinium_report::setting::{self, Setting, Source};
+use actinium_report::setting::{self, Row, Setting};
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -187,39 +187,26 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [(&'static str, String, Source); 14] {
-        fn row<T: Display>(
-            name: &'static str,
-            setting: &Setting<T>,
-        ) -> (&'static str, String, Source) {
-            (name, setting.value.to_string(), setting.source)
-        }
-        fn rows<T: Display>(
-            name: &'static str,
-            setting: &Setting<Vec<T>>,
-        ) -> (&'static str, String, Source) {
-            let values: Vec<String> = setting.value.iter().map(ToString::to_string).collect();
-            (name, values.join(","), setting.source)
-        }
+    pub fn rows(&self) -> [Row; 14] {
         let sizes = match self.variant.value {
             Variant::Array => "state",
             Variant::Map => "entries",
         };
         [
-            row("workers", &self.workers),
-            row("bind", &self.bind),
-            rows("policy", &self.policies),
-            row("variant", &self.variant),
-            rows("actors", &self.actors),
-            rows("accesses", &self.accesses),
-            rows(sizes, &self.sizes),
-            row("messages", &self.messages),
-            row("warm-up", &self.warm_up),
-            row("batch", &self.batch),
-            row("repeat", &self.repeat),
-            row("seed", &self.seed),
-            row("memory", &self.memory),
-            row("packed", &self.packed),
+            self.workers.row("workers"),
+            self.bind.row("bind"),
+            self.policies.list("policy"),
+            self.variant.row("variant"),
+            self.actors.list("actors"),
+            self.accesses.list("accesses"),
+            self.sizes.list(sizes),
+            self.messages.row("messages"),
+            self.warm_up.row("warm-up"),
+            self.batch.row("batch"),
+            self.repeat.row("repeat"),
+            self.seed.row("seed"),
+            self.memory.row("memory"),
+            self.packed.row("packed"),
         ]
     }
 }

@@ -6,6 +6,7 @@
 
 use super::payload::Payload;
 use actinium::prelude::*;
+use actinium_scheduler::mixing::SplitMix64;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -195,10 +196,7 @@ fn first_target(own: u32, count: u32, seed: u64, round: u32) -> u32 {
 
 /// SplitMix64's step: a number that tells nothing of the one that it is made of.
 fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    SplitMix64::new(value).next_u64()
 }
 
 /// Starts probers on its own worker, and tells its probers to begin.

@@ -7,7 +7,7 @@ use actinium::{Bind, Policy, Workers};
 use actinium_app::count_workers;
 use actinium_cluster::route::Route;
 use actinium_observe::number::{bytes, count};
-use actinium_report::setting::{Setting, Source};
+use actinium_report::setting::{Row, Setting};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
@@ -160,37 +160,31 @@ impl Settings {
     }
 
     /// Name, value and source of each, those of this process alone included.
-    pub fn all_rows(&self) -> Vec<(&'static str, String, Source)> {
-        let bind = ("bind", self.bind.value.to_string(), self.bind.source);
+    pub fn all_rows(&self) -> Vec<Row> {
+        let bind = self.bind.row("bind");
         self.rows().into_iter().chain([bind]).chain(self.nodes.join.clone()).collect()
     }
 
     /// Name, value and source of each that all nodes must agree on.
-    pub fn rows(&self) -> [(&'static str, String, Source); 16] {
-        fn row<T: Display>(
-            name: &'static str,
-            setting: &Setting<T>,
-        ) -> (&'static str, String, Source) {
-            (name, setting.value.to_string(), setting.source)
-        }
+    pub fn rows(&self) -> [Row; 16] {
         let [fabric, nodes] = self.nodes.rows();
         [
-            row("workers", &self.workers),
-            row("policy", &self.policy),
-            row("batch", &self.batch),
-            row("actors", &self.actors),
-            row("in-flight", &self.in_flight),
-            row("messages", &self.messages),
-            row("payload", &self.payload),
-            row("placement", &self.placement),
-            row("seed", &self.seed),
-            row("warm-up", &self.warm_up),
-            row("repeat", &self.repeat),
-            row("counters", &self.counters),
+            self.workers.row("workers"),
+            self.policy.row("policy"),
+            self.batch.row("batch"),
+            self.actors.row("actors"),
+            self.in_flight.row("in-flight"),
+            self.messages.row("messages"),
+            self.payload.row("payload"),
+            self.placement.row("placement"),
+            self.seed.row("seed"),
+            self.warm_up.row("warm-up"),
+            self.repeat.row("repeat"),
+            self.counters.row("counters"),
             ("segment", segment_name(self.segment.value), self.segment.source),
             fabric,
             nodes,
-            row("route", &self.route),
+            self.route.row("route"),
         ]
     }
 }
@@ -198,19 +192,16 @@ impl Settings {
 /// Serializes the settings as a map from a setting's name to its value and source.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        fn name<T: Display>(setting: Setting<T>) -> Setting<String> {
-            Setting { value: setting.value.to_string(), source: setting.source }
-        }
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("workers", &self.workers)?;
-        map.serialize_entry("bind", &name(self.bind.clone()))?;
-        map.serialize_entry("policy", &name(self.policy))?;
+        map.serialize_entry("bind", &self.bind.text())?;
+        map.serialize_entry("policy", &self.policy.text())?;
         map.serialize_entry("batch", &self.batch)?;
         map.serialize_entry("actors", &self.actors)?;
         map.serialize_entry("in_flight", &self.in_flight)?;
         map.serialize_entry("messages", &self.messages)?;
         map.serialize_entry("payload", &self.payload)?;
-        map.serialize_entry("placement", &name(self.placement))?;
+        map.serialize_entry("placement", &self.placement.text())?;
         map.serialize_entry("seed", &self.seed)?;
         map.serialize_entry("warm_up", &self.warm_up)?;
         map.serialize_entry("repeat", &self.repeat)?;
@@ -220,7 +211,7 @@ impl Serialize for Settings {
         map.serialize_entry("segment", &segment)?;
         map.serialize_entry("fabric", &self.nodes.fabric)?;
         map.serialize_entry("nodes", &self.nodes.count)?;
-        map.serialize_entry("route", &name(self.route))?;
+        map.serialize_entry("route", &self.route.text())?;
         for (name, value, source) in self.nodes.join.clone() {
             map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
         }
