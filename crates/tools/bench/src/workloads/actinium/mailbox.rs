@@ -1,16 +1,16 @@
-//! Many senders, one receiver.
+//! One sender or many, one receiver.
 
-use crate::benchmark::SENDERS;
 use crate::workloads::parts::rate;
 use actinium::{Actor, Address, Context, StopReason};
 use std::sync::mpsc::Sender as Channel;
 use std::time::Instant;
 
-pub(super) fn conductor(messages: u64, result: Channel<f64>) -> Conductor {
-    Conductor { messages, start: Instant::now(), result }
+pub(super) fn conductor(senders: u64, messages: u64, result: Channel<f64>) -> Conductor {
+    Conductor { senders, messages, start: Instant::now(), result }
 }
 
 pub(super) struct Conductor {
+    senders: u64,
     /// The number of messages per sender.
     messages: u64,
     start: Instant,
@@ -24,14 +24,14 @@ impl Actor for Conductor {
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         self.start = Instant::now();
         let receiver = ctx.spawn(Receiver { counted: 0, end: ctx.address() });
-        for _ in 0..SENDERS {
+        for _ in 0..self.senders {
             let sender = ctx.spawn(Sender { messages: self.messages, receiver: receiver.clone() });
             sender.send(()).expect("the sender waits");
         }
     }
 
     fn handle(&mut self, counted: u64, _ctx: &mut Context<'_, Self>) {
-        assert_eq!(counted, SENDERS * self.messages);
+        assert_eq!(counted, self.senders * self.messages);
         // Whoever asked for it may have gone.
         let _ = self.result.send(rate(counted, self.start));
     }

@@ -3,7 +3,6 @@
 //! Each benchmark has a *conductor*: an actor that creates the others, tells them to start, and
 //! takes the time. It is created from outside, and sends its result there.
 
-mod count;
 mod events;
 mod fork_join;
 mod mailbox;
@@ -12,7 +11,7 @@ mod ping_pong;
 mod probe;
 mod ring;
 
-use crate::benchmark::{Benchmark, TOKENS};
+use crate::benchmark::{Benchmark, SENDERS, TOKENS};
 use crate::runtime::{Crossings, Host};
 use actinium::topology::Topology;
 use actinium::{Actor, Bind, Policy, System};
@@ -57,7 +56,7 @@ impl Host for Actinium {
     fn run(&mut self, benchmark: Benchmark, size: u64) -> f64 {
         match benchmark {
             Benchmark::PingPong => self.conduct(|result| ping_pong::conductor(size, result)),
-            Benchmark::Count => self.conduct(|result| count::conductor(size, result)),
+            Benchmark::Count => self.conduct(|result| mailbox::conductor(1, size, result)),
             Benchmark::ForkJoin => {
                 self.conduct(|result| fork_join::conductor(size, fork_join::Timed::All, result))
             }
@@ -66,7 +65,7 @@ impl Host for Actinium {
             Benchmark::Ring => self.conduct(|result| ring::conductor(1, size, result)),
             Benchmark::RingTokens => self.conduct(|result| ring::conductor(TOKENS, size, result)),
             Benchmark::Probe => self.conduct(|result| probe::conductor(size, result)),
-            Benchmark::Mailbox => self.conduct(|result| mailbox::conductor(size, result)),
+            Benchmark::Mailbox => self.conduct(|result| mailbox::conductor(SENDERS, size, result)),
             // Each has started by now, and waits.
             Benchmark::Memory => {
                 self.conduct(|result| memory::conductor(size, result)).bytes_per_actor()

@@ -1,11 +1,10 @@
-//! Many senders, one receiver.
+//! One sender or many, one receiver.
 
-use crate::benchmark::SENDERS;
 use crate::workloads::parts::rate;
 use std::time::Instant;
 use tokio::sync::mpsc;
 
-pub(super) async fn run(messages: u64) -> f64 {
+pub(super) async fn run(senders: u64, messages: u64) -> f64 {
     let (to_receiver, mut receiver) = mpsc::unbounded_channel::<u64>();
     let start = Instant::now();
     let end = tokio::spawn(async move {
@@ -15,7 +14,7 @@ pub(super) async fn run(messages: u64) -> f64 {
         }
         counted
     });
-    for _ in 0..SENDERS {
+    for _ in 0..senders {
         let to_receiver = to_receiver.clone();
         tokio::spawn(async move {
             for message in 0..messages {
@@ -25,6 +24,6 @@ pub(super) async fn run(messages: u64) -> f64 {
     }
     drop(to_receiver);
     let counted: u64 = end.await.expect("the receiver does not panic");
-    assert_eq!(counted, SENDERS * messages);
-    rate(SENDERS * messages, start)
+    assert_eq!(counted, senders * messages);
+    rate(senders * messages, start)
 }

@@ -1,6 +1,5 @@
 //! Plain tokio tasks, each with an unbounded channel as its mailbox.
 
-mod count;
 mod fork_join;
 mod mailbox;
 mod memory;
@@ -8,7 +7,7 @@ mod ping_pong;
 mod probe;
 mod ring;
 
-use crate::benchmark::{Benchmark, TOKENS};
+use crate::benchmark::{Benchmark, SENDERS, TOKENS};
 use crate::runtime::Host;
 use ::tokio::runtime::{Builder, Runtime};
 
@@ -34,13 +33,13 @@ impl Host for Tokio {
     fn run(&mut self, benchmark: Benchmark, size: u64) -> f64 {
         match benchmark {
             Benchmark::PingPong => self.task(ping_pong::run(size)),
-            Benchmark::Count => self.task(count::run(size)),
+            Benchmark::Count => self.task(mailbox::run(1, size)),
             Benchmark::ForkJoin => self.task(fork_join::run(size, fork_join::Timed::All)),
             Benchmark::Spawn => self.task(fork_join::run(size, fork_join::Timed::Creation)),
             Benchmark::Ring => self.task(ring::run(1, size)),
             Benchmark::RingTokens => self.task(ring::run(TOKENS, size)),
             Benchmark::Probe => self.task(probe::run(size)),
-            Benchmark::Mailbox => self.task(mailbox::run(size)),
+            Benchmark::Mailbox => self.task(mailbox::run(SENDERS, size)),
             Benchmark::Memory => self.task(memory::run(size)),
             Benchmark::Events => unreachable!("tokio has no event processor: see `has_peer`"),
         }
