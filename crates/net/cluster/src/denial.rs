@@ -45,8 +45,9 @@ pub enum Denial {
     Names,
     /// More rounds ahead than [`PeerLimits::rounds`](crate::PeerLimits::rounds).
     Rounds,
-    /// To have more wait in an actor that moves than [`PeerLimits::held`](crate::PeerLimits::held).
-    Held,
+    /// More pending in an actor that moves than [`PeerLimits::pending`](crate::PeerLimits::pending).
+    #[serde(rename = "Held")]
+    Pending,
 }
 
 impl fmt::Display for Denial {
@@ -70,7 +71,7 @@ impl fmt::Display for Denial {
             Denial::Spawned => "to start more actors (PeerLimits::spawned)",
             Denial::Names => "to claim more names (PeerLimits::names)",
             Denial::Rounds => "to be more rounds of a team ahead (PeerLimits::rounds)",
-            Denial::Held => "to have more wait in an actor that moves (PeerLimits::held)",
+            Denial::Pending => "to have more pending in an actor that moves (PeerLimits::pending)",
         })
     }
 }

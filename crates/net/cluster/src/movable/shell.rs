@@ -208,7 +208,7 @@ impl<S: Migrate> Movable<S> {
         let Some(inner) = self.inner.upgrade() else { return };
         let counted = self.waiting.entry(from).or_default();
         // One of them is the map's.
-        if Arc::strong_count(counted) > inner.limits().held {
+        if Arc::strong_count(counted) > inner.limits().pending {
             return self.refuse(&inner, from);
         }
         let counted = Some(counted.clone());
@@ -220,11 +220,11 @@ impl<S: Migrate> Movable<S> {
         let MovableId { node, serial } = self.id;
         let actor = Some(format!("{} {serial} of node {node}", S::KIND));
         if from != inner.id() {
-            return inner.deny_called(&inner.peer(from), None, || actor, Denial::Held);
+            return inner.deny_called(&inner.peer(from), None, || actor, Denial::Pending);
         }
         self.refused = self.refused.saturating_add(1);
         if self.refused.is_power_of_two() {
-            let (what, times) = (Denial::Held, self.refused);
+            let (what, times) = (Denial::Pending, self.refused);
             inner.tell_listeners(&NodeEvent::Denied { node: from, actor, what, times });
         }
     }

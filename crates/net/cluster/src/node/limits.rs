@@ -28,10 +28,10 @@ pub struct PeerLimits {
     /// more waits is cut off ([`Breach::Unread`](crate::link::Breach::Unread)). Otherwise it could
     /// ask for ever, and never take an answer.
     pub unread_bytes: usize,
-    /// The number of its messages and requests that wait in one actor that moves
-    /// ([`Migrate`](crate::Migrate)): until the actor is there, or at its former place until there
-    /// is room on the way to it. The same bound holds for this node's own.
-    pub held: usize,
+    /// The number of its messages and requests that are pending in one actor that moves
+    /// ([`Migrate`](crate::Migrate)): until the actor has arrived, or at its former place until the
+    /// way to it has capacity. The same bound holds for this node's own.
+    pub pending: usize,
 }
 
 impl Default for PeerLimits {
@@ -45,7 +45,7 @@ impl Default for PeerLimits {
             rounds: 1 << 14,
             found: 1 << 22,
             unread_bytes: 256 << 20,
-            held: 1 << 16,
+            pending: 1 << 16,
         }
     }
 }
@@ -62,7 +62,7 @@ impl PeerLimits {
             rounds,
             found,
             unread_bytes,
-            held,
+            pending,
         } = *self;
         let settings = [
             ("asks", asks),
@@ -73,7 +73,7 @@ impl PeerLimits {
             ("rounds", rounds),
             ("found", found),
             ("unread_bytes", unread_bytes),
-            ("held", held),
+            ("pending", pending),
         ];
         settings.into_iter().find(|&(_, limit)| limit == 0).map(|(setting, _)| setting)
     }

@@ -168,8 +168,8 @@ fn whoever_cannot_move_goes_on_where_it_is() {
 /// What waits in it while it moves is bounded for each node, and what is beyond is told.
 #[test]
 fn so_much_waits_in_an_actor_that_moves_and_no_more() {
-    const HELD: u64 = 10;
-    let limits = PeerLimits { held: HELD as usize, ..PeerLimits::default() };
+    const PENDING: u64 = 10;
+    let limits = PeerLimits { pending: PENDING as usize, ..PeerLimits::default() };
     let mut moving = Moving::new(3, 3, Faults::default(), NodeConfig { limits, ..reliable() });
     moving.cluster.steps(300);
     moving.cluster.network.cut(NodeId(0), NodeId(1));
@@ -177,10 +177,10 @@ fn so_much_waits_in_an_actor_that_moves_and_no_more() {
     moving.cluster.steps(5);
     let denied = |moving: &Moving, host: usize| -> Vec<_> {
         let of = |event| match event {
-            NodeEvent::Denied { node, actor, what: Denial::Held, times } => {
+            NodeEvent::Denied { node, actor, what: Denial::Pending, times } => {
                 Some((node, actor, times))
             }
-            NodeEvent::DeniedThere { node, what: Denial::Held, times, .. } => {
+            NodeEvent::DeniedThere { node, what: Denial::Pending, times, .. } => {
                 Some((node, None, times))
             }
             _ => None,
@@ -188,7 +188,7 @@ fn so_much_waits_in_an_actor_that_moves_and_no_more() {
         moving.cluster.events(host).into_iter().filter_map(of).collect()
     };
     for from in [0, 2] {
-        for number in 0..HELD {
+        for number in 0..PENDING {
             moving.ledger[from].send((from as u32, number)).unwrap();
         }
         moving.cluster.steps(20);
@@ -196,7 +196,7 @@ fn so_much_waits_in_an_actor_that_moves_and_no_more() {
         // Not one more, however often; others are not harmed by it.
         let asked = moving.ledger[from].ask((), LIMIT);
         assert_eq!(moving.cluster.wait(asked), Err(RemoteAskError::NoReply));
-        for number in HELD..HELD + 3 {
+        for number in PENDING..PENDING + 3 {
             moving.ledger[from].send((from as u32, number)).unwrap();
         }
         moving.cluster.steps(20);
@@ -209,11 +209,11 @@ fn so_much_waits_in_an_actor_that_moves_and_no_more() {
     moving.cluster.network.heal(NodeId(0), NodeId(1));
     assert_eq!(moving.cluster.wait(moved), Ok(()));
     // What waited has arrived, in order, and there is room again.
-    assert_eq!(moving.ask(2), Ok((vec![HELD, HELD], 0)));
-    for number in HELD..3 * HELD {
+    assert_eq!(moving.ask(2), Ok((vec![PENDING, PENDING], 0)));
+    for number in PENDING..3 * PENDING {
         moving.ledger[2].send((2, number)).unwrap();
     }
-    assert_eq!(moving.ask(2), Ok((vec![HELD, 3 * HELD], 0)));
+    assert_eq!(moving.ask(2), Ok((vec![PENDING, 3 * PENDING], 0)));
     assert_eq!(denied(&moving, 0), []);
 }
 

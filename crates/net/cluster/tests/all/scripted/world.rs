@@ -28,7 +28,7 @@ const LIMITS: PeerLimits = PeerLimits {
     rounds: 4,
     found: 8,
     unread_bytes: 4 << 10,
-    held: 64,
+    pending: 64,
 };
 /// What one frame of the peer, and one act of the node's own, may add to what waits.
 const AT_ONCE_BYTES: usize = 16 << 10;
