@@ -32,7 +32,7 @@ fn deliver_all(lanes: &Lanes, put: impl Fn(u64)) {
 }
 
 #[test]
-fn a_sender_that_settles_overtakes_nothing_that_lies_in_its_lane() {
+fn a_sender_that_flushes_overtakes_nothing_that_lies_in_its_lane() {
     model(0, || {
         let lanes = Arc::new(Lanes::new(2, true));
         let log = Arc::new(Mutex::new(Vec::new()));

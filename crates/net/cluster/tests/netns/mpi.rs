@@ -6,7 +6,7 @@ use crate::hosts::{Network, address, command_in};
 use crate::process::{Process, VARIABLE};
 use crate::setting::Setting;
 use crate::zenoh::{
-    DOWN_NS, all_up, cut_under_frames, expect_silent, get_over_a_long_cut, settle, unnoticed,
+    DOWN_NS, all_up, cut_under_frames, expect_silent, get_over_a_long_cut, lost_of, unnoticed,
 };
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -121,7 +121,7 @@ fn short_cut() {
     let [zero, one] = &mut ranks;
     let sent = cut_under_frames(&network, zero, one);
     network.heal(1);
-    assert_eq!(settle(zero, one, sent), 0);
+    assert_eq!(lost_of(zero, one, sent), 0);
     unnoticed([zero, one]);
     job.leave(ranks);
 }

@@ -63,7 +63,7 @@ pub(crate) fn cut_under_frames(network: &Network, zero: &mut Process, one: &mut 
 }
 
 /// One more message; then all is received, or reported as lost. How many are lost.
-pub(crate) fn settle(zero: &mut Process, one: &mut Process, sent: u64) -> u64 {
+pub(crate) fn lost_of(zero: &mut Process, one: &mut Process, sent: u64) -> u64 {
     zero.ask("send 1 1 10", "sent");
     one.ask(&format!("when 0 {}", sent + 1), "there");
     let figures = one.figures(0);
@@ -76,7 +76,7 @@ fn short_cut() {
     let (network, _, [mut zero, mut one]) = start_all(|_| {});
     let sent = cut_under_frames(&network, &mut zero, &mut one);
     network.heal(1);
-    assert_eq!(settle(&mut zero, &mut one, sent), 0);
+    assert_eq!(lost_of(&mut zero, &mut one, sent), 0);
     unnoticed([&mut zero, &mut one]);
     one.leave();
     zero.leave();
@@ -106,7 +106,7 @@ fn short_lease(setting: &mut Setting) {
 fn closing_cut() {
     let (network, _, [mut zero, mut one]) = start_all(short_lease);
     let sent = close(&network, &mut zero, &mut one);
-    let lost = settle(&mut zero, &mut one, sent);
+    let lost = lost_of(&mut zero, &mut one, sent);
     assert!(lost > 0, "what was under way went with the connection");
     while zero.figures(1)("lost_there") < lost {
         zero.expect("LostThere");
@@ -121,7 +121,7 @@ fn closing_cut_reliable() {
         setting.node.link.reliable = true;
     });
     let sent = close(&network, &mut zero, &mut one);
-    assert_eq!(settle(&mut zero, &mut one, sent), 0);
+    assert_eq!(lost_of(&mut zero, &mut one, sent), 0);
     assert!(zero.figures(1)("resent") > 0);
 }
 

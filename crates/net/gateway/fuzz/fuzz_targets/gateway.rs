@@ -93,7 +93,7 @@ impl Actor for Clerk {
             Told::Left(peer) => drop(self.known.remove(&peer)),
             Told::Forget => self.known.clear(),
         }
-        // Release: with the load in `settle`, which goes on to the next input.
+        // Release: with the load in `wait_until_handled`, which goes on to the next input.
         HANDLED.fetch_add(1, Ordering::Release);
     }
 }
@@ -182,7 +182,7 @@ fn frames(mut data: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Waits until the actor has handled all that it was sent.
-fn settle(bench: &Bench) {
+fn wait_until_handled(bench: &Bench) {
     // Relaxed: this thread alone writes it.
     HEARD.fetch_add(1, Ordering::Relaxed);
     bench.clerk.send(Told::Forget).unwrap_or_else(|_| panic!("the actor has ended"));
@@ -212,5 +212,5 @@ fuzz_target!(|data: &[u8]| {
         let ended = tokio::time::timeout(Duration::from_secs(20), talk).await;
         assert!(ended.is_ok(), "the connection does not end");
     });
-    settle(bench);
+    wait_until_handled(bench);
 });

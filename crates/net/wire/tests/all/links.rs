@@ -226,7 +226,7 @@ fn own_messages_are_kept_within_the_limits() {
 
 /// Both sides of any two hellos come to the same.
 #[test]
-fn settling_is_symmetric() {
+fn negotiation_is_symmetric() {
     let lists: Vec<Vec<Encoding>> = (0..16_u8)
         .map(|bits| {
             let has = |index: &usize| bits >> index & 1 == 1;

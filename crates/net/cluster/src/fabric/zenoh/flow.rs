@@ -193,7 +193,7 @@ impl Flow {
             None => self.datagrams() < DATAGRAMS_UNDER_WAY,
             Some(others) => self.datagrams() + others < DATAGRAMS_ON_SHARED_WAY,
         };
-        // If all were lost, the next one that is taken settles it. If they were not, it may be
+        // If all were lost, the next one that is taken shows it. If they were not, it may be
         // dropped, and is asked for again.
         let sent_ns = self.ways[Lane::Datagrams as usize].sent_ns;
         has_room || now_ns.saturating_sub(sent_ns) >= AGAIN_NS
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_settled_by_what_comes_behind_it() {
+    fn what_was_lost_is_found_by_what_comes_behind_it() {
         let (mut a, mut b) = pair();
         while a.may_send(60_000, 0, 0) {
             a.send(Lane::Frames, 1, 60_000, 0);
