@@ -16,7 +16,7 @@ use std::time::Duration;
 use actinium_topology::bind_current_thread_to;
 use serde::Serialize;
 
-use super::pace::{Pace, Times};
+use super::throttle::{Throttle, Times};
 use crate::clock::Stopwatch;
 use crate::error::{Warnings, last_words};
 use crate::fabric::Table;
@@ -242,15 +242,16 @@ impl FaultIn {
             Owner::Worker(worker) => worker == number,
         };
         let may = |owner| mine(owner) || matches!(owner, Owner::Node(_));
-        let mut pace = is_background.then(|| (Pace::new(self.times(clock)), sys::thread_time()));
+        let mut throttle =
+            is_background.then(|| (Throttle::new(self.times(clock)), sys::thread_time()));
         let mut rest = || {
-            if let Some((pace, before)) = &mut pace {
+            if let Some((throttle, before)) = &mut throttle {
                 let now = sys::thread_time();
                 let worked = now.saturating_sub(*before).as_nanos();
                 *before = now;
                 // Relaxed: a statistic, from which pauses follow and nothing else.
                 self.faulting_ns.fetch_add(u64::try_from(worked).unwrap_or(0), Ordering::Relaxed);
-                self.pause(pace.pause(self.times(clock)));
+                self.pause(throttle.pause(self.times(clock)));
             }
         };
         self.take_in_turn(&mine, &mut figures.bytes, &mut rest);

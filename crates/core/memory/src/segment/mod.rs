@@ -4,8 +4,8 @@
 mod asked;
 mod builder;
 mod fault_in;
-mod pace;
 mod stats;
+mod throttle;
 
 use std::collections::BTreeMap;
 use std::fmt;

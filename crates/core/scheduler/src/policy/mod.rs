@@ -16,8 +16,8 @@
 
 mod affine;
 mod affinity;
-pub mod pace;
 mod scale;
+pub mod tuning;
 mod views;
 
 pub use affine::{Affine, SetError};

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::owned::Owned;
-use crate::policy::pace::{self, KEPT_AT_ONCE};
+use crate::policy::tuning::{self, KEPT_AT_ONCE};
 use crate::policy::{LoadView, PushView, Ready};
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
 use crate::sync::atomic::Ordering;
@@ -15,15 +15,15 @@ impl Worker {
         }
         let (load, len) = (&self.load, self.queue_len());
         let queued_ns = self.turn_ns.get().saturating_mul(len as u64);
-        let load_ns = pace::weigh_load(load.load_ns.get(), queued_ns);
-        if pace::has_grown(load_ns, load.looked_ns.get()) {
+        let load_ns = tuning::weigh_load(load.load_ns.get(), queued_ns);
+        if tuning::has_grown(load_ns, load.looked_ns.get()) {
             load.in_vain.set(0);
             load.looked_ns.set(load_ns);
         }
         let policy = &self.shared.settings.policy;
         let Some(pause_ns) = policy.balance_after_ns(load_ns, load.in_vain.get()) else { return };
         load.load_ns.set(load_ns);
-        self.show_load(pace::shown_load(load_ns, self.turn_ns.get(), len));
+        self.show_load(tuning::shown_load(load_ns, self.turn_ns.get(), len));
         let pause = now_ns.saturating_sub(load.since_ns.get());
         // One that does not work pushes away all that it has: see `elastic`.
         if pause >= pause_ns && len >= 2 && self.is_working() {
@@ -55,7 +55,7 @@ impl Worker {
     #[cold]
     fn push_work(&self, own_ns: u64) {
         let (load, neighbours) = (&self.load, self.in_reach());
-        let looks = neighbours.len().min(pace::balance_looks(load.in_vain.get()));
+        let looks = neighbours.len().min(tuning::balance_looks(load.in_vain.get()));
         if looks == 0 {
             return;
         }
@@ -65,7 +65,7 @@ impl Worker {
         let others = (0..looks).map(at).filter(|&other| other < working);
         let others = others.map(|other| (self.load_of(other), other));
         let mut others: Vec<(u64, usize)> =
-            others.filter(|&(load_ns, _)| load_ns < pace::LOAD_UNKNOWN_NS).collect();
+            others.filter(|&(load_ns, _)| load_ns < tuning::LOAD_UNKNOWN_NS).collect();
         let sum_ns = own_ns + others.iter().map(|&(load_ns, _)| load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(others.len() as u64 + 1);
         // The one with least to do comes first; of equals, the nearest.

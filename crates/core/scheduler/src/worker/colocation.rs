@@ -4,7 +4,7 @@
 use super::Worker;
 use super::affinity::number_of;
 use crate::owned::Owned;
-use crate::policy::pace::LOAD_UNKNOWN_NS;
+use crate::policy::tuning::LOAD_UNKNOWN_NS;
 use crate::policy::{ColocateView, CommunicationAffinity, is_mover};
 use crate::runnable::{IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;

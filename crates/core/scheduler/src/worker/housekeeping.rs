@@ -2,7 +2,7 @@
 
 use super::{Callback, Worker};
 use crate::owned::Owned;
-use crate::policy::pace::{ROUND, weigh};
+use crate::policy::tuning::{ROUND, weigh};
 use crate::runnable::{CONTROL_PENDING, DEAD, IN_TRANSIT, NOTIFIED, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::wheel::{TimerKey, Wheel};

@@ -3,7 +3,7 @@
 use super::Worker;
 use super::spins::PAUSES;
 use crate::policy::StealView;
-use crate::policy::pace::SHORT_NAP_NS;
+use crate::policy::tuning::SHORT_NAP_NS;
 use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;

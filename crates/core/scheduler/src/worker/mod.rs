@@ -31,7 +31,7 @@ mod turns;
 
 use crate::guard::CountsPanics;
 use crate::inbox::Chain;
-use crate::policy::pace::{CHECK_EVERY, ROUND};
+use crate::policy::tuning::{CHECK_EVERY, ROUND};
 use crate::runnable::{Header, Runnable, WorkerRef};
 use crate::seat::Occupation;
 use crate::shared::Shared;

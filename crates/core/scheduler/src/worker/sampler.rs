@@ -1,6 +1,6 @@
 //! Sampling and counting of a worker's sends.
 
-use crate::policy::pace::{self, SAMPLED};
+use crate::policy::tuning::{self, SAMPLED};
 use std::cell::Cell;
 
 /// Samples that come faster than this, in nanoseconds, come about half as often from then on: a
@@ -64,9 +64,9 @@ impl Sampler {
         let apart_ns = now_ns.saturating_sub(self.sampled_ns.replace(now_ns));
         let every = self.every.get();
         if apart_ns < TOO_CLOSE_NS {
-            self.every.set(pace::sampled_less(every));
+            self.every.set(tuning::sampled_less(every));
         } else if apart_ns > TOO_FAR_NS {
-            self.every.set(pace::sampled_more(every));
+            self.every.set(tuning::sampled_more(every));
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{Gathered, Worker};
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
-use crate::policy::pace::LONG_NS;
+use crate::policy::tuning::LONG_NS;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 

@@ -3,7 +3,7 @@
 
 use super::Worker;
 use crate::owned::Owned;
-use crate::policy::pace::{KEPT_AT_ONCE, SHARED_AT_ONCE, STOLEN_AT_ONCE, VAIN_SHARES_MOST};
+use crate::policy::tuning::{KEPT_AT_ONCE, SHARED_AT_ONCE, STOLEN_AT_ONCE, VAIN_SHARES_MOST};
 use crate::policy::{MoveView, QueueView, StealView};
 use crate::runnable::{CONTROL_PENDING, IN_TRANSIT, NOTIFIED, Runnable};
 use crate::steal_queue::StealQueue;

@@ -1,12 +1,12 @@
 //! The number of rounds for which a worker looks for work before it goes to sleep.
 
-use crate::policy::pace;
+use crate::policy::tuning;
 use std::cell::Cell;
 
 /// Most rounds of looking for work before a worker goes to sleep.
-const MOST: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { pace::SPINS };
+const MOST: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { tuning::SPINS };
 /// Fewest rounds.
-const LEAST: u32 = if MOST < pace::SPINS_LEAST { MOST } else { pace::SPINS_LEAST };
+const LEAST: u32 = if MOST < tuning::SPINS_LEAST { MOST } else { tuning::SPINS_LEAST };
 /// Pauses of the processor in each of these rounds.
 pub(super) const PAUSES: u32 = if cfg!(any(loom, shuttle, miri)) { 1 } else { 16 };
 

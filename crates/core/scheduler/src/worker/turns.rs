@@ -5,7 +5,7 @@ use super::{Phase, Worker};
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::StolenView;
-use crate::policy::pace::{
+use crate::policy::tuning::{
     CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
 };
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, Turn};

@@ -2,7 +2,7 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
-use actinium_scheduler::policy::pace;
+use actinium_scheduler::policy::tuning;
 use actinium_scheduler::policy::{LoadView, PushView};
 
 impl Sim<'_> {
@@ -10,9 +10,9 @@ impl Sim<'_> {
     pub(super) fn balance(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let state = &mut self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
-        state.load_ns = pace::weigh_load(state.load_ns, now_ns);
-        state.shown_load_ns = pace::shown_load(state.load_ns, state.turn_ns, state.queue.len());
-        if pace::has_grown(state.load_ns, state.looked_ns) {
+        state.load_ns = tuning::weigh_load(state.load_ns, now_ns);
+        state.shown_load_ns = tuning::shown_load(state.load_ns, state.turn_ns, state.queue.len());
+        if tuning::has_grown(state.load_ns, state.looked_ns) {
             (state.in_vain, state.looked_ns) = (0, state.load_ns);
         }
         let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
@@ -31,7 +31,7 @@ impl Sim<'_> {
         let all = &machine.neighbours[worker];
         let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
         let neighbours = &all[..near];
-        let looks = neighbours.len().min(pace::balance_looks(self.workers[worker].in_vain));
+        let looks = neighbours.len().min(tuning::balance_looks(self.workers[worker].in_vain));
         if looks == 0 {
             return at_ps;
         }
@@ -47,7 +47,7 @@ impl Sim<'_> {
         for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
         }
-        looked_at.retain(|&(other, _)| self.workers[other].shown_load_ns < pace::LOAD_UNKNOWN_NS);
+        looked_at.retain(|&(other, _)| self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS);
         for &(other, _) in &looked_at {
             sum_ns += self.workers[other].shown_load_ns;
         }
@@ -102,7 +102,7 @@ impl Sim<'_> {
     ) -> usize {
         let mut kept = Vec::new();
         let mut pushed = 0;
-        while pushed < n && kept.len() < pace::KEPT_AT_ONCE {
+        while pushed < n && kept.len() < tuning::KEPT_AT_ONCE {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
             let view = PushView {
                 ready: self.actors[actor].ready,

@@ -3,7 +3,7 @@
 //! samples one send in as many.
 
 use super::Sim;
-use actinium_scheduler::policy::{ColocateView, CommunicationAffinity, is_mover, pace};
+use actinium_scheduler::policy::{ColocateView, CommunicationAffinity, is_mover, tuning};
 
 impl Sim<'_> {
     /// Counts a send of the actor that the worker runs; every so manieth is sampled.
@@ -11,7 +11,7 @@ impl Sim<'_> {
         let left = &mut self.workers[worker].sends_left;
         *left -= 1;
         if *left == 0 {
-            *left = pace::SAMPLED;
+            *left = tuning::SAMPLED;
             self.note_affinity(worker, actor, target);
         }
     }
@@ -29,7 +29,7 @@ impl Sim<'_> {
         let Some((other, other_sends)) = affinity.most_elsewhere(worker) else { return };
         let (own_ns, other_ns) =
             (self.workers[worker].shown_load_ns, self.workers[other].shown_load_ns);
-        if own_ns.max(other_ns) >= pace::LOAD_UNKNOWN_NS {
+        if own_ns.max(other_ns) >= tuning::LOAD_UNKNOWN_NS {
             return;
         }
         let view = ColocateView {

@@ -23,7 +23,7 @@ use crate::machine::Machine;
 use crate::workload::{Traffic, Workload};
 use actinium_scheduler::Footprint;
 use actinium_scheduler::mixing::SplitMix64;
-use actinium_scheduler::policy::{CommunicationAffinity, Policy, Ready, pace};
+use actinium_scheduler::policy::{CommunicationAffinity, Policy, Ready, tuning};
 use agenda::Agenda;
 use queue::Queue;
 use std::collections::VecDeque;
@@ -205,14 +205,14 @@ impl Worker {
             has_found: false,
             vain_shares: (0, 0),
             look_at: 0,
-            round: pace::ROUND,
+            round: tuning::ROUND,
             ticks: 0,
             round_ps: 0,
             cut: 0,
             turn_ns: 0,
             shown_turn_ns: 0,
-            spins: pace::SPINS,
-            sends_left: pace::SAMPLED,
+            spins: tuning::SPINS,
+            sends_left: tuning::SAMPLED,
             in_turns_ps: 0,
         }
     }

@@ -3,7 +3,7 @@
 use super::queues::Which;
 use super::time::{Ps, ns, ps};
 use super::{Place, Sim, SimError};
-use actinium_scheduler::policy::pace::{self, weigh};
+use actinium_scheduler::policy::tuning::{self, weigh};
 use actinium_scheduler::policy::{Ready, StolenView};
 
 impl Sim<'_> {
@@ -72,7 +72,7 @@ impl Sim<'_> {
     ) -> Result<Ps, SimError> {
         let home = self.actors[actor].home;
         if timed {
-            if ns(took_ps) >= pace::LONG_NS {
+            if ns(took_ps) >= tuning::LONG_NS {
                 let state = &mut self.workers[worker];
                 (state.cut, state.round) = (state.cut + state.round, 0);
             }

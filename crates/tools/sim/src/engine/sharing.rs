@@ -4,7 +4,7 @@
 use super::queues::Which;
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
-use actinium_scheduler::policy::pace::{self, weigh};
+use actinium_scheduler::policy::tuning::{self, weigh};
 use actinium_scheduler::policy::{MoveView, QueueView, StealView};
 
 impl Sim<'_> {
@@ -13,8 +13,8 @@ impl Sim<'_> {
         let costs = &self.machine.costs;
         let at_ps = at_ps + ps(costs.clock_ns + costs.tick_ns);
         let state = &mut self.workers[worker];
-        let turns = pace::ROUND - state.round - state.cut;
-        (state.round, state.cut) = (pace::ROUND, 0);
+        let turns = tuning::ROUND - state.round - state.cut;
+        (state.round, state.cut) = (tuning::ROUND, 0);
         let took_ns = ns(at_ps.saturating_sub(state.round_ps));
         state.round_ps = at_ps;
         if turns > 0 {
@@ -66,7 +66,7 @@ impl Sim<'_> {
         self.workers[worker].vain_shares = if good {
             (0, 0)
         } else {
-            ((in_vain + 1).min(pace::VAIN_SHARES_MOST), (1 << in_vain) - 1)
+            ((in_vain + 1).min(tuning::VAIN_SHARES_MOST), (1 << in_vain) - 1)
         };
         at_ps
     }
@@ -83,7 +83,7 @@ impl Sim<'_> {
             current_ns,
             idle_workers: self.idle,
         };
-        let n = self.policy.share(&view).min(pace::SHARED_AT_ONCE);
+        let n = self.policy.share(&view).min(tuning::SHARED_AT_ONCE);
         if n == 0 {
             return (true, at_ps);
         }
@@ -114,7 +114,7 @@ impl Sim<'_> {
                     self.actors[actor].footprint.kept(footprint_kib, waited_kib);
                 }
                 kept.push(actor);
-                if kept.len() == pace::KEPT_AT_ONCE {
+                if kept.len() == tuning::KEPT_AT_ONCE {
                     break;
                 }
                 continue;
@@ -185,7 +185,7 @@ impl Sim<'_> {
                 continue;
             }
             let mut at_ps = self.lock(Which::Public(victim), worker, at_ps);
-            let n = len.div_ceil(2).min(pace::STOLEN_AT_ONCE);
+            let n = len.div_ceil(2).min(tuning::STOLEN_AT_ONCE);
             for _ in 0..n {
                 self.adopt(worker, Which::Public(victim));
             }
@@ -241,7 +241,7 @@ impl Sim<'_> {
         self.idle -= 1;
         self.looking.retain(|&other| other != worker);
         let spins = &mut self.workers[worker].spins;
-        *spins = (*spins * 2).min(pace::SPINS);
+        *spins = (*spins * 2).min(tuning::SPINS);
     }
 
     pub(super) fn nap(&mut self, worker: usize, now_ps: Ps) {
@@ -264,9 +264,9 @@ impl Sim<'_> {
             self.figures.woken += 1;
             let runs_ps = at_ps + ps(self.machine.costs.wake_latency_ns);
             let state = &mut self.workers[worker];
-            state.spins = match ns(runs_ps.saturating_sub(since_ps)) < pace::SHORT_NAP_NS {
-                true => (state.spins * 2).min(pace::SPINS),
-                false => (state.spins / 2).max(pace::SPINS_LEAST),
+            state.spins = match ns(runs_ps.saturating_sub(since_ps)) < tuning::SHORT_NAP_NS {
+                true => (state.spins * 2).min(tuning::SPINS),
+                false => (state.spins / 2).max(tuning::SPINS_LEAST),
             };
             self.idle -= 1;
             state.mode = Mode::Awake;

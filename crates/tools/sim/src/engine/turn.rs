@@ -2,7 +2,7 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim, SimError};
-use actinium_scheduler::policy::pace;
+use actinium_scheduler::policy::tuning;
 
 impl Sim<'_> {
     /// `Worker::turn`: a runnable that the worker has taken from its queue begins to run.
@@ -24,13 +24,13 @@ impl Sim<'_> {
         let cost_ns = self.cost_ns(actor);
         let timed = self.keeps_idle
             && (cost_ns == 0
-                || cost_ns >= pace::TIMED_NS
+                || cost_ns >= tuning::TIMED_NS
                 || self.is_timed_now(worker)
                 || self.actors[actor].home != worker);
         if timed {
             // What nobody has measured may take long.
             let expected_ns = if cost_ns == 0 { u64::MAX } else { cost_ns.into() };
-            if expected_ns >= pace::LONG_NS {
+            if expected_ns >= tuning::LONG_NS {
                 at_ps = self.hand_on(worker, expected_ns, at_ps);
             }
             at_ps += ps(2.0 * self.machine.costs.clock_ns);
@@ -52,7 +52,7 @@ impl Sim<'_> {
 
     fn is_timed_now(&self, worker: usize) -> bool {
         let worker = &self.workers[worker];
-        worker.round == 0 && worker.ticks.is_multiple_of(pace::TIMED_ROUNDS)
+        worker.round == 0 && worker.ticks.is_multiple_of(tuning::TIMED_ROUNDS)
     }
 
     /// How many messages a turn handles, and how long that takes.
@@ -66,7 +66,8 @@ impl Sim<'_> {
         let turn_ns = costs.turn_ns + if self.keeps_idle { 0.0 } else { costs.shared_turn_ns };
         let waiting = self.actors[actor].mail.saturating_add(self.traffic.own_left(actor as u32));
         // The time limit is looked at every so many messages.
-        let every = if cost_ns == 0 || cost_ns >= pace::TIMED_NS { 1 } else { pace::CHECK_EVERY };
+        let every =
+            if cost_ns == 0 || cost_ns >= tuning::TIMED_NS { 1 } else { tuning::CHECK_EVERY };
         let expected_ns = each_ns.max(f64::from(cost_ns));
         let until = (self.settings.batch_time_ns as f64 / expected_ns) as u32 + 1;
         let messages =

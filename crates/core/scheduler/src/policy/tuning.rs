@@ -1,4 +1,4 @@
-//! The pace of a worker: the times at which it looks up, the amounts that it moves at a time, and
+//! The tuning of a worker: the times at which it looks up, the amounts that it moves at a time, and
 //! its estimates of costs. The workers and the simulator must have these in common beside the
 //! policy itself.
 

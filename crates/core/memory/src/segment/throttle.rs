@@ -1,4 +1,4 @@
-//! The pace of a fault-in in the background, which keeps it out of the program's way.
+//! The throttle of a fault-in in the background, which keeps it out of the program's way.
 //!
 //! Threads that run only where nobody else wants to (`SCHED_IDLE`) still take from those that want
 //! to: caches and the memory's bandwidth, and, where the program's threads sleep and wake all the
@@ -28,14 +28,14 @@ pub(super) struct Times {
 
 /// One thread's.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct Throttle {
     last: Times,
 }
 
-impl Pace {
+impl Throttle {
     /// From now on.
     pub(super) fn new(now: Times) -> Self {
-        Pace { last: now }
+        Throttle { last: now }
     }
 
     /// How long to pause after a chunk. Pauses are looked back on as well: what the program has
@@ -64,21 +64,21 @@ mod tests {
 
     #[test]
     fn there_are_pauses_while_the_program_works() {
-        let mut pace = Pace::new(times(100, 50, 0, 0));
+        let mut throttle = Throttle::new(times(100, 50, 0, 0));
         // Two threads fault in, and nobody else works.
-        assert_eq!(pace.pause(times(110, 70, 20, 10)), Duration::ZERO);
+        assert_eq!(throttle.pause(times(110, 70, 20, 10)), Duration::ZERO);
         // One of the program's threads works as well.
-        assert_eq!(pace.pause(times(120, 100, 40, 20)), Duration::from_millis(30));
+        assert_eq!(throttle.pause(times(120, 100, 40, 20)), Duration::from_millis(30));
         // It has ended during the pause.
-        assert_eq!(pace.pause(times(170, 121, 60, 30)), Duration::ZERO);
+        assert_eq!(throttle.pause(times(170, 121, 60, 30)), Duration::ZERO);
         // A twentieth of a PU is not worth a pause.
-        assert_eq!(pace.pause(times(270, 146, 80, 40)), Duration::ZERO);
+        assert_eq!(throttle.pause(times(270, 146, 80, 40)), Duration::ZERO);
     }
 
     #[test]
     fn clocks_that_disagree_are_no_work() {
-        let mut pace = Pace::new(times(100, 50, 20, 10));
-        assert_eq!(pace.pause(times(100, 50, 25, 15)), Duration::ZERO);
-        assert_eq!(pace.pause(times(90, 40, 25, 15)), Duration::ZERO);
+        let mut throttle = Throttle::new(times(100, 50, 20, 10));
+        assert_eq!(throttle.pause(times(100, 50, 25, 15)), Duration::ZERO);
+        assert_eq!(throttle.pause(times(90, 40, 25, 15)), Duration::ZERO);
     }
 }
