@@ -24,7 +24,7 @@ use crate::mailbox::shared::PushError;
 use crate::send_error::SendError;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::sync::Arc;
-use actinium_scheduler::worker::Gathered;
+use actinium_scheduler::worker::RunBuffer;
 use actinium_scheduler::{Header, Runnable, Worker, current, current_unbound};
 
 /// The result of a send.
@@ -281,7 +281,7 @@ impl<A: Actor> ActorCell<A> {
     #[inline]
     fn push_lane<T: Carrier<A::Msg>>(&self, msg: T, worker: &Worker) -> Sent<T> {
         let stamp_ns = self.stamp_ns(worker);
-        // What this turn has gathered for it, while it was elsewhere or on its way, comes before.
+        // What this turn has buffered for it, while it was elsewhere or on its way, comes before.
         worker.end_run();
         // SAFETY: alive, for the caller has an address of it; its messages are of this type.
         match unsafe { worker.send_via_lane(self.core.runnable(), stamp_ns, msg) } {
@@ -294,17 +294,17 @@ impl<A: Actor> ActorCell<A> {
 // ---- a run of messages
 // -----------------------------------------------------------------------------------------------
 
-/// Messages to one actor in a row before they are gathered.
+/// Messages to one actor in a row before they are buffered.
 const RUN: u64 = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
-/// Messages gathered before they are pushed.
-const GATHERED: usize = if cfg!(any(loom, shuttle)) { 2 } else { 32 };
+/// Messages buffered before they are pushed.
+const BUFFERED: usize = if cfg!(any(loom, shuttle)) { 2 } else { 32 };
 
-/// The messages that a turn has gathered for one actor.
+/// The messages that a turn has buffered for one actor.
 ///
 /// Each push to the shared part of a mailbox costs two contended read-modify-writes. A turn that
 /// has sent `RUN` messages to the same actor in a row is likely to send more; from then on they are
-/// gathered on its worker and pushed `GATHERED` at a time, with one read-modify-write each time.
-/// What is gathered leaves, at the latest, when the turn ends or turns to another actor; so the
+/// buffered on its worker and pushed `BUFFERED` at a time, with one read-modify-write each time.
+/// What is buffered leaves, at the latest, when the turn ends or turns to another actor; so the
 /// order between two actors is kept, and a turn that sends only a few messages sends each at once.
 struct Run<A: Actor, T> {
     /// Keeps the actor reachable until its messages are.
@@ -318,7 +318,7 @@ impl<A: Actor> ActorCell<A> {
     ///
     /// Until it leaves, no later message of this turn can come to the own part of the mailbox: what
     /// keeps messages from there (another owner, a notification, on its way or received) ends only
-    /// between turns. Nor does one go by a lane: before that, what is gathered leaves (the actor
+    /// between turns. Nor does one go by a lane: before that, what is buffered leaves (the actor
     /// may be taken over by another worker at any time).
     #[inline]
     fn push_run<T: Carrier<A::Msg>>(
@@ -338,27 +338,27 @@ impl<A: Actor> ActorCell<A> {
             return Err(msg);
         }
         // SAFETY: this thread's worker, and the closure calls no user code.
-        let gathered = unsafe {
-            worker.with_gathered(|slot| {
-                let run: &mut dyn Gathered = &mut **slot.get_or_insert_with(|| {
-                    let messages = Vec::with_capacity(GATHERED);
+        let buffered = unsafe {
+            worker.with_run_buffer(|slot| {
+                let run: &mut dyn RunBuffer = &mut **slot.get_or_insert_with(|| {
+                    let messages = Vec::with_capacity(BUFFERED);
                     Box::new(Run::<A, T> { target: CellRef::new(self), messages })
                 });
-                // SAFETY: a run is to one actor, and whatever was gathered for another left when
+                // SAFETY: a run is to one actor, and whatever was buffered for another left when
                 // the run began: it is a Run<A, T>, for all who send to an actor name the same T.
                 let run = &mut *std::ptr::from_mut(run).cast::<Run<A, T>>();
                 run.messages.push(Envelope { stamp_ns, msg });
                 run.messages.len()
             })
         };
-        if gathered == GATHERED {
-            worker.deliver_gathered();
+        if buffered == BUFFERED {
+            worker.deliver_run();
         }
         Ok(())
     }
 }
 
-impl<A: Actor, T: Carrier<A::Msg>> Gathered for Run<A, T> {
+impl<A: Actor, T: Carrier<A::Msg>> RunBuffer for Run<A, T> {
     fn flush(&mut self, worker: &Worker) {
         if self.messages.is_empty() {
             return;

@@ -1,7 +1,7 @@
 //! A cell, the lanes between workers, theft and the end of life together.
 //!
 //! Whole workers have too many schedules. So all is one thread's until a sender's turn comes to
-//! [`GO`]; from there on, with what is gathered by then, the models look at all schedules and
+//! [`GO`]; from there on, with what is buffered by then, the models look at all schedules and
 //! orders of memory with few preemptions. Where that is decides what a model can notice.
 //!
 //! The scheduler and both parts of the mailbox are the real ones. What is between them, `cell/`,

@@ -23,7 +23,7 @@ fn closed() -> *mut Header {
     without_provenance_mut(1)
 }
 
-/// A chain of notifications that one thread has gathered: the sender's private half of an inbox.
+/// A chain of notifications that one thread has buffered: the sender's private half of an inbox.
 #[derive(Debug)]
 pub struct Chain {
     first: *mut Header,

@@ -44,7 +44,7 @@ only_unsafe! {
     Announce: "shared.sleep().announce(0)",
     Again: "Worker::new_unclaimed(worker.shared().clone(), 0)",
     Current: "actinium_scheduler::current_unbound()",
-    Gathered: "worker.with_gathered(|_| ())",
+    RunBuffer: "worker.with_run_buffer(|_| ())",
 }
 
 /// A runnable is not made of any pointer:

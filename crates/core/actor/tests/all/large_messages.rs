@@ -40,7 +40,7 @@ struct Sender<const N: usize> {
     done: mpsc::Sender<usize>,
 }
 
-/// Messages in a row: enough that they are gathered, and that a bounded mailbox overflows.
+/// Messages in a row: enough that they are buffered, and that a bounded mailbox overflows.
 const MESSAGES: usize = 40;
 
 impl<const N: usize> Actor for Sender<N> {

@@ -73,7 +73,7 @@ type Letter = (usize, u64);
 const SENDERS: usize = 6;
 const RECEIVERS: usize = 4;
 const TURNS: u64 = if cfg!(miri) { 5 } else { 60 };
-/// More than are gathered for one receiver at a time, every other turn.
+/// More than are buffered for one receiver at a time, every other turn.
 const LETTERS: [u64; 2] = [3, 50];
 
 /// Checks that each sender's letters come in order.

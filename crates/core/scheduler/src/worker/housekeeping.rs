@@ -43,7 +43,7 @@ impl Worker {
             poller.poll(false);
         }
         self.take_back();
-        // Last, for all of the above may post; a worker never sleeps on what it has gathered for
+        // Last, for all of the above may post; a worker never sleeps on what it has buffered for
         // others.
         self.flush_all();
         self.tend_lanes();

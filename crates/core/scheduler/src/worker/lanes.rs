@@ -171,14 +171,14 @@ impl Worker {
     }
 
     /// Sees to it that whatever this worker has sent is where its receivers look: nothing is
-    /// gathered, nothing lies in a lane.
+    /// buffered, nothing lies in a lane.
     #[inline]
     pub fn flush_lanes(&self) {
         self.end_run();
         self.flush_open_lanes();
     }
 
-    /// Does what [`Worker::flush_lanes`] does, but for what is gathered.
+    /// Does what [`Worker::flush_lanes`] does, but for what is buffered.
     #[inline]
     pub fn flush_open_lanes(&self) {
         if self.ends.any_open() {

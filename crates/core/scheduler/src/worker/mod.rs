@@ -54,8 +54,8 @@ use std::ptr::NonNull;
 /// is over.
 pub type Callback = Box<dyn FnOnce(&Worker) + Send>;
 
-/// Messages that a turn has gathered for something at another worker.
-pub trait Gathered {
+/// Messages that a turn has buffered for something at another worker.
+pub trait RunBuffer {
     /// Delivers them.
     fn flush(&mut self, worker: &Worker);
 }
@@ -88,10 +88,10 @@ pub struct Worker {
     /// To whom the running turn has sent to another worker last, and how often in a row; null: to
     /// nobody.
     run: Cell<(*const Header, u64)>,
-    gathered: Own<Option<Box<dyn Gathered>>>,
+    run_buffer: Own<Option<Box<dyn RunBuffer>>>,
     /// A call to make when the running turn has ended, and before anybody else may run it.
     at_turn_end: Cell<Option<fn()>>,
-    /// Notifications gathered for other workers' inboxes.
+    /// Notifications buffered for other workers' inboxes.
     outbox: Own<Vec<Chain>>,
     ends: LaneEnds,
     /// Calls that deliveries left for later, because they may call user code.
@@ -181,7 +181,7 @@ impl Worker {
             index,
             queue: Own::new(RunQueue::new(256)),
             run: Cell::new((std::ptr::null(), 0)),
-            gathered: Own::new(None),
+            run_buffer: Own::new(None),
             at_turn_end: Cell::new(None),
             outbox: Own::new((0..workers).map(|_| Chain::default()).collect()),
             ends: LaneEnds::new(if shared.lanes.exist() { workers } else { 0 }),

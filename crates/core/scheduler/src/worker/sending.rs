@@ -1,6 +1,6 @@
-//! Sending from a turn: waking others, gathering messages and notifications.
+//! Sending from a turn: waking others, buffering messages and notifications.
 
-use super::{Gathered, Worker};
+use super::{RunBuffer, Worker};
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::tuning::LONG_NS;
@@ -115,23 +115,23 @@ impl Worker {
     }
 
     /// The turn has ended, turns to somebody else, or does what must not overtake its messages:
-    /// what it has gathered leaves.
+    /// what it has buffered leaves.
     #[inline(always)]
     pub fn end_run(&self) {
         if !self.run.get().0.is_null() {
-            self.flush_gathered();
+            self.flush_run();
         }
     }
 
     /// Calls `f` when the running turn has ended, before anybody else may run it: what the turn has
-    /// gathered for elsewhere can leave in order then, wherever its runnable goes next. Of several
+    /// buffered for elsewhere can leave in order then, wherever its runnable goes next. Of several
     /// calls in a turn only the last counts.
     #[inline]
     pub fn at_turn_end(&self, f: fn()) {
         self.at_turn_end.set(Some(f));
     }
 
-    /// A turn of a runnable has ended in this way: what it has gathered leaves.
+    /// A turn of a runnable has ended in this way: what it has buffered leaves.
     #[inline(always)]
     pub(super) fn end_turn(&self, runnable: Runnable, turn: Turn) -> Turn {
         if self.run.get().0.is_null() && self.at_turn_end.get().is_none() {
@@ -156,37 +156,37 @@ impl Worker {
     }
 
     #[cold]
-    pub(super) fn flush_gathered(&self) {
+    pub(super) fn flush_run(&self) {
         self.run.set((std::ptr::null(), 0));
         // Taken out first: delivering may call user code (a listener to dead letters), which may
         // send.
-        if let Some(mut gathered) = self.gathered.take() {
-            gathered.flush(self);
+        if let Some(mut buffer) = self.run_buffer.take() {
+            buffer.flush(self);
         }
     }
 
-    /// Delivers what the run has gathered, for it is enough to leave now; the run goes on.
-    pub fn deliver_gathered(&self) {
+    /// Delivers what the run has buffered, for it is enough to leave now; the run goes on.
+    pub fn deliver_run(&self) {
         let run = self.run.get();
-        let Some(mut gathered) = self.gathered.take() else { return };
-        gathered.flush(self);
+        let Some(mut buffer) = self.run_buffer.take() else { return };
+        buffer.flush(self);
         if self.run.get() == run {
-            self.gathered.with(|slot| *slot = Some(gathered));
+            self.run_buffer.with(|slot| *slot = Some(buffer));
         }
     }
 
-    /// Lends what the running turn has gathered to `f`.
+    /// Lends what the running turn has buffered to `f`.
     ///
     /// # Safety
     /// `f` calls no user code and does not come back to the worker's streams.
-    pub unsafe fn with_gathered<R>(
+    pub unsafe fn with_run_buffer<R>(
         &self,
-        f: impl FnOnce(&mut Option<Box<dyn Gathered>>) -> R,
+        f: impl FnOnce(&mut Option<Box<dyn RunBuffer>>) -> R,
     ) -> R {
-        self.gathered.with(f)
+        self.run_buffer.with(f)
     }
 
-    /// Posts a notification of a runnable at another worker: it is gathered, and delivered at the
+    /// Posts a notification of a runnable at another worker: it is buffered, and delivered at the
     /// latest at the end of the round.
     #[inline]
     pub(crate) fn post(&self, runnable: Runnable, index: usize) {
