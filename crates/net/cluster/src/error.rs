@@ -35,8 +35,8 @@ pub enum RemoteSendError<M> {
     },
 }
 
-pub(crate) fn not_sent<M>(message: M, not_gathered: NotAdded) -> RemoteSendError<M> {
-    match not_gathered {
+pub(crate) fn not_sent<M>(message: M, not_added: NotAdded) -> RemoteSendError<M> {
+    match not_added {
         NotAdded::Full => RemoteSendError::Full(message),
         NotAdded::Closed => RemoteSendError::NodeDown(message),
         NotAdded::Failed(error) => RemoteSendError::Codec(message, error),

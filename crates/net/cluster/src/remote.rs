@@ -55,7 +55,7 @@ impl<A: RemoteActor> RemoteAddress<A> {
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
         let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
         let sent = self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write);
-        sent.map_err(|not_gathered| not_sent(message, not_gathered))
+        sent.map_err(|not_added| not_sent(message, not_added))
     }
 
     /// Sends a message together with bytes that do not travel in its frame: for large ones. The
@@ -145,12 +145,12 @@ impl<A: RemoteActor> RemoteAddress<A> {
         let write = |frame: &mut Vec<u8>| {
             message::tell_with(self.key, self.encoding, offer, &message, frame)
         };
-        let not_gathered = match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
+        let not_added = match self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write) {
             Ok(()) => return Ok(()),
-            Err(not_gathered) => not_gathered,
+            Err(not_added) => not_added,
         };
         offers.release(&[id]);
-        Err(not_sent((message, payload), not_gathered))
+        Err(not_sent((message, payload), not_added))
     }
 
     /// Waits until [`RemoteAddress::send_with_payload`] is worth trying again after

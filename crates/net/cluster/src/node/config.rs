@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct NodeConfig {
     /// The settings of the node's links.
     pub link: LinkConfig,
-    /// The settings by which the node's messages gather into frames.
+    /// The settings by which the node aggregates messages into frames.
     pub aggregator: AggregatorConfig,
     /// The route of messages: the same on all nodes, which refuse each other otherwise. In a grid a
     /// node has links and aggregators for some others only, and hands on messages for the rest.

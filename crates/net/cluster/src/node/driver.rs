@@ -235,7 +235,7 @@ impl Driver {
     }
 
     /// Whether messages wait that will leave without anything else happening first.
-    pub(super) fn is_gathering(&self) -> bool {
+    pub(super) fn is_aggregating(&self) -> bool {
         self.ends.values().any(|end| end.link.has_credit() && !end.peer.aggregator.is_empty())
     }
 
@@ -253,8 +253,8 @@ impl Driver {
     /// can be.
     pub(super) fn is_drained(&self) -> bool {
         let is_drained = |end: &End| {
-            // Acquire: pairs with the release when a turn's messages were gathered. First: what is
-            // buffered is gathered next.
+            // Acquire: pairs with the release when a turn's messages were aggregated. First: what
+            // is buffered is aggregated next.
             let nothing_is_buffered = end.peer.buffered.load(Ordering::Acquire) == 0;
             !end.link.is_up()
                 || nothing_is_buffered && end.link.is_drained() && end.peer.aggregator.is_empty()

@@ -91,7 +91,7 @@ fn rest(driver: &mut Driver, idle: u32) -> Rest {
         return Rest::Spin;
     }
     if idle < YIELDS
-        || driver.is_gathering()
+        || driver.is_aggregating()
         || !driver.can_ring && (!driver.is_drained() || driver.is_fetching())
     {
         // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and

@@ -1,7 +1,7 @@
 //! Multihop messages in a grid: those between nodes that are no neighbours, and those of others
 //! that this node hands on.
 //!
-//! **Room.** A message for a node further away gathers with all that goes to the next node on its
+//! **Capacity.** A message for a node further away is aggregated with all that goes to the next node on its
 //! way, so a node needs aggregators for its neighbours only. Senders of this node are refused when
 //! the next node does not keep up. What is handed on never is, because it was taken long ago;
 //! instead the frame that brought it counts as handled only when there is room again at the next
@@ -40,7 +40,7 @@ impl Inner {
 
     /// Hands an envelope on. Returns the next node, if too much waits for it and this node has a
     /// link with it. A node without a link may never come, and waiting for it would stop all
-    /// traffic of the neighbour that brought the envelope. So only a little gathers for such a
+    /// traffic of the neighbour that brought the envelope. So only a little is buffered for such a
     /// node, in case its link has just begun, and the rest has no way.
     pub(super) fn hand_on(&self, envelope: &Envelope<'_>) -> Option<Arc<Peer>> {
         let to = self.of_grid(envelope.to).filter(|_| envelope.hops < HOPS_MAX);
@@ -123,7 +123,7 @@ impl Inner {
         self.unparker.ring();
     }
 
-    /// Closes what gathers for a node, and returns the number of messages that came back.
+    /// Closes the aggregators for a node, and returns the number of messages that came back.
     fn closed(&self, peer: &Peer) -> u64 {
         self.close(peer)
     }

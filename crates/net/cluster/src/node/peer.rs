@@ -47,7 +47,7 @@ impl Peer {
         self.is_up.load(Ordering::Relaxed)
     }
 
-    /// Returns the aggregator in which messages for the node gather at the moment, for a sender
+    /// Returns the aggregator that takes messages for the node at the moment, for a sender
     /// that wants to know whether there is room.
     pub(crate) fn next_hop(&self) -> &Aggregator {
         match &self.multihop {
@@ -101,7 +101,7 @@ pub(crate) struct Multihop {
     /// The last node on the way back.
     pub(super) back: NodeId,
     pub(super) session: Mutex<Session>,
-    /// Whether messages gather for `via`. This is changed behind the lock of the session, and read
+    /// Whether messages are aggregated for `via`. This is changed behind the lock of the session, and read
     /// without it as a hint.
     pub(super) is_up: AtomicBool,
     /// Whether the two have a link of their own: changed and read like `is_up`.

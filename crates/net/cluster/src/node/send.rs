@@ -135,7 +135,7 @@ impl Inner {
         peer.aggregator.add_batch(|| self.clock.now_ns(), messages, frame)
     }
 
-    /// Numbers messages and gathers them for the next node.
+    /// Numbers messages and aggregates them for the next node.
     pub(super) fn add_multihop(
         &self,
         peer: &Peer,
@@ -161,7 +161,7 @@ impl Inner {
         batch
     }
 
-    /// Gathers an envelope for a neighbour.
+    /// Aggregates an envelope for a neighbour.
     pub(super) fn put(&self, hop: &Peer, envelope: &Envelope<'_>) -> Result<bool, NotAdded> {
         let mut frame = take_frame();
         message::envelope(envelope, &mut frame);
@@ -295,7 +295,7 @@ fn buffer(
 }
 
 /// Lets all messages leave that the turn has buffered. The turn has ended, or tells somebody who
-/// must find them gathered.
+/// must find them aggregated.
 pub(crate) fn flush_turn() {
     while let Some(buffered) = TURN_BUFFER.with_borrow_mut(|buffer| buffer.batches.pop()) {
         buffered.deliver();
@@ -319,7 +319,7 @@ impl BufferedBatch {
     fn deliver(mut self) {
         self.inner.add_buffered(&self.peer, self.messages, self.work, &mut self.frame);
         // Release: pairs with the acquire in `Driver::is_drained`, which then finds what was
-        // gathered.
+        // aggregated.
         self.peer.buffered.fetch_sub(1, Ordering::Release);
         let frame = self.frame;
         TURN_BUFFER.with_borrow_mut(|buffer| {

@@ -439,7 +439,7 @@ impl Inner {
         }
     }
 
-    /// Closes the aggregator of a node that is down, so that no more messages gather for it.
+    /// Closes the aggregator of a node that is down, so that it takes no more messages.
     /// Returns the number of messages that had.
     pub(super) fn close(&self, peer: &Peer) -> u64 {
         // Relaxed: a figure.

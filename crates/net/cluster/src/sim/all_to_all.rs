@@ -28,7 +28,7 @@ pub struct AllToAll {
     pub rate_per_s: u64,
     /// The bytes of a message itself, without its head.
     pub message_bytes: u32,
-    /// The settings by which messages gather into frames.
+    /// The settings by which messages are aggregated into frames.
     pub aggregator: AggregatorConfig,
     /// The costs of links and nodes.
     pub links: Links,
@@ -60,11 +60,11 @@ pub struct Figures {
     pub due: u64,
     /// The number of messages in all frames; a message counts once per hop.
     pub hops: u64,
-    /// The number of destinations that a node gathers for, on average over nodes.
+    /// The number of destinations that a node aggregates for, on average over nodes.
     pub destinations_mean: f64,
     /// The largest number of destinations of a node.
     pub destinations_max: u64,
-    /// The largest memory for frames that a node gathered at one time, on average over nodes.
+    /// The largest memory for open frames of a node at one time, on average over nodes.
     pub frame_bytes_mean: u64,
     /// The same of the node with most.
     pub frame_bytes_max: u64,

@@ -147,7 +147,7 @@ impl World {
         self.events[at as usize].iter().filter_map(down).collect()
     }
 
-    /// Nodes that it has gathered anything for.
+    /// Nodes that it has aggregated anything for.
     fn buffers(&self, n: u32) -> usize {
         let stats = self.cluster.hosts[n as usize].node.stats();
         stats.peers.iter().filter(|peer| peer.aggregator.frames > 0).count()
@@ -160,7 +160,7 @@ impl World {
 }
 
 #[test]
-fn all_reach_all_in_order_with_few_gathering_places() {
+fn all_reach_all_in_order_with_few_aggregators() {
     for (route, nodes, most) in [
         (Route::Square, 9, 4),
         // The last row has one node only.

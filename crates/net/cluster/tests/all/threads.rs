@@ -153,7 +153,7 @@ fn a_worker_moves_frames_where_it_is_the_only_one() {
 }
 
 /// The worker is in one long turn: nobody but the node's thread answers for the node, and takes
-/// what it has gathered.
+/// what it has aggregated.
 #[test]
 fn the_thread_takes_over_while_a_turn_takes_long() {
     struct Sleeper(mpsc::Receiver<()>, mpsc::Sender<()>);
@@ -172,7 +172,7 @@ fn the_thread_takes_over_while_a_turn_takes_long() {
     let sleeper = hosts[0].0.spawn(Sleeper(woken, asleep));
     sleeper.send(()).unwrap();
     sleeps.recv().unwrap();
-    // Sent by this thread, gathered at a node whose worker will not look.
+    // Sent by this thread, aggregated at a node whose worker will not look.
     let heard = hosts[1].1.stats().peers[0].link.delivered;
     drop(hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT));
     while hosts[1].1.stats().peers[0].link.delivered == heard {
@@ -207,7 +207,7 @@ fn who_listens_and_panics_harms_nobody() {
 
 /// A stream from outside, of which each message that is refused is tried again.
 #[test]
-fn a_stream_loses_nothing_and_gathers_in_frames() {
+fn a_stream_loses_nothing_and_is_aggregated_into_frames() {
     for reliable in [false, true] {
         let link = LinkConfig { reliable, ..patient().link };
         let (_network, hosts) = cluster(2, &NodeConfig { link, ..NodeConfig::default() });

@@ -25,7 +25,7 @@ pub(crate) const TESTS: &[Test] = &[
 
 const BYTES: u64 = 20_000;
 /// What may be sent to a node that takes nothing: the links' windows and frames that wait, what is
-/// gathering, and what the system keeps for a connection; with room to spare.
+/// aggregating, and what the system keeps for a connection; with room to spare.
 const TAKEN_MAX: u64 = 64 << 20;
 /// A process of these tests needs no more memory than this.
 const PEAK_KIB_MAX: u64 = 400 << 10;

@@ -107,7 +107,7 @@ pub struct Args {
     segment: Option<SegmentSize>,
 
     /// How messages go from node to node: direct, or through others in a grid of two or three
-    /// dimensions (2d, 3d), so that each node gathers for about 2 √N or 3 ∛N of N nodes only. The
+    /// dimensions (2d, 3d), so that each node aggregates for about 2 √N or 3 ∛N of N nodes only. The
     /// same on all nodes
     #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = actinium_app::nodes::route)]
     route: Route,

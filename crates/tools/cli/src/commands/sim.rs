@@ -82,13 +82,13 @@ pub struct Args {
 /// What else can be simulated.
 #[derive(Debug, clap::Subcommand)]
 pub enum What {
-    /// Simulate clusters of many nodes: gathering, routes, the end of all work, and deaths
+    /// Simulate clusters of many nodes: aggregation, routes, the end of all work, and deaths
     #[command(long_about = ABOUT_CLUSTER)]
     Cluster(Cluster),
 }
 
 const ABOUT_CLUSTER: &str = "\
-Simulate clusters of many nodes: gathering, routes, the end of all work, and deaths.
+Simulate clusters of many nodes: aggregation, routes, the end of all work, and deaths.
 
 All nodes send to all others, in frames that leave when the runtime's own code says so, straight or through a square or cube of nodes (2d, 3d), over \
 links with LogGP parameters. Beside that: how long the four-counter method takes to see that all work is done, and after how long the \

@@ -126,7 +126,7 @@ impl ZenohConfig {
             // Of frames, and of datagrams.
             ("transport/link/tx/queue/size/data", json!(BATCHES)),
             ("transport/link/tx/queue/size/data_low", json!(BATCHES)),
-            // Messages gather here already. By default Zenoh's sender sleeps for a millisecond and
+            // Messages are aggregated here already. By default Zenoh's sender sleeps for a millisecond and
             // more, for a batch to fill, whenever it meets somebody who writes to one; all that may
             // be under way goes in less.
             ("transport/link/tx/queue/batching/time_limit", json!(0)),

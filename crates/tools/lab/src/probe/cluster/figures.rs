@@ -22,7 +22,7 @@ pub struct NodeFigures {
     pub round_trips: Vec<(u64, u64)>,
     /// Frames that left for other nodes.
     pub frames: Frames,
-    /// Nodes for which it has gathered messages.
+    /// Nodes for which it has aggregated messages.
     pub destinations: u64,
     /// Whether the node's ledger of messages is balanced.
     pub balanced: bool,

@@ -184,7 +184,7 @@ fn frames(report: &ClusterReport) -> Section {
     });
     let frames = frames.note("Waited: the oldest message of a frame, on average. Refused: messages that were sent again, because too much waited.");
     let text = format!(
-        "Small messages for one node gather in one frame. Route {}: {} hops per message; nodes that one node gathers for: at most {}. Start-up and warm-up are included.",
+        "Small messages for one node leave in one frame. Route {}: {} hops per message; nodes that one node aggregates for: at most {}. Start-up and warm-up are included.",
         report.settings.route.value,
         decimal(report.hops_per_message.unwrap_or(f64::NAN), 2),
         count(report.destination_count_max)

@@ -31,7 +31,7 @@ pub struct ClusterReport {
     pub(super) all: Figures,
     /// How often a message between nodes left a node, on average: 1 where all go straight.
     pub(super) hops_per_message: Option<f64>,
-    /// Nodes that one node gathers messages for, at most.
+    /// Nodes that one node aggregates messages for, at most.
     pub(super) destination_count_max: u64,
     /// From the last reply of all until it was known that all nodes were done: the shortest of the
     /// nodes' times.
@@ -86,7 +86,7 @@ pub(super) struct NodeReport {
     throughput_per_s: f64,
     #[serde(flatten)]
     pub(super) figures: Figures,
-    /// Nodes that it has gathered messages for.
+    /// Nodes that it has aggregated messages for.
     destination_count: u64,
     corrupted_count: u64,
     ledger_balanced: bool,

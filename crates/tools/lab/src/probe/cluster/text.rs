@@ -143,7 +143,7 @@ impl ClusterReport {
              frames      with all that left for other nodes, start-up and warm-up included; why they left: full, free (the sender was), \
              idle (a worker), due, urgent (a message)\n\
              over time   in equal steps, each from little to much: threads that ran on a CPU, and the share of each CPU's time that went to the nodes\n\
-             route       {}: {} hops per message; nodes that one node gathers for: at most {}\n\
+             route       {}: {} hops per message; nodes that one node aggregates for: at most {}\n\
              the end     was known to all {} after the last reply\n",
             self.fabric,
             count(self.node_count),

@@ -137,7 +137,7 @@ impl Report {
             nanoseconds(settings.gap_per_kib_ns as f64),
             nanoseconds(settings.message_ns as f64)
         ));
-        line("gathers    for so many destinations, most of any node; memory of frames at one time, most of any node".to_owned());
+        line("dest.      destinations that a node aggregates for, most of any node; memory of frames at one time, likewise".to_owned());
         line("ended      two rounds of the four-counter method after the last message".to_owned());
         line(
             "noticed    when the first and the last of all others knew that a node had died"
@@ -158,7 +158,7 @@ impl Report {
             Column::right("p99"),
             Column::right("per frame"),
             Column::right("hops"),
-            Column::right("gathers"),
+            Column::right("dest."),
             Column::right("frames"),
         ]);
         for size in &self.sizes {
