@@ -32,14 +32,14 @@ pub struct Figures {
     /// Runnables pushed for good to workers with less to do.
     pub pushed: u64,
     /// The farthest distance of a push, as a rank.
-    pub given_rank_max: u32,
+    pub pushed_rank_max: u32,
     /// Runnables that moved to the worker of those that they communicate with.
     pub colocated: u64,
     /// Homes that moved to a thief.
     pub rehomed: u64,
     /// KiB that an actor seems to work on, as first turns elsewhere have shown; 0: there is no
     /// estimate.
-    pub learnt_kib: u32,
+    pub estimated_kib: u32,
     /// Times that a worker went to sleep: each is a context switch.
     pub parked: u64,
     /// Sleepers woken.

@@ -61,7 +61,7 @@ fn quiet_prints_the_first_table_only() {
 #[test]
 fn json_has_a_schema_version_and_its_ratios_are_those_of_its_runs() {
     let json = figures(&["--repeat", "3"]);
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     let policies = list(&json, "rows.0.policies");
     let runs =
         |of: &Value| -> Vec<f64> { list(of, "runs_s").iter().filter_map(Value::as_f64).collect() };

@@ -77,7 +77,7 @@ fn without_flags_it_is_the_probe_of_the_issue() {
 fn json_has_a_schema_version_and_its_sums_agree() {
     let json = figures(&["--workers", "2", "--repeat", "2", "--warm-up", "5"]);
     let get = |path: &str| number(&json, path);
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     assert_eq!(json["message_count_is"], "pings and replies: both are delivered messages");
     assert_eq!(get("worker_count"), get("node_count") * get("worker_count_per_node"));
     assert_eq!(get("actor_count"), get("worker_count") * get("actor_count_per_worker"));
@@ -96,7 +96,7 @@ fn json_has_a_schema_version_and_its_sums_agree() {
     }
     let all = |counter: &str| {
         let of = |at: &str| get(&format!("life.{at}.{counter}"));
-        of("workers.0") + of("workers.1") + of("outside")
+        of("workers.0") + of("workers.1") + of("external")
     };
     for counter in ["sent", "handled", "returned", "dead"] {
         assert_eq!(all(counter), get(&format!("ledger.{counter}")), "{counter}");
@@ -282,9 +282,9 @@ fn placement_is_spread_or_the_policy_s() {
     // A host on each worker starts that worker's actors; or they are all started from outside.
     assert_eq!(spawned("spread", "workers.0"), 4.0);
     assert_eq!(spawned("spread", "workers.1"), 4.0);
-    assert_eq!(spawned("spread", "outside"), 2.0);
+    assert_eq!(spawned("spread", "external"), 2.0);
     assert_eq!(spawned("policy", "workers.0"), 0.0);
-    assert_eq!(spawned("policy", "outside"), 9.0);
+    assert_eq!(spawned("policy", "external"), 9.0);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn each_flag_is_shown_with_its_value() {
 fn json_names_values_and_sources() {
     let arguments = ["probe", "--show-settings", "--json", "--batch", "9", "--in-flight", "2"];
     let json = run_with(&arguments, &[("ACTINIUM_POLICY", "pinned")]).json();
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     let settings = &json["settings"];
     assert_eq!(settings["batch"], serde_json::json!({ "value": 9, "source": "flag" }));
     assert_eq!(settings["in_flight"], serde_json::json!({ "value": 2, "source": "flag" }));

@@ -20,7 +20,7 @@ fn refused(arguments: &[&str], part: &str) {
 fn the_same_call_gives_the_same_json() {
     let first = json(&["--grid", "skewed"]);
     assert_eq!(first, json(&["--grid", "skewed"]));
-    assert_eq!(number(&first, "schema_version"), 1.0);
+    assert_eq!(number(&first, "schema_version"), 2.0);
     assert_eq!(number(&first, "pu_count"), 4.0);
     assert_eq!(number(&first, "messages_per_worker"), 100.0);
     assert!(number(&first, "cells.0.policies.affine.handled") > 0.0);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// Rises when a field of the JSON goes or changes its meaning; not when one comes.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// All figures of the experiment. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]

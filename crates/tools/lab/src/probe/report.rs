@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
 /// Rises when a field of the JSON goes or changes its meaning; not when one comes.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The definition of a message, for the JSON.
 const COUNTED: &str = "pings and replies: both are delivered messages";
@@ -83,7 +83,7 @@ struct PayloadReport {
 #[derive(Clone, Debug, Serialize)]
 struct Life {
     workers: Vec<Counters>,
-    outside: Counters,
+    external: Counters,
 }
 
 /// Counters by name.
@@ -182,7 +182,7 @@ impl Report {
             counters: Counters::of(&outcome.runs),
             life: Life {
                 workers: outcome.life.workers.iter().map(|one| Counters(one.pairs())).collect(),
-                outside: Counters(outcome.life.external.pairs()),
+                external: Counters(outcome.life.external.pairs()),
             },
             ledger: outcome.ledger.into(),
             settings,

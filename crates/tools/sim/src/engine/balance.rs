@@ -74,7 +74,7 @@ impl Sim<'_> {
             let pushed = self.push_to(worker, other, n, own_ns, average_ns, &mut at_ps);
             if pushed > 0 {
                 has_pushed = true;
-                self.figures.given_rank_max = self.figures.given_rank_max.max(distance);
+                self.figures.pushed_rank_max = self.figures.pushed_rank_max.max(distance);
             }
             own_ns = own_ns.saturating_sub(turn_ns * pushed as u64);
             // Others shall not give it as much again before it has seen what it got.

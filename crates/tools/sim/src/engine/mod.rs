@@ -375,7 +375,7 @@ impl<'a> Sim<'a> {
         [figures.l1_misses, figures.l2_misses, figures.l3_misses] =
             self.misses.map(|misses| misses as u64);
         figures.busy = in_turns as f64 / (elapsed_ps as f64 * self.workers.len() as f64);
-        figures.learnt_kib = self.kind_footprint_kib;
+        figures.estimated_kib = self.kind_footprint_kib;
         figures.fingerprint = self.fingerprint;
         self.figures
     }

@@ -119,7 +119,7 @@ proptest! {
         };
         let settings = Settings::new(Policy::Affine(eager)).seed(seed);
         let figures = simulate(&machine, &workload, &settings).unwrap();
-        let farthest = figures.stolen_rank_max.max(figures.given_rank_max);
+        let farthest = figures.stolen_rank_max.max(figures.pushed_rank_max);
         prop_assert!(farthest <= reach_rank, "{}: {:?}", farthest, figures);
     }
 }
@@ -140,7 +140,7 @@ fn work_goes_as_far_as_the_policy_reaches() {
         let affine = Affine { reach_rank, outside_together: 256, ..Affine::DEFAULT };
         let figures =
             simulate(&machine, &workload, &Settings::new(Policy::Affine(affine))).unwrap();
-        assert_eq!(figures.given_rank_max, reach_rank, "{figures:?}");
+        assert_eq!(figures.pushed_rank_max, reach_rank, "{figures:?}");
     }
 }
 
@@ -270,12 +270,12 @@ fn what_a_move_has_cost_is_learnt_unless_it_was_declared() {
     // package: 65 ns each.
     let mut workload = Workload::burst(32, 3_000.0, 200);
     (workload.state_bytes, workload.accesses, workload.warm_up) = (64_000, 1_000, 0);
-    let learnt_kib = |footprint_ns_per_kib, workload: &Workload| {
+    let estimated_kib = |footprint_ns_per_kib, workload: &Workload| {
         let (ns, outside_together) = (footprint_ns_per_kib, 256);
         let affine = Affine { footprint_ns_per_kib: ns, outside_together, ..Affine::DEFAULT };
-        on_twelve(Policy::Affine(affine), workload, 42).learnt_kib
+        on_twelve(Policy::Affine(affine), workload, 42).estimated_kib
     };
-    let (far, near) = (learnt_kib(10, &workload), learnt_kib(1_000, &workload));
+    let (far, near) = (estimated_kib(10, &workload), estimated_kib(1_000, &workload));
     assert!(far > 100 * near.max(1) / 10 && near < 100, "{far} {near}");
-    assert_eq!(learnt_kib(50, &workload.declared()), 0);
+    assert_eq!(estimated_kib(50, &workload.declared()), 0);
 }
