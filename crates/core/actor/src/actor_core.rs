@@ -98,10 +98,10 @@ pub(crate) struct Core {
     pub(crate) flags: AtomicU8,
     /// Whether the actor has a name, by which it can be reached without an address.
     named: AtomicBool,
-    /// Its memory is the global allocator's: see `cell::memory`.
+    /// The memory is the global allocator's: see `cell::memory`.
     pub(crate) is_global: bool,
     pub(crate) controls: Mutex<Controls<CoreRef>>,
-    /// Its place in the system's register: shard and key, packed; written once, before it starts.
+    /// The place in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
 }
 

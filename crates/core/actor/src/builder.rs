@@ -103,7 +103,7 @@ pub enum BuildError {
     Setting {
         /// The setting, or the environment variable that it came from.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
         /// The allowed values.
         allowed: String,

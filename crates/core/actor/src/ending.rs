@@ -81,8 +81,8 @@ impl Inner {
         }
     }
 
-    /// From now on the system only finishes what it has begun: actors that wait for a restart have
-    /// it at once.
+    /// Makes the system only finish what it has begun: actors that wait for a restart have it at
+    /// once.
     pub(crate) fn request_drain(&self) {
         self.shared.request_drain();
         for core in self.backoffs.waiting() {

@@ -35,8 +35,7 @@ type Sent<M> = Result<(), SendError<M>>;
 pub(crate) enum WhenFull {
     /// Returns the message.
     Refuse,
-    /// From an actor: goes over the bound and mutes the sender. From elsewhere: returns the
-    /// message.
+    /// Lets an actor go over the bound, and mutes it. Returns the message of any other sender.
     Mute,
     /// Goes over the bound: for what the actor itself has asked for.
     Over,

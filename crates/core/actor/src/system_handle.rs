@@ -102,8 +102,9 @@ impl SystemHandle {
         self.inner.dead_letters.latest()
     }
 
-    /// From now on workers help to move messages between this system and elsewhere, as other nodes
-    /// of a cluster: see [`IdlePoller`]. There is one idle poller; false if there was one before.
+    /// Sets the poller by which workers help to move messages between this system and elsewhere, as
+    /// other nodes of a cluster: see [`IdlePoller`]. There is one idle poller; false if there was
+    /// one before.
     pub fn set_idle_poller(&self, poller: Arc<dyn IdlePoller>) -> bool {
         self.inner.shared.set_idle_poller(poller)
     }

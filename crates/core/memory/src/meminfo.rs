@@ -13,7 +13,8 @@ impl Meminfo {
         read_text("/proc/meminfo").ok().map(Meminfo)
     }
 
-    /// Of a node; of the machine for node 0 of a kernel that has no files for nodes.
+    /// Reads the figures of a node; those of the machine for node 0 of a kernel that has no files
+    /// for nodes.
     pub(crate) fn of_node(node: u32) -> Option<Self> {
         let file = format!("/sys/devices/system/node/node{node}/meminfo");
         match read_text(file) {

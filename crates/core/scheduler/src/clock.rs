@@ -22,8 +22,8 @@ pub enum Clock {
 /// Whether clocks that are made from now on tick.
 static TICKS: AtomicBool = AtomicBool::new(cfg!(any(loom, shuttle)));
 
-/// From one look at a ticking clock to the next. Model checkers see time-outs pass sooner by larger
-/// steps.
+/// The time from one look at a ticking clock to the next. Model checkers see time-outs pass sooner
+/// by larger steps.
 const TICK_NS: u64 = if cfg!(any(loom, shuttle)) { 1_000 } else { 100 };
 
 impl Clock {

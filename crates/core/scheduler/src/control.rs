@@ -98,7 +98,7 @@ enum Progress {
     Waits,
     /// The worker has ended.
     Ended,
-    /// Its thread could not be started.
+    /// The thread could not be started.
     Absent,
     /// Nobody waits for it any more.
     GivenUp,

@@ -168,7 +168,7 @@ pub fn count_here() {
 
 /// The calls that one thread has to make when the present call is over.
 struct Agenda {
-    /// Of the present call; 0: there is none.
+    /// The generation of the present call; 0: there is none.
     generation: Cell<u32>,
     /// How many were put down since there was none.
     calls: Cell<usize>,

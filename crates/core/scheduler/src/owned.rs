@@ -34,7 +34,7 @@ impl Owned<'_> {
         self.runnable
     }
 
-    /// Its header.
+    /// The header.
     #[inline(always)]
     pub(crate) fn header(&self) -> &Header {
         self.runnable.header()
@@ -67,7 +67,7 @@ impl Owned<'_> {
         unsafe { (self.header().vtable.pending)(self.runnable.0) }
     }
 
-    /// Its flags, after these are set.
+    /// The flags, after these are set.
     #[inline(always)]
     pub(crate) fn set_flags(&mut self, set: u8) -> u8 {
         self.with(|private| {

@@ -368,8 +368,8 @@ impl<S> Header<S> {
         self.owner.store(worker_id, Ordering::Release);
     }
 
-    /// From now on nothing is sent to it through lanes, for whoever sends must hear what becomes of
-    /// the message. Only its owner, or whoever makes it, may say so.
+    /// Ends sending to it through lanes, for whoever sends must hear what becomes of the message.
+    /// Only its owner, or whoever makes it, may say so.
     pub fn close_lanes(&self) {
         // Relaxed: who does not see it yet sends as if it had done so before.
         self.since.store(NO_LANE, Ordering::Relaxed);

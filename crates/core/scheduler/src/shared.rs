@@ -62,7 +62,7 @@ pub struct Shared {
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
-    /// From each worker to each other, where runnables have owners.
+    /// Lanes from each worker to each other, where runnables have owners.
     pub(crate) lanes: Lanes,
     pub(crate) steal_queues: Box<[StealQueue]>,
     /// New runnables, and idle ones that come home: only the worker itself takes them.
@@ -92,7 +92,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// From now on workers help this idle poller. There is one; false if there was one before.
+    /// Sets the idle poller that workers help from now on. There is one; false if there was one
+    /// before.
     pub fn set_idle_poller(&self, poller: Arc<dyn IdlePoller>) -> bool {
         self.idle_poller.set(poller)
     }

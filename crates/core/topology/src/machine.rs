@@ -84,7 +84,7 @@ impl Cache {
 pub struct Core {
     /// The operating system's number: unique in its package at best.
     pub os_index: u32,
-    /// Its PUs.
+    /// The PUs.
     pub pus: CpuSet,
 }
 

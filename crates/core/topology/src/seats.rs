@@ -126,7 +126,7 @@ fn pus(set: &CpuSet) -> String {
 pub struct WrongBind {
     /// The setting, or the environment variable that it came from.
     pub of: &'static str,
-    /// Its value.
+    /// The value.
     pub value: String,
     /// The fault, the allowed values, and the PUs that this process may use.
     pub allowed: String,

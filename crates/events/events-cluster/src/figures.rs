@@ -18,7 +18,8 @@ pub struct NodeFigures {
     pub retries: u64,
     /// Most events in flight at a time.
     pub in_flight_max: u64,
-    /// From an event's begin to its end there, without its outputs: nanoseconds, and how many.
+    /// Times from an event's begin to its end there, without its outputs: nanoseconds, and how
+    /// many.
     pub latency: Vec<(u64, u64)>,
     /// Figures of modules, without outputs; on the first node these, too.
     pub modules: Vec<ModuleFigures>,

@@ -51,7 +51,8 @@ pub struct RunOutcome {
     pub abandoned: u64,
     /// Whether somebody wanted it to stop.
     pub interrupted: bool,
-    /// From when the first event was given to a node until the outputs of the last had run.
+    /// The time from when the first event was given to a node until the outputs of the last had
+    /// run.
     pub elapsed: Duration,
     /// The first failures.
     pub failures: Vec<Failed>,

@@ -24,7 +24,7 @@ pub enum Threads {
     Exclusive(String),
     /// One instance per slot.
     Stream,
-    /// At most this many events at a time; at least 1.
+    /// The largest number of events at a time; at least 1.
     Limited(u32),
 }
 

@@ -76,7 +76,7 @@ pub struct ModuleFigures {
 /// Figures of one path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PathFigures {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Events that came to an end of it.
     pub events: u64,
@@ -91,7 +91,7 @@ pub struct PathFigures {
 /// Figures of one resource.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ResourceFigures {
-    /// Its name: a serial or limited module's label, or the name that exclusive modules share.
+    /// The name: a serial or limited module's label, or the name that exclusive modules share.
     pub name: String,
     /// Nanoseconds that modules waited for it.
     pub waited_ns: u64,
@@ -112,7 +112,7 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct EventEnd<'a> {
-    /// Its number.
+    /// The number.
     pub number: u64,
     /// The slot that it was in, which is free as soon as its end is told.
     pub slot: usize,
@@ -143,7 +143,7 @@ pub struct RunSummary {
     /// Workers whose modules did not return in the time of
     /// [`Stopper::stop_within`](crate::Stopper::stop_within).
     pub stuck: Vec<Stuck>,
-    /// From the first event to the end of the last.
+    /// The time from the first event to the end of the last.
     pub elapsed_ns: u64,
     /// The number of workers.
     pub workers: usize,
@@ -161,14 +161,14 @@ pub struct RunSummary {
     pub resources: Vec<ResourceFigures>,
     /// In order of their starts, with [`Figures::Spans`].
     pub spans: Vec<Span>,
-    /// With a sampling interval.
+    /// The samples, if there is a sampling interval.
     pub samples: Vec<Sample>,
 }
 
 /// A worker that was given up: its thread is left to itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stuck {
-    /// Its number.
+    /// The number.
     pub worker: usize,
     /// The label of the module or source that it was in, or whose product it was dropping; `None`:
     /// in other code of the program, such as a listener.

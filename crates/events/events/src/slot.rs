@@ -29,9 +29,9 @@ pub(crate) enum Stage {
     Free,
     /// Paths, and what they need.
     Paths,
-    /// Its outputs wait for those of the events before it.
+    /// The outputs wait for those of the events before it.
     Parked,
-    /// Its turn to be written has come.
+    /// The turn to be written has come.
     MayWrite,
     /// Outputs.
     Outputs,
@@ -51,13 +51,13 @@ pub(crate) const STOPPED: u16 = u16::MAX;
 pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) number: u64,
-    /// Its place in the source's order.
+    /// The place in the source's order.
     pub(crate) turn: u64,
     pub(crate) start_ns: u64,
     pub(crate) pass: Pass,
     pub(crate) attempts: u32,
     pub(crate) open: u32,
-    /// At which places it has a slot task: bits.
+    /// The places at which it has a slot task: bits.
     pub(crate) active: u32,
     pub(crate) failure: Option<Box<(u16, String)>>,
     pub(crate) ready: Vec<u16>,

@@ -28,7 +28,7 @@ const PER_WORKER_MAX: usize = 256;
 const PER_WORKER_MIN: usize = 16;
 /// The largest number of workers that can work on one event at a time.
 const PER_SLOT_MAX: usize = 16;
-/// With more slots than this there is enough else to do.
+/// The number of slots beyond which there is enough else to do.
 const SLOTS_MANY: usize = 1_024;
 
 /// How many in the queue are looked at to find the oldest event.

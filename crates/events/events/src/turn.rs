@@ -25,7 +25,7 @@ const SPREAD_IDLE_NS: u32 = 5_000;
 /// ... and before one that takes longer than this even to one that is busy now: it may be done
 /// sooner.
 const SPREAD_ALWAYS_NS: u32 = 200_000;
-/// With [`Figures::Counts`], one call in so many is timed.
+/// The number of calls of which one is timed, with [`Figures::Counts`].
 const TIMED: u64 = 64;
 
 /// The starts of a call's waits, and whether its resource is at home on the worker where it runs.

@@ -1,4 +1,4 @@
-//! From labels to indices: finds whatever does not fit together, all of it at once.
+//! Turns labels into indices, and finds all that does not fit together, at once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

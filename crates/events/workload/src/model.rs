@@ -69,7 +69,7 @@ pub struct Source {
 /// One module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// Its name, which no other module has.
+    /// The name, which no other module has.
     pub label: String,
     /// The class as written.
     pub class: String,
@@ -131,7 +131,7 @@ pub enum Threads {
     },
     /// One instance per slot, so as many as there are slots.
     Stream,
-    /// At most this many events at a time.
+    /// The largest number of events at a time.
     Limited(NonZeroU32),
 }
 
@@ -159,7 +159,7 @@ pub struct Input {
 /// do not wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Indices into [`Workload::modules`]: never a producer.
     pub modules: Vec<usize>,

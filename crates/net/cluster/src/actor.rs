@@ -56,10 +56,10 @@ pub trait RemoteActor: Actor {
     /// The actor's answer to a request.
     type Answer: Describe + Serialize + DeserializeOwned + Send;
 
-    /// Its own message for what another node has sent.
+    /// The own message for what another node has sent.
     fn message(message: Self::Message) -> Self::Msg;
 
-    /// Its own message for what another node has asked.
+    /// The own message for what another node has asked.
     fn request(request: Self::Request, reply: Reply<Self::Answer>) -> Self::Msg;
 
     /// Converts a message together with the node that sent it, which may be this node
@@ -77,7 +77,7 @@ pub trait RemoteActor: Actor {
         Self::request(request, reply)
     }
 
-    /// Its own message for what another node has sent together with a payload: see
+    /// The own message for what another node has sent together with a payload: see
     /// [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).
     ///
     /// # Errors

@@ -46,7 +46,7 @@ pub struct AggregatorCounters {
     pub messages: u64,
     /// Frames that left.
     pub frames: u64,
-    /// Of these, because they were full.
+    /// The number that left because they were full.
     pub full: u64,
     /// Because nothing held them: the sender was free.
     pub free: u64,
@@ -64,7 +64,7 @@ pub struct AggregatorCounters {
 
 /// A frame on its way to its link.
 pub(crate) struct Batch {
-    /// With room for the link's header.
+    /// The bytes, with space for the link's header.
     pub(crate) frame: Vec<u8>,
     pub(crate) messages: u32,
     first_ns: u64,
@@ -348,7 +348,7 @@ impl Aggregator {
         state.open.is_some()
     }
 
-    /// From now on nothing goes in; what is in comes back.
+    /// Closes it: nothing goes in from now on, and what is in comes back.
     pub(crate) fn close(&self) -> Vec<Batch> {
         let mut state = self.lock();
         state.is_closed = true;

@@ -16,9 +16,9 @@ pub struct RemoteAnswer<R>(From<R>);
 
 enum From<R> {
     There(oneshot::Receiver<Result<R, RemoteAskError>>),
-    /// Of an actor of this node.
+    /// An answer of an actor of this node.
     Here(NodeId, Answer<R>),
-    /// Of several requests one after the other.
+    /// An answer that takes several requests, one after the other.
     Later(Pin<Box<dyn Future<Output = Result<R, RemoteAskError>> + Send>>),
 }
 
@@ -35,7 +35,7 @@ impl<R> RemoteAnswer<R> {
         Self::new(receiver)
     }
 
-    /// Of an actor of this node.
+    /// Wraps the answer of an actor of this node.
     pub(crate) fn of_local(node: NodeId, answer: Answer<R>) -> Self {
         RemoteAnswer(From::Here(node, answer))
     }

@@ -47,8 +47,8 @@ impl Word {
         Word(AtomicU32::new(AWAKE))
     }
 
-    /// From now on others ring; to be followed by a look. False: it was rung meanwhile, and is not
-    /// armed.
+    /// Makes others ring from now on; a look has to follow. False: it was rung meanwhile, and is
+    /// not armed.
     pub(crate) fn arm(&self) -> bool {
         // Relaxed, both: the fence below orders.
         let armed = self.0.compare_exchange(AWAKE, ARMED, Ordering::Relaxed, Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl Word {
         }
     }
 
-    /// Its own process rings.
+    /// The own process rings.
     pub(crate) fn ring(&self, wake: impl FnOnce(&AtomicU32)) {
         // Pairs with the fences in `arm` and `sleep`: who takes a ring finds what was said before
         // this one.

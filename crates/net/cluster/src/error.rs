@@ -262,7 +262,7 @@ pub enum RemoteDownReason {
     /// The actor has failed and its supervision there has given it up, or it was linked to an actor
     /// that has failed in this way. The text comes from its node.
     Failed(String),
-    /// Its node is down.
+    /// The node is down.
     NodeDown(Option<DownReason>),
     /// The actor may live on, but its node does not allow this one to watch it
     /// ([`Grants::WATCH`](crate::Grants::WATCH), or too many watches).

@@ -13,7 +13,7 @@ const FEW: u32 = 4;
 pub(crate) enum FlushReason {
     /// Nothing holds it: the sender is free.
     Free,
-    /// Its oldest message is due.
+    /// The oldest message is due.
     Due,
     /// A worker has nothing else to do.
     Idle,
@@ -24,7 +24,7 @@ pub(crate) enum FlushReason {
 pub(crate) struct FlushPolicy {
     /// The time at which the last frame left, and its number of messages.
     last: Option<(u64, u32)>,
-    /// From one message to the next of late; 0: not known.
+    /// The recent time from one message to the next; 0: not known.
     message_ns: u64,
     /// Bytes of a message in the last frame, its head included.
     message_bytes: u64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Names an exported actor of one incarnation of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct ActorKey {
-    /// Its place in the table of exports, which only grows.
+    /// The place in the table of exports, which only grows.
     pub(crate) index: u32,
     /// Tells the actors apart that have been in this place, in all incarnations of the node.
     pub(crate) generation: u32,

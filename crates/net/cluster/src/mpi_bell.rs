@@ -31,7 +31,7 @@ use std::time::Duration;
 #[repr(C, align(128))]
 struct Line {
     word: Word,
-    /// Of the first: says that it is the file that was meant.
+    /// The key, in the first line: it says that this is the file that was meant.
     key: AtomicU64,
 }
 

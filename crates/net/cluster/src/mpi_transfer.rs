@@ -81,7 +81,7 @@ impl Transfer {
         }
     }
 
-    /// Its bytes; none (and the memory stays MPI's) if it is not complete.
+    /// The bytes; none (and the memory stays MPI's) if it is not complete.
     pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
         // Dropping the rest does nothing: both fields are dropped by hand only.
         self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))

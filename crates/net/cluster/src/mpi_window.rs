@@ -51,10 +51,10 @@ pub(crate) struct Windows {
     node: NodeId,
     ranks: u32,
     heaps: Vec<&'static Heap>,
-    /// By address.
+    /// This node's parts, by address.
     own: BTreeMap<u64, Own>,
     retired: Vec<Own>,
-    /// By address; a payload may be shared several times.
+    /// Shared payloads by address; a payload may be shared several times.
     shared: BTreeMap<u64, Vec<Payload>>,
     transfers: VecDeque<Transfer>,
     last: u64,

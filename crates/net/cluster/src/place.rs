@@ -8,19 +8,19 @@ use actinium_wire::fnv1a;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// At each node in turn, this one included.
+    /// Each node in turn, this one included.
     RoundRobin,
-    /// At this node while fewer than so many actors live in its system; then at the others in turn.
+    /// This node while fewer than so many actors live in its system; then the others in turn.
     LocalFirst {
         /// The number of actors at this node from which on the other nodes are used.
         most: usize,
     },
-    /// At the node that a key belongs to: [`Placement::by_key`].
+    /// The node that a key belongs to: [`Placement::by_key`].
     ByKey(u64),
 }
 
 impl Placement {
-    /// At the node that a key belongs to: all nodes that see the same nodes agree on it.
+    /// Places at the node that a key belongs to: all nodes that see the same nodes agree on it.
     #[must_use]
     pub fn by_key(key: impl AsRef<[u8]>) -> Self {
         Placement::ByKey(key_hash(key.as_ref()))

@@ -175,7 +175,7 @@ impl<M: Spoken> Conversation<M> {
         self.lock().is_unanswered
     }
 
-    /// From now on nothing goes out any more.
+    /// Closes it: nothing goes out any more.
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
         inner.is_closed = true;

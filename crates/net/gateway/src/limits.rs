@@ -22,7 +22,7 @@ pub struct Limits {
     /// Most bytes of a request's head, at least 8 KiB: what a connection may make the gateway hold
     /// before it is let in.
     pub head_bytes: usize,
-    /// Of how many clients the gateway remembers the rate, those that are gone among them.
+    /// The number of clients whose rate the gateway remembers, those that are gone among them.
     pub remembered: usize,
     /// Most bytes of one message.
     pub message_bytes: usize,
@@ -129,7 +129,7 @@ impl Bucket {
         Bucket { gap, ahead, level: now }
     }
 
-    /// From then on it is as if nothing had ever come.
+    /// Returns the time from which it is as if nothing had ever come.
     pub(crate) fn until(&self) -> Instant {
         self.level
     }

@@ -40,7 +40,7 @@ pub(crate) async fn answer<A: Served>(
     }
 }
 
-/// Of the request, and of the answer.
+/// Returns the encodings of the request and of the answer.
 fn encodings(headers: &HeaderMap) -> Result<(Encoding, Encoding), Fault> {
     let known = |name: HeaderName| {
         headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())

@@ -22,13 +22,13 @@ use syn::{Attribute, Ident, Type, Visibility};
 /// A protocol between two parties.
 #[derive(Clone)]
 pub struct Protocol {
-    /// Its documentation.
+    /// The documentation.
     pub attributes: Vec<Attribute>,
     /// The visibility of the generated code.
     pub visibility: Visibility,
-    /// Its name.
+    /// The name.
     pub name: Ident,
-    /// Its version.
+    /// The version.
     pub version: u32,
     /// The names of the two parties.
     pub parties: [Ident; 2],
@@ -39,9 +39,9 @@ pub struct Protocol {
 /// A state.
 #[derive(Clone)]
 pub struct State {
-    /// Its documentation.
+    /// The documentation.
     pub attributes: Vec<Attribute>,
-    /// Its name.
+    /// The name.
     pub name: Ident,
     /// How long a party waits in it for the next byte, in milliseconds.
     pub within_ms: Option<u64>,
@@ -52,7 +52,7 @@ pub struct State {
 /// A message that may be said in a state.
 #[derive(Clone)]
 pub struct Move {
-    /// Its documentation.
+    /// The documentation.
     pub attributes: Vec<Attribute>,
     /// The party that says it, as an index into [`Protocol::parties`].
     pub from: usize,
@@ -67,9 +67,9 @@ pub struct Move {
 /// A message: its name and the type of its data.
 #[derive(Clone)]
 pub struct Said {
-    /// Its name.
+    /// The name.
     pub name: Ident,
-    /// Its data.
+    /// The data.
     pub data: Option<Type>,
 }
 

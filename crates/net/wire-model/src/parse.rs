@@ -1,4 +1,4 @@
-//! From the text of `protocol!`.
+//! Reads the text of `protocol!`.
 
 use crate::{Move, Protocol, Said, State, error};
 use proc_macro2::TokenStream;

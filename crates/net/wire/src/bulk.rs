@@ -237,7 +237,7 @@ impl<T: Number> Numbers<T> {
         }
     }
 
-    /// From the bytes that travel; what is left over at their end is ignored.
+    /// Reads the bytes that travel; what is left over at their end is ignored.
     pub(crate) fn of_le_bytes(bytes: &[u8]) -> Self {
         Numbers { bytes: Bytes::copy_from_slice(bytes), numbers: PhantomData }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A protocol as data: its messages, their senders, and the states that allow them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// Its messages: an enum. Its name and version are the protocol's.
+    /// The messages: an enum. Its name and version are the protocol's.
     pub schema: Schema,
     /// The names of the two parties.
     pub parties: [String; 2],
@@ -20,7 +20,7 @@ pub struct Description {
 /// A state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedState {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// How long one waits in it, in milliseconds.
     pub within_ms: Option<u64>,
@@ -33,14 +33,14 @@ pub struct DescribedState {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescribedWord {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The party that says it, as an index into [`Description::parties`].
     pub from: u8,
 }
 
 impl Description {
-    /// Of the protocol with these messages.
+    /// Describes the protocol with these messages.
     #[must_use]
     pub fn of<M: Spoken>() -> Self {
         let model = M::MODEL;

@@ -88,7 +88,7 @@ impl FromStr for Encoding {
     }
 }
 
-/// By its name.
+/// Writes its name.
 impl Serialize for Encoding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())

@@ -194,7 +194,7 @@ impl Unframer {
         Unframer { buffer: BytesMut::new(), offset: 0, limit }
     }
 
-    /// From now on, frames may have so many bytes.
+    /// Sets how many bytes frames may have from now on.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }

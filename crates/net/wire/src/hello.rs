@@ -17,7 +17,7 @@ pub struct Hello {
     pub protocol: String,
     /// Their version.
     pub version: u32,
-    /// Of the message types.
+    /// The fingerprint of the message types.
     pub fingerprint: u64,
     /// Names of the encodings that this side takes, the dearest to it first. There may be ones that
     /// we do not know.
@@ -29,13 +29,13 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Of a side that speaks `M`.
+    /// The hello of a side that speaks `M`.
     #[must_use]
     pub fn of<M: Message>(encodings: &[Encoding], checksum: bool) -> Self {
         Self::with_schema(M::schema(), encodings, checksum)
     }
 
-    /// Of a side whose messages look so.
+    /// The hello of a side whose messages look so.
     #[must_use]
     pub fn with_schema(schema: Schema, encodings: &[Encoding], checksum: bool) -> Self {
         Hello {
@@ -94,7 +94,7 @@ pub enum Incompatible {
     /// A hello's fingerprint is not that of the types that it describes: whether binary would be
     /// understood, nobody knows.
     Fingerprint {
-        /// Of the types.
+        /// The fingerprint of the types.
         expected: u64,
         /// The fingerprint in the hello.
         found: u64,

@@ -76,7 +76,7 @@ pub enum LinkFault {
     TooLong {
         /// The limit.
         limit: usize,
-        /// Its length.
+        /// The length.
         found: usize,
     },
     /// Another frame was expected.

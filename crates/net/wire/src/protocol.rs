@@ -90,7 +90,7 @@ pub struct Model {
 /// A state.
 #[derive(Debug)]
 pub struct State {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// How long one waits in it.
     pub within: Option<Duration>,
@@ -101,7 +101,7 @@ pub struct State {
 /// A message.
 #[derive(Debug)]
 pub struct Word {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The party that says it, as an index into [`Model::parties`].
     pub from: u8,
@@ -138,7 +138,7 @@ pub struct Violation {
 }
 
 impl Monitor {
-    /// At the beginning.
+    /// Begins in the first state.
     #[must_use]
     pub fn new(model: &'static Model) -> Self {
         Monitor { model, state: 0 }
@@ -260,7 +260,7 @@ impl std::error::Error for ProtocolError {}
 
 /// A stream whose reads can be made to end after a time.
 pub trait Stream: Read + Write {
-    /// From now on a read that gets nothing for so long is an error.
+    /// Makes a read that gets nothing for so long an error.
     ///
     /// # Errors
     /// If the stream can not.

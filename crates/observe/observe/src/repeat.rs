@@ -70,8 +70,8 @@ impl Repeat {
         self.sorted[self.runs() - 1]
     }
 
-    /// From the least to the greatest result, as a share of the median: 0.1 are 10 %. If all are
-    /// the same it is 0; if only the median is 0 it is infinite, which JSON has as `null`.
+    /// The range from the least to the greatest result, as a share of the median: 0.1 are 10 %. If
+    /// all are the same it is 0; if only the median is 0 it is infinite, which JSON has as `null`.
     #[must_use]
     pub fn spread(&self) -> f64 {
         match self.max() - self.min() {

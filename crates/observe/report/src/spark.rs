@@ -1,6 +1,6 @@
 //! Values over time in one line of text: a small bar for each.
 
-/// From nothing to the most.
+/// Bars from nothing to the most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A bar for each value, by its share of `full`; a blank for what is no number.

@@ -19,7 +19,7 @@ const SCALE_LEAST: f64 = 1e-60;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     cache: u32,
-    /// Of the cache's scale.
+    /// The era of the cache's scale.
     era: u32,
     /// Lines / scale.
     scaled: f64,

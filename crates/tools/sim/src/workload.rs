@@ -146,7 +146,7 @@ pub(crate) struct Traffic {
     own_left: Vec<u32>,
     /// Messages that are yet to be sent by anybody.
     left: u64,
-    /// Of the round: messages that each actor is to handle, where that is fixed.
+    /// The messages of the round that each actor is to handle, where that is fixed.
     pub(crate) quota: Option<u32>,
     random: SplitMix64,
     /// Which actors are hot; for Zipf, the actors by falling weight.

@@ -65,7 +65,7 @@ struct State {
     idle: BTreeMap<u64, usize>,
     /// Counts departures.
     departures: u64,
-    /// Of chunks that are here or busy, and of those among them that are not idle.
+    /// Bytes of the chunks that are here or busy, and of those among them that are not idle.
     bytes: u64,
     used_bytes: u64,
     registered: u64,
@@ -298,7 +298,7 @@ impl Table {
         }
     }
 
-    /// At the segment's end: nobody has a lease, because leases borrow it.
+    /// Deregisters all chunks at the segment's end: nobody has a lease, because leases borrow it.
     pub(crate) fn deregister_all(&self) {
         let mut state = self.lock();
         for slot in &mut state.slots {

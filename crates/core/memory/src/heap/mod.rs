@@ -83,7 +83,7 @@ unsafe impl Send for Heap {}
 /// One arena, and what others send it.
 #[derive(Debug)]
 struct ArenaEntry {
-    /// Its pages.
+    /// The pages.
     pages: Range<usize>,
     /// The NUMA node that these are on, if they were to be on one.
     node: Option<u32>,

@@ -423,7 +423,7 @@ impl FaultIn {
         self.lock().has_ended
     }
 
-    /// Its figures, when it has ended.
+    /// The figures, when it has ended.
     pub(crate) fn figures(&self) -> Option<FaultFigures> {
         let state = self.lock();
         // Who waits may have the last chunk in hand when the threads are through.

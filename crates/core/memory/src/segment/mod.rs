@@ -86,7 +86,7 @@ impl Segment {
         self.inner.mapping.start()
     }
 
-    /// Its bytes. None if it lives in a file, which others may write to at any time.
+    /// The bytes. None if it lives in a file, which others may write to at any time.
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
         if self.file.is_some() {
             return None;
@@ -140,7 +140,7 @@ impl Segment {
         self.file.as_ref().map(AsFd::as_fd)
     }
 
-    /// Its parts: one for each worker with [`Placement::Local`](crate::Placement::Local) and
+    /// The parts: one for each worker with [`Placement::Local`](crate::Placement::Local) and
     /// [`Placement::FirstTouch`](crate::Placement::FirstTouch), else one.
     #[must_use]
     pub fn arenas(&self) -> &[Arena] {

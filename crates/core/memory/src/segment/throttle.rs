@@ -33,7 +33,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// From now on.
+    /// Begins to measure now.
     pub(super) fn new(now: Times) -> Self {
         Throttle { last: now }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::check;
 
-/// From now on the calling thread runs where nobody else wants to.
+/// Makes the calling thread run only where nobody else wants to.
 pub(crate) fn only_when_idle() -> Result<(), i32> {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: 0 names the calling thread; the parameter is alive.

@@ -56,12 +56,12 @@ pub struct Affine {
     /// worker than to its own; then it moves there, if that has no more to do. With one send in 127
     /// sampled, it has then sent some thousand messages. 0: never.
     pub colocate_after: u32,
-    /// Of the runnables that one runnable makes, so many in a row start near it: what is made
-    /// together often belongs together, and few are soon spread by their load, but thousands are
-    /// not, for only what is ready is ever moved. At least 1.
+    /// The number of runnables in a row, of those that one runnable makes, that start near it: what
+    /// is made together often belongs together, and few are soon spread by their load, but
+    /// thousands are not, for only what is ready is ever moved. At least 1.
     pub start_together: u64,
-    /// Of the runnables that threads outside the workers make, so many in a row start at the same
-    /// worker. At least 1.
+    /// The number of runnables in a row, of those that threads outside the workers make, that start
+    /// at the same worker. At least 1.
     pub outside_together: u64,
 }
 

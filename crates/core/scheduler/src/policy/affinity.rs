@@ -62,8 +62,8 @@ pub(crate) fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Of two that talk, told apart by numbers of theirs: whether the first is the one to go where the
-/// other is. It is as often the one as the other, however the numbers lie.
+/// Returns whether, of two that communicate, the first goes to where the other is. Their numbers
+/// decide. It is as often the one as the other, however the numbers lie.
 #[inline]
 pub fn is_mover(sender: u64, target: u64) -> bool {
     spread(sender) < spread(target)

@@ -55,7 +55,7 @@ pub struct ScaleView {
     pub wait_ns: u64,
     /// Runnables in its queue that others could run.
     pub movable: usize,
-    /// At the end of a window: for how much of it those that work were busy, all together, in
+    /// The time of a window, at its end, for which the working workers were busy, all together, in
     /// percent of one worker's time.
     pub busy_percent: Option<u64>,
 }

@@ -44,9 +44,10 @@ const BALANCE_LOOKS: usize = 8;
 /// After looks in vain it looks at more, up to 2 to the power of so many times as many.
 const BALANCE_DOUBLINGS: u32 = 4;
 
-/// At so many other workers' loads a worker looks that has looked so often in a row and pushed
-/// nothing. The longer the pause between two looks, the more are looked at: so who has one too many
-/// finds who has one too few as soon as before, and the looks cost the same share of the time.
+/// Returns the number of other workers' loads at which a worker looks that has looked so often in a
+/// row and pushed nothing. The longer the pause between two looks, the more are looked at: so who
+/// has one too many finds who has one too few as soon as before, and the looks cost the same share
+/// of the time.
 #[inline]
 pub fn balance_looks(in_vain: u32) -> usize {
     BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)

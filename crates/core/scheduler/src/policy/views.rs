@@ -27,7 +27,7 @@ pub struct QueueView {
 /// Something ready that might be shared.
 #[derive(Clone, Copy, Debug)]
 pub struct MoveView {
-    /// Its measured nanoseconds per item; 0: not known.
+    /// The measured nanoseconds per item; 0: not known.
     pub cost_ns: u32,
     /// How long the turn that it stands behind takes: nanoseconds.
     pub current_ns: u64,
@@ -58,7 +58,7 @@ pub struct StolenView {
     pub steals_in_a_row: u32,
     /// How many turns in a row it has run away from home, at whatever worker, this one included.
     pub away_in_a_row: u32,
-    /// Its measured nanoseconds per item; 0: not known.
+    /// The measured nanoseconds per item; 0: not known.
     pub cost_ns: u32,
     /// How long a turn takes at its home, or has taken if one is under way that takes long:
     /// nanoseconds.
@@ -68,10 +68,10 @@ pub struct StolenView {
 /// How much there is to do, as a worker that looks whether others have less sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadView {
-    /// Its own load: how long its queue takes to run once through, weighted over the last rounds,
+    /// The own load: how long its queue takes to run once through, weighted over the last rounds,
     /// in nanoseconds.
     pub own_ns: u64,
-    /// Its measured nanoseconds per turn.
+    /// The measured nanoseconds per turn.
     pub turn_ns: u64,
     /// The other's load.
     pub other_ns: u64,
@@ -82,7 +82,7 @@ pub struct LoadView {
 /// Why something is ready to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// Its last turn left it more to do.
+    /// The last turn left it more to do.
     Again,
     /// Something elsewhere has sent to it.
     ByOthers,
@@ -95,7 +95,7 @@ pub enum Ready {
 pub struct PushView {
     /// Why it is ready.
     pub ready: Ready,
-    /// Its measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
+    /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.
     pub cost_ns: u32,
     /// The worker's load in nanoseconds.
@@ -116,7 +116,7 @@ pub struct ColocateView {
     pub is_mover: bool,
     /// See [`LoadView::own_ns`].
     pub own_ns: u64,
-    /// Its worker's measured nanoseconds per turn.
+    /// The worker's measured nanoseconds per turn.
     pub turn_ns: u64,
     /// The other's load.
     pub other_ns: u64,

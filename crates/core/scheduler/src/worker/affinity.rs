@@ -21,7 +21,7 @@ struct Known {
 pub(super) struct AffinityTable(Own<Box<[Known]>>);
 
 impl AffinityTable {
-    /// Of a worker that has others beside it, under a policy that asks.
+    /// Makes the state of a worker. `asks`: it has others beside it, under a policy that asks.
     pub(super) fn new(asks: bool) -> Self {
         let nobody = Known { from: std::ptr::null(), affinity: CommunicationAffinity::default() };
         AffinityTable(Own::new(vec![nobody; if asks { KNOWN } else { 0 }].into()))

@@ -108,7 +108,7 @@ impl Worker {
         load.load_ns.set(load.load_ns.get().min(left_ns));
     }
 
-    /// Its neighbours up to the distance to which work may move: they are sorted by it.
+    /// The neighbours up to the distance to which work may move: they are sorted by it.
     pub(super) fn in_reach(&self) -> &[(usize, u32)] {
         let (policy, neighbours) =
             (&self.shared.settings.policy, &self.shared.neighbours[self.index]);

@@ -327,8 +327,8 @@ impl Worker {
         }
     }
 
-    /// At the scheduler's end, when all workers have flushed their lanes: drops what still waits
-    /// for grace periods.
+    /// Drops what still waits for grace periods, at the scheduler's end, when all workers have
+    /// flushed their lanes.
     pub(super) fn end_graces(&self) {
         for grace in self.graces.take_all() {
             if let Grace::Free(runnable) = grace

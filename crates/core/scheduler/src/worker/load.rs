@@ -12,7 +12,7 @@ pub(super) struct LoadTracker {
     /// How often in a row it has looked and pushed nothing, second looks that are still to come
     /// left out.
     pub(super) in_vain: Cell<u32>,
-    /// Its load when it looked last.
+    /// The load when it looked last.
     pub(super) looked_ns: Cell<u64>,
     /// Whether its last look has found somebody with less.
     pub(super) has_found: Cell<bool>,

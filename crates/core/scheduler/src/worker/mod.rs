@@ -78,7 +78,7 @@ pub struct Worker {
     first_id: u32,
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
-    /// Its index, as the home of runnables; none's under policies that keep no idle runnables,
+    /// The index, as the home of runnables; none's under policies that keep no idle runnables,
     /// whose turns are other ones.
     plain_home: u32,
     batch: u32,

@@ -90,7 +90,7 @@ impl RunQueue {
         Some(unsafe { self.place(self.tail).assume_init_read() })
     }
 
-    /// From the front to the back.
+    /// Iterates from the front to the back.
     pub(super) fn iter(&self) -> impl Iterator<Item = Runnable> + '_ {
         // SAFETY: between head and tail; the mask is below the length.
         (0..self.len()).map(|index| unsafe {

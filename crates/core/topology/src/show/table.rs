@@ -54,7 +54,7 @@ impl Topology {
         with_head(&["PU", "core", "L2", "L3", "NUMA node", "package", "allowed"], rows)
     }
 
-    /// From a position among all caches to one among the caches of a level.
+    /// Maps a position among all caches to one among the caches of a level.
     fn ordinals(&self, level: u8) -> BTreeMap<usize, usize> {
         let caches = self.caches.iter().enumerate();
         let of_level = caches

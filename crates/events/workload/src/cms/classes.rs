@@ -36,7 +36,7 @@ pub struct Class {
     pub fetches_one_by_one: bool,
     /// Whether it fails at every event.
     pub throws: bool,
-    /// Its thread type, if that is not given by `threadType`.
+    /// The thread type, if that is not given by `threadType`.
     pub threads: Option<Threads>,
     /// Whether it has inputs: `toGet`.
     pub gets: bool,

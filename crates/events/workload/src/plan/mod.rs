@@ -61,7 +61,7 @@ pub struct Fan {
 pub struct Critical {
     /// The module.
     pub label: String,
-    /// Its time in the event whose path is shown.
+    /// The time in the event whose path is shown.
     pub time_ns: u64,
     /// The share of all events on whose critical paths it is.
     pub share_of_events: f64,
@@ -71,7 +71,7 @@ pub struct Critical {
 /// workers there are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CriticalPath {
-    /// Its length, over all events.
+    /// The length, over all events.
     pub time_ns: Range,
     /// The event whose path is nearest to the mean.
     pub event: u64,
@@ -103,9 +103,9 @@ pub struct Plan {
     pub modules_in_file: usize,
     /// Modules that run.
     pub modules: usize,
-    /// Of these, producers.
+    /// The producers among these.
     pub producers: usize,
-    /// Of these, those that wait instead of computing.
+    /// Those among these that wait instead of computing.
     pub waiting_modules: usize,
     /// Pairs of a module that runs and one that it needs.
     pub edges: usize,

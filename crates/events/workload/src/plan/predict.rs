@@ -24,7 +24,7 @@ pub struct Prediction {
     pub slots: usize,
     /// How many events that is for.
     pub events: u64,
-    /// From the first event's start to the last one's end.
+    /// The time from the first event's start to the last one's end.
     pub elapsed_ns: u64,
     /// Events by elapsed time.
     pub events_per_s: f64,

@@ -33,7 +33,7 @@ pub struct Setup {
 /// The result of a simulated run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// From the first event's start to the last one's end.
+    /// The time from the first event's start to the last one's end.
     pub elapsed_ns: u64,
     /// The time of all module runs together.
     pub work_ns: u64,

@@ -45,7 +45,7 @@ impl Seen {
 /// An event of which all but the outputs has run somewhere.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Its number.
+    /// The number.
     pub number: u64,
     /// The observations at the ends of its paths, where it ran.
     pub observations: Observations,

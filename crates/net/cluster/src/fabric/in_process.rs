@@ -163,7 +163,7 @@ impl Network {
         world.regions.retain(|region, _| region.node != node);
     }
 
-    /// From now on nothing moves between the two, in either direction.
+    /// Cuts the way between the two: nothing moves any more, in either direction.
     pub fn cut(&self, a: NodeId, b: NodeId) {
         self.lock().cut.extend([(a, b), (b, a)]);
     }
@@ -173,13 +173,13 @@ impl Network {
         self.lock().cut.retain(|&pair| pair != (a, b) && pair != (b, a));
     }
 
-    /// From now on its nodes have no remote memory.
+    /// Takes remote memory from its nodes.
     pub fn without_remote_memory(self) -> Self {
         self.lock().has_remote_memory = false;
         self
     }
 
-    /// From now on other faults.
+    /// Sets the faults from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().faults = faults;
     }

@@ -45,7 +45,7 @@ pub enum JoinFault {
     Wrong {
         /// The setting, as the flag has it.
         setting: String,
-        /// Its value, and what is allowed.
+        /// The value, and what is allowed.
         problem: String,
     },
 }

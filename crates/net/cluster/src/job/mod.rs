@@ -144,7 +144,7 @@ fn zenoh<P: Program>(
 ) -> Result<Option<P::Report>, P::Error> {
     use crate::fabric::zenoh::{Zenoh, tell_notices};
     use std::sync::{Arc, Mutex, PoisonError};
-    /// Of notices that only explain a failure, so many are kept.
+    /// The number of notices, of those that only explain a failure, that are kept.
     const KEPT: usize = 8;
     let kept: Arc<Mutex<Vec<String>>> = Arc::default();
     let keep = kept.clone();

@@ -138,7 +138,7 @@ pub struct Movable<S: Migrate> {
     state: State<S>,
     /// The requests that are answered when the state has moved.
     asked_where: Vec<Reply<Answer<S>>>,
-    /// By the node that it has come from, one that is shared by all that waits.
+    /// A count for each node: all that waits from that node shares it.
     waiting: BTreeMap<NodeId, Arc<()>>,
     /// The number of messages and requests of this node itself that were refused.
     refused: u64,
@@ -168,7 +168,7 @@ struct Move<S: Migrate> {
 pub struct ShellMsg<S: Migrate>(Shell<S>);
 
 enum Shell<S: Migrate> {
-    /// From a node.
+    /// A parcel from a node.
     Parcel(NodeId, Parcel<Movable<S>>),
     Copied(Result<AnyAddress<Movable<S>>, RemoteAskError>),
     /// The copy has said that it is there.

@@ -103,7 +103,7 @@ pub(super) enum Msg {
     Heard(String, Result<Option<Stamp>, RemoteAskError>, Found),
     /// Another node wants to know.
     WhoThere(String, Reply<Option<Stamp>>),
-    /// From a node's directory, this one included.
+    /// A node's directory, this one's included, says something.
     Say(NodeId, Say),
     /// An actor of this node that had a name has ended.
     Ended(String, Stamp),

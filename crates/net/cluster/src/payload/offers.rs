@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 
 struct Open {
     payload: Payload,
-    /// Its frame has left.
+    /// The frame has left.
     is_sent: bool,
 }
 

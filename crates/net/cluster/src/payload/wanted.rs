@@ -35,7 +35,7 @@ impl Wanted {
         lock(&self.state)
     }
 
-    /// From now on, what frames of this session offer can be fetched.
+    /// Lets what frames of this session offer be fetched from now on.
     pub(crate) fn open(&self, session: u64) {
         self.lock().session = Some(session);
     }

@@ -25,7 +25,7 @@ pub(super) enum Msg {
     Meet(BTreeMap<usize, RemoteAddress<Member>>),
     /// This node takes part in the next round.
     Own(Fold, Reply<Said>),
-    /// From a node: which round, the rank of the member that it says to be, what it says.
+    /// A node says something: the round, the rank of the member that it claims to be, the content.
     Said(NodeId, u64, usize, Said),
     /// The member of this rank is down, and has said all that it ever will.
     Down(usize, String),
@@ -36,7 +36,7 @@ pub(super) enum Msg {
 struct Round {
     own: Option<Fold>,
     reply: Option<Reply<Said>>,
-    /// By rank.
+    /// The children that have said something, by rank.
     children: BTreeMap<usize, Said>,
 }
 

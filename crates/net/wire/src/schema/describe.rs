@@ -1,4 +1,4 @@
-//! From types to their descriptions.
+//! Describes types.
 
 use super::model::{Definition, Shape, Type};
 use crate::bulk::{Blob, Number, Numbers};

@@ -35,9 +35,9 @@ pub trait Message: Describe + Serialize + DeserializeOwned + Send + 'static {
 pub struct Schema {
     /// The message's name.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: u32,
-    /// Its type.
+    /// The type.
     pub root: Type,
     /// The structs and enums in it.
     pub types: Vec<Definition>,

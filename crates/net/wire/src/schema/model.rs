@@ -38,7 +38,7 @@ pub enum Type {
 /// A struct or enum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
-    /// Its name, unique in the schema.
+    /// The name, unique in the schema.
     pub name: String,
     /// The type's content.
     pub shape: Shape,
@@ -72,7 +72,7 @@ pub struct Field {
     /// Whether it has a value of its own if none comes.
     #[serde(default)]
     pub default: bool,
-    /// Its type.
+    /// The type.
     pub of: Type,
 }
 
@@ -84,7 +84,7 @@ pub struct Variant {
     /// The variant's earlier names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Its data.
+    /// The data.
     pub shape: Shape,
 }
 

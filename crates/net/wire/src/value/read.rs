@@ -1,4 +1,4 @@
-//! From bytes to a value, led by the schema.
+//! Reads a value from bytes, led by the schema.
 
 use super::data::Value;
 use crate::bulk::{Blob, Numbers};

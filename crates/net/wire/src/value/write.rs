@@ -1,4 +1,4 @@
-//! From a value to bytes: the same bytes as from the type.
+//! Writes a value as bytes: the same bytes as from the type.
 
 use super::data::Value;
 use crate::bulk::Numbers;
@@ -7,7 +7,7 @@ use crate::schema::Type;
 use serde::ser::{Error, SerializeMap, SerializeSeq, SerializeTuple};
 use serde::{Serialize, Serializer};
 
-/// By names.
+/// Writes names.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -48,7 +48,7 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// By positions and numbers.
+/// Writes positions and numbers.
 pub(super) struct ByPosition<'a>(pub(super) &'a Value);
 
 impl Serialize for ByPosition<'_> {

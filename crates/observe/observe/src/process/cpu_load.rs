@@ -44,9 +44,9 @@ impl Load {
         }
     }
 
-    /// Of all of these together, in steps of the same length from each one's begin: what one of
-    /// them is, if there is only one. Where they are of several machines, a CPU's number says
-    /// nothing, and they had better be [`without_cpus`](Self::without_cpus).
+    /// Merges all of these, in steps of the same length from each one's begin: what one of them is,
+    /// if there is only one. Where they are of several machines, a CPU's number says nothing, and
+    /// they had better be [`without_cpus`](Self::without_cpus).
     #[must_use]
     pub fn merged(loads: &[&Load]) -> Self {
         if let [one] = loads {
@@ -119,7 +119,7 @@ impl Load {
         resample(&self.end_s, series, columns, self.length_s() / columns as f64)
     }
 
-    /// With at most so many steps: neighbours are put together.
+    /// Reduces it to at most so many steps: neighbours are put together.
     #[must_use]
     pub fn thinned(mut self, most: usize) -> Self {
         while self.end_s.len() > most.max(1) {

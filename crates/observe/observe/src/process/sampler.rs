@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How often it looks: seldom enough not to be noticed in the figures, and each look costs some
 /// system calls per thread.
 const EVERY: Duration = Duration::from_millis(50);
-/// Of a CPU's time, looks take at most one in so many parts: where there are many threads it looks
+/// Looks take at most one part in so many of a CPU's time: where there are many threads it looks
 /// less often.
 const REST: u32 = 50;
 /// After so many looks every second one is dropped and looks become half as frequent, so that

@@ -87,7 +87,7 @@ pub struct Table {
     pub note: String,
     /// The columns, from the left.
     pub columns: Vec<Column>,
-    /// From the top; a cell without a column is left out, a missing one is "-".
+    /// Rows from the top; a cell without a column is left out, a missing one is "-".
     pub rows: Vec<Vec<Value>>,
 }
 

@@ -1,4 +1,4 @@
-//! From paired ratios to a word: better, worse, the same, or that nobody can tell.
+//! Turns paired ratios into a word: better, worse, the same, or that nobody can tell.
 
 use serde::Serialize;
 

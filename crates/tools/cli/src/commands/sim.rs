@@ -9,7 +9,7 @@ use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
 
 /// Most messages per worker: more would take hours.
 const MESSAGES_MAX: u64 = 100_000_000;
-/// As the runtime's: more is no batch.
+/// The largest batch, as the runtime's: more is no batch.
 const BATCH_MAX: u64 = 1_000_000;
 
 /// Most nodes: what is kept per node is small, but each dead node's survivors have a real link.

@@ -79,7 +79,7 @@ pub struct Toiler<S: State> {
     look_in: u32,
     looked: Option<Instant>,
     longest_ns: u64,
-    /// Its own address: known once it has started.
+    /// The own address: known once it has started.
     own: Option<Address<Self>>,
     /// A combination of all values read, so that the reads are not optimised away.
     sum: u64,

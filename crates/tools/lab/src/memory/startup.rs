@@ -36,7 +36,7 @@ pub struct Settings {
 /// One start.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// From before the program was started until it said that it was ready.
+    /// The time from before the program was started until it said that it was ready.
     pub ready_s: f64,
     /// Until it had ended.
     pub end_s: f64,
@@ -49,7 +49,7 @@ pub struct Start {
 pub struct Measured {
     /// The size.
     pub size_bytes: u64,
-    /// By mode.
+    /// Starts by mode.
     pub modes: Vec<(StartupMode, Vec<Start>)>,
     /// The starts that show the machine's limits, by loop and number of threads.
     pub limits: Vec<(Baseline, usize, Vec<Start>)>,

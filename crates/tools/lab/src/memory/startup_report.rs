@@ -38,9 +38,9 @@ struct Row {
     ready_spread: f64,
     gb_per_s: Option<f64>,
     cpu_s_per_gb: Option<f64>,
-    /// Of the rate, to that of the fastest loop with at most as many threads.
+    /// The ratio of the rate to that of the fastest loop with at most as many threads.
     of_limit: Option<f64>,
-    /// Of the time until it was ready, to that of the program without a segment.
+    /// The ratio of the time until it was ready to that of the program without a segment.
     of_none: Option<f64>,
     huge_bytes: u64,
     /// Registered when it was ready, the time that this took all threads together, and what the
@@ -51,7 +51,7 @@ struct Row {
 }
 
 impl Report {
-    /// Of these measurements.
+    /// Reports these measurements.
     pub fn new(settings: &Settings, measured: &[Measured]) -> Self {
         let warnings = measured.iter().flat_map(|measured| &measured.modes);
         let warnings = warnings.flat_map(|(_, starts)| starts);

@@ -85,9 +85,9 @@ pub struct Settings {
 /// One kernel's rate.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rate {
-    /// Its name.
+    /// The name.
     pub kernel: &'static str,
-    /// Of the best round, in GB (10⁹ bytes) per second.
+    /// The rate of the best round, in GB (10⁹ bytes) per second.
     pub gb_per_s: f64,
     /// Times of a round.
     pub least_s: f64,
@@ -108,7 +108,7 @@ pub struct Achieved {
     pub threads: usize,
     /// Copy, scale, add, triad.
     pub rates: Vec<Rate>,
-    /// From before the arrays were there to after they were checked.
+    /// The time from before the arrays were there to after they were checked.
     pub total_s: f64,
     /// The largest relative error of the three arrays.
     pub error: f64,

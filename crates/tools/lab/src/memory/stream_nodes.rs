@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Rounds whose rates travel in one message.
 const ROUNDS: usize = 100;
-/// Of a node's warnings so many travel, and of each so many characters.
+/// The number of a node's warnings that travel, and of the characters of each.
 const WARNINGS: (usize, usize) = (8, 200);
 
 /// The measurement, and the node that it runs on.
@@ -45,7 +45,7 @@ pub struct OfNode {
     pub threads: usize,
     /// In GB per second, of its own best rounds: copy, scale, add, triad.
     pub gb_per_s: [f64; 4],
-    /// From before the arrays were there to after they were checked.
+    /// The time from before the arrays were there to after they were checked.
     pub total_s: f64,
     /// The largest relative error of the three arrays.
     pub error: f64,

@@ -50,7 +50,7 @@ fn refused(error: MemoryError) -> Failure {
 pub struct BesideReport {
     /// The segment's size.
     pub size_bytes: u64,
-    /// Of the throughput with a segment to that without, pair by pair: median and spread.
+    /// The ratio of the throughput with a segment to that without, pair by pair: median and spread.
     pub of_without: Repeat,
     /// Pings and replies per second, with a segment: median and spread.
     pub throughput_per_s: Repeat,

@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 /// A figure of a run.
 #[derive(Debug)]
 pub struct Figure {
-    /// Its name in the table.
+    /// The name in the table.
     pub name: &'static str,
-    /// Its name in JSON, the unit last.
+    /// The name in JSON, the unit last.
     pub key: &'static str,
-    /// Its unit in the table.
+    /// The unit in the table.
     pub unit: &'static str,
     /// How many of JSON's unit make one of the table's.
     scale: f64,
@@ -25,9 +25,9 @@ pub struct Figure {
 /// Where a figure comes from.
 #[derive(Debug)]
 enum Value {
-    /// From messages and elapsed time; none if there were no messages.
+    /// A figure of messages and elapsed time; none if there were no messages.
     Throughput(fn(&Throughput) -> Option<f64>),
-    /// From the sampled latencies; none if there were none.
+    /// A figure of the sampled latencies; none if there were none.
     Latency(fn(&QuantilesNs) -> u64),
 }
 

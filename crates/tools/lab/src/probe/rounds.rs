@@ -30,7 +30,7 @@ const LOOKS_WITHOUT_PROGRESS: u32 = 120;
 pub struct Outcome {
     /// The measurements, in order.
     pub runs: Vec<Run>,
-    /// With `--segment`, a repetition of each measurement, beside a segment.
+    /// A repetition, with `--segment`, of each measurement, beside a segment.
     pub beside: Vec<Beside>,
     /// How a payload travels: "none", "inline" or "boxed".
     pub carrier: &'static str,

@@ -12,7 +12,7 @@ use actinium_sim::figures::geometric_mean;
 use actinium_sim::grid::Cell;
 use serde::Serialize;
 
-/// Of its present value, a constant is set to so many quarters.
+/// The quarters of its present value to which a constant is set.
 const QUARTERS: [u64; 4] = [1, 2, 8, 16];
 
 /// All that came of it. It serialises as the JSON that the command prints.

@@ -24,7 +24,7 @@ impl Sim<'_> {
         self.queue_unowned(worker, target, after_ps)
     }
 
-    /// From outside: no worker pays.
+    /// Delivers from outside: no worker pays.
     pub(super) fn deliver_adrift(&mut self, index: usize, target: usize, at_ps: Ps) {
         self.actors[target].mail += 1;
         if self.actors[target].place == Place::Idle {

@@ -165,9 +165,9 @@ struct Worker {
     /// The time at which it last looked at others' loads, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
-    /// Its load when it looked last.
+    /// The load when it looked last.
     looked_ns: u64,
-    /// Its last look at others' loads found somebody with less.
+    /// The last look at others' loads found somebody with less.
     has_found: bool,
     /// How often in a row it had nothing worth sharing, and the rounds left until it looks again.
     vain_shares: (u32, u32),

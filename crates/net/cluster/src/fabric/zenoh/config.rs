@@ -56,7 +56,7 @@ pub struct ZenohConfig {
 pub struct Tls {
     /// This node's certificate. It names the host as others write it in `connect`.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
     /// The certificates of the authorities that sign trusted certificates.
     pub ca: PathBuf,
@@ -82,7 +82,7 @@ impl Default for ZenohConfig {
     }
 }
 
-/// Of each setting of Zenoh, where it stands and what it is to be, as JSON.
+/// Settings of Zenoh: the place of each, and its value as JSON.
 type Settings = Vec<(&'static str, Value)>;
 
 impl ZenohConfig {

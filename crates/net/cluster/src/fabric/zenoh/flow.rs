@@ -75,8 +75,7 @@ pub(super) struct Trailer {
     /// 0.
     pub(super) from_life: u64,
     pub(super) to_life: u64,
-    /// Of each lane, the largest number of what the receiver has sent in it that the sender has
-    /// taken.
+    /// The largest number, in each lane, of what the receiver has sent and the sender has taken.
     pub(super) taken: [u64; 2],
     /// In which lane this goes, and its number there.
     pub(super) lane: Lane,
@@ -124,7 +123,7 @@ impl Trailer {
 /// The frames under way to one node in one lane, and those that have arrived.
 #[derive(Default)]
 struct Way {
-    /// Of the last that was sent.
+    /// The number of the last that was sent.
     number: u64,
     /// Number and size of what it may not have taken yet, oldest first.
     under_way: VecDeque<(u64, usize)>,

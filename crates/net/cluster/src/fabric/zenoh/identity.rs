@@ -87,7 +87,7 @@ impl Identity {
         Answer { incarnation: self.incarnation, state, what: self.what.clone() }
     }
 
-    /// From now on this process is that to its number.
+    /// Sets what this process is to its number.
     pub(super) fn set(&self, state: State) {
         // Relaxed: see `answer`.
         self.state.store(state as u8, Ordering::Relaxed);

@@ -221,7 +221,7 @@ impl Zenoh {
         }
     }
 
-    /// Of each other node but one, a figure; their sum, if all share the way there.
+    /// A figure of each other node but one; their sum, if all share the way there.
     fn of_others(&self, but: NodeId, figure: impl Fn(&Flow) -> usize) -> Option<usize> {
         let others = self.others.iter().filter(|(node, _)| **node != but);
         self.shares_way.then(|| others.map(|(_, there)| figure(&there.flow)).sum())

@@ -101,7 +101,7 @@ fn for_people(line: &str) -> String {
     text
 }
 
-/// From now on `tell` is given a line for each notice of this fabric and of Zenoh, on any thread:
+/// Calls `tell` with a line for each notice of this fabric and of Zenoh from now on, on any thread:
 /// it must not block. False if the process has a subscriber of `tracing` already: then that one is
 /// told.
 pub fn tell_notices(tell: impl Fn(&str) + Send + Sync + 'static) -> bool {

@@ -1,4 +1,4 @@
-//! From XML to a message: the events of the reader, as they come. See [`super::write`] for what
+//! Reads a message from XML: the events of the reader, as they come. See [`super::write`] for what
 //! stands for what.
 //!
 //! The reader stands behind the start tag of the element whose value is asked for; whoever takes
@@ -28,7 +28,7 @@ enum Next<'de> {
 }
 
 impl<'de> Document<'de> {
-    /// Of this text, from behind the start tag of its only element.
+    /// Opens this text, from behind the start tag of its only element.
     pub(super) fn open(text: &'de str) -> (Self, Result<Content, Problem>) {
         let mut reader = Reader::from_str(text);
         reader.config_mut().expand_empty_elements = true;

@@ -1,4 +1,4 @@
-//! From a message to XML, one element per value, on one line.
+//! Writes a message as XML, one element per value, on one line.
 //!
 //! | value | stands as |
 //! |---|---|

@@ -53,7 +53,7 @@ pub struct Report<'a> {
     /// Events of nodes that went down, which others ran.
     given_again: u64,
     interrupted: bool,
-    /// From the first event that a node was given to the end of the last one's outputs.
+    /// The time from the first event that a node was given to the end of the last one's outputs.
     elapsed_s: f64,
     events_per_s: f64,
     throughput: Levels,
@@ -88,7 +88,7 @@ pub(super) struct NodeReport<'a> {
     in_flight_max: u64,
     /// Workers in modules on average.
     workers_busy: f64,
-    /// Of its process; none where that is another node's, too.
+    /// The CPU time of its process; none where that is another node's, too.
     cpu_s: Option<f64>,
     threads_max: Option<u64>,
     memory_max_bytes: Option<u64>,
@@ -97,7 +97,7 @@ pub(super) struct NodeReport<'a> {
 }
 
 impl NodeReport<'_> {
-    /// Of its workers' time, the share that they spent in modules.
+    /// Returns the share of its workers' time that they spent in modules.
     pub(super) fn share_busy(&self) -> f64 {
         self.workers_busy / self.workers.max(1) as f64
     }

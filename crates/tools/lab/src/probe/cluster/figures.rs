@@ -10,9 +10,9 @@ use std::iter::Sum;
 pub struct NodeFigures {
     /// The number of the node.
     pub node: u32,
-    /// From the barrier before the round to its last reply.
+    /// The time from the barrier before the round to its last reply.
     pub elapsed_ns: u64,
-    /// From its last reply until it knew that all nodes were done.
+    /// The time from its last reply until it knew that all nodes were done.
     pub termination_ns: u64,
     /// Pings and replies that it handled.
     pub messages: u64,

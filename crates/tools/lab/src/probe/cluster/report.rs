@@ -25,16 +25,16 @@ pub struct ClusterReport {
     pub(super) worker_count: u64,
     pub(super) actor_count: u64,
     round_trip_is: &'static str,
-    /// Of all nodes; the elapsed time is the longest of theirs. Of several machines the load has
-    /// threads only.
+    /// Figures of all nodes; the elapsed time is the longest of theirs. Of several machines the
+    /// load has threads only.
     #[serde(flatten)]
     pub(super) all: Figures,
     /// How often a message between nodes left a node, on average: 1 where all go straight.
     pub(super) hops_per_message: Option<f64>,
     /// Nodes that one node aggregates messages for, at most.
     pub(super) destination_count_max: u64,
-    /// From the last reply of all until it was known that all nodes were done: the shortest of the
-    /// nodes' times.
+    /// The time from the last reply of all until it was known that all nodes were done: the
+    /// shortest of the nodes' times.
     pub(super) termination_ns: u64,
     pub(super) nodes: Vec<NodeReport>,
     /// Where they ran, in the order of their first nodes.
@@ -65,7 +65,8 @@ pub(super) struct Figures {
     left_urgent: u64,
     pub(super) waited_per_frame_ns: Option<f64>,
     refused_count: u64,
-    /// Of the processes, as are all below; none where that is another node's, too.
+    /// The CPU time of the processes, as are all figures below; none where that is another node's,
+    /// too.
     pub(super) cpu_s: Option<f64>,
     /// CPU time by the time that it was looked at.
     pub(super) cpus_used: Option<f64>,
@@ -97,7 +98,7 @@ pub(super) struct NodeReport {
 pub(super) struct Machine {
     pub(super) host: String,
     pub(super) nodes: Vec<u32>,
-    /// Of its nodes together.
+    /// The load of its nodes together.
     pub(super) load: Load,
 }
 
@@ -106,7 +107,7 @@ fn ratio(a: u64, b: u64) -> Option<f64> {
 }
 
 impl Figures {
-    /// Of some nodes, whose processes used all this.
+    /// Reports on some nodes, whose processes used all this.
     fn new(
         shape: Shape,
         nodes: &[NodeFigures],

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// Most bars of a line over time.
 const BARS: usize = 32;
-/// Of a machine's or node's CPUs so many are shown, those with the most load; the JSON has them
-/// all.
+/// The number of a machine's or node's CPUs that are shown, those with the most load; the JSON has
+/// them all.
 const CPUS_SHOWN: usize = 8;
 
 impl ClusterReport {

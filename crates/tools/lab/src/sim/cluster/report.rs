@@ -20,14 +20,14 @@ pub struct Report {
 pub(super) struct SizeReport {
     pub(super) nodes: u32,
     pub(super) routes: Vec<RouteReport>,
-    /// From when the last node takes part until all have heard.
+    /// The time from when the last node takes part until all have heard.
     pub(super) all_reduce_ns: u64,
     /// Two such rounds: the least from the last message to when all know that there is none.
     pub(super) termination_ns: u64,
     pub(super) detected_by: u32,
     pub(super) detection_first_ns: u64,
     pub(super) detection_last_ns: u64,
-    /// Of a node's thread, where it talks with all others.
+    /// The share of a node's thread, where it talks with all others.
     pub(super) heartbeats_share: f64,
 }
 
