@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
-/// How a program that measures says what it has to say.
+/// Output flags of a program that measures.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct OutputArgs {
     /// Print JSON, with a schema_version, instead of tables
@@ -70,7 +70,7 @@ impl OutputArgs {
     /// Prints a report: as JSON, or what `text` makes of it, which is told whether to be quiet.
     ///
     /// # Errors
-    /// As [`print()`].
+    /// The same as those of [`print()`].
     pub fn report<R: Serialize>(
         &self,
         report: &R,
@@ -82,7 +82,7 @@ impl OutputArgs {
     /// Prints the settings: as in the JSON of this version, or these rows as a table.
     ///
     /// # Errors
-    /// As [`print()`].
+    /// The same as those of [`print()`].
     pub fn settings(
         &self,
         schema_version: u32,
@@ -108,7 +108,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
 /// Writes a value as JSON to stdout.
 ///
 /// # Errors
-/// As [`print()`].
+/// The same as those of [`print()`].
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::Failed(format!("can not write JSON: {error}")))?;
@@ -118,7 +118,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// Writes a value as one line of JSON to stdout.
 ///
 /// # Errors
-/// As [`print()`].
+/// The same as those of [`print()`].
 pub fn print_json_line(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value)
         .map_err(|error| Failure::Failed(format!("can not write JSON: {error}")))?;

@@ -17,12 +17,12 @@ use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
     after_help = "Exit codes: 0 done, 1 it failed, 2 it was asked wrongly."
 )]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What the command can do.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show the machine: packages, NUMA nodes, caches, cores, PUs, and what of it may be used.

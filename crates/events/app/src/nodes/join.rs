@@ -11,16 +11,16 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Nodes over Zenoh")]
 pub struct JoinArgs {
-    /// Which node this process is: 0 to --nodes - 1 [env: ACTINIUM_NODE]
+    /// Number of this process's node: 0 to --nodes - 1 [env: ACTINIUM_NODE]
     #[arg(long, value_name = "N", requires = "fabric")]
     node: Option<u32>,
 
-    /// Where it is to be reached: tcp/HOST:PORT, or quic/.. with certificates; several with commas
-    /// [env: ACTINIUM_LISTEN]
+    /// Address at which others reach this node: tcp/HOST:PORT, or quic/.. with certificates; several
+    /// with commas [env: ACTINIUM_LISTEN]
     #[arg(long, value_name = "ENDPOINTS", requires = "fabric")]
     listen: Option<String>,
 
-    /// Where it reaches others, at least one [env: ACTINIUM_CONNECT]
+    /// Addresses at which this node reaches others, at least one [env: ACTINIUM_CONNECT]
     #[arg(long, value_name = "ENDPOINTS", requires = "fabric")]
     connect: Option<String>,
 
@@ -33,11 +33,11 @@ pub struct JoinArgs {
     #[arg(long, value_name = "FILE", requires = "fabric")]
     tls_certificate: Option<String>,
 
-    /// Its private key [env: ACTINIUM_TLS_KEY]
+    /// Private key of this node [env: ACTINIUM_TLS_KEY]
     #[arg(long, value_name = "FILE", requires = "fabric")]
     tls_key: Option<String>,
 
-    /// Who has signed the certificates that are believed [env: ACTINIUM_TLS_CA]
+    /// Authorities whose certificates this node trusts, as PEM [env: ACTINIUM_TLS_CA]
     #[arg(long, value_name = "FILE", requires = "fabric")]
     tls_ca: Option<String>,
 
@@ -52,7 +52,7 @@ pub struct JoinArgs {
 pub struct Join {
     /// The number of this node.
     pub node: Setting<Option<u32>>,
-    /// How many there are.
+    /// Number of nodes.
     pub nodes: Setting<Option<u32>>,
     /// Texts by name, in the order of [`TEXTS`].
     texts: [Setting<Option<String>>; 7],

@@ -71,9 +71,9 @@ impl Serialize for FabricKind {
 pub struct Nodes {
     /// The fabric that moves frames between nodes, if there are several nodes.
     pub fabric: Setting<Option<FabricKind>>,
-    /// How many there are in this process, or in all.
+    /// Number of nodes in this process, or in all.
     pub count: Setting<Option<u32>>,
-    /// How this process joins others, over Zenoh.
+    /// Settings by which this process joins others, over Zenoh.
     pub join: Option<Join>,
 }
 
@@ -128,7 +128,7 @@ impl Nodes {
         })
     }
 
-    /// How many nodes this process has, where all are in it.
+    /// Returns the number of nodes of this process, where all are in it.
     pub fn in_process(&self) -> u32 {
         self.count.value.unwrap_or(NODES_DEFAULT)
     }

@@ -5,7 +5,7 @@ use actinium_app::output;
 use clap::Command;
 use clap_complete::Shell;
 
-/// What can be typed after `actinium completions`.
+/// Arguments of `actinium completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

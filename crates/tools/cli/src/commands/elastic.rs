@@ -18,7 +18,7 @@ const REPEAT_MAX: u64 = 1_000;
 /// Longest idle time, in milliseconds.
 const IDLE_MAX: u64 = 60_000;
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Measure what elastic workers cost and how fast they come.
 
@@ -26,7 +26,7 @@ Pi is computed by actors that each sum a share of the series in a closed loop, w
 elastic from one. Then bursts of work are sent to an elastic system at rest, which is afterwards left alone to see what rest costs; and two actors \
 exchange messages while --bystanders others do nothing.";
 
-/// What can be typed after `actinium elastic`.
+/// Arguments of `actinium elastic`.
 #[derive(Debug, clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Args {

@@ -16,7 +16,7 @@ use clap::ArgMatches;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Run a workload of event processing: read it, plan it, run it, report on it.
 
@@ -24,7 +24,7 @@ A workload is a graph of modules with the time that each takes for each event, a
 the modules that its paths need; --slots events are in flight at a time. Modules that compute keep a worker busy for their time, \
 modules that wait hold no thread. docs/events.md has the formats.";
 
-/// What can be typed after `actinium events`.
+/// Arguments of `actinium events`.
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,

@@ -7,7 +7,7 @@ use actinium_app::parse::from_to;
 use clap::ArgMatches;
 use std::ffi::OsString;
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Start several nodes on this machine, for trying out: one process each.
 
@@ -21,7 +21,7 @@ What stands behind -- is a subcommand of actinium, such as `probe --fabric zenoh
 /// Most nodes: each is a process with threads of its own.
 const NODES_MAX: u64 = 256;
 
-/// What can be typed after `actinium launch`.
+/// Arguments of `actinium launch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Nodes to start

@@ -26,13 +26,13 @@ const MESSAGES_MAX: u64 = 1_000_000_000;
 const REPEAT_MAX: u64 = 1_000;
 /// Most memory that may be allowed to the states of a cell.
 const MEMORY_MAX: u64 = 1 << 46;
-/// What an actor works on.
+/// States that an actor may work on.
 const VARIANTS: &[(&str, &str)] = &[
     ("array", "Words in a row"),
     ("map", "A hash map whose values are small allocations; each message makes one anew"),
 ];
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Compare the scheduling policies on actors that each work on a state of their own, by the size of that state.
 
@@ -40,7 +40,7 @@ Each actor sends itself the next message when the previous one is done; a messag
 Fixed assignment keeps states in their caches, stealing keeps workers busy: this shows what each costs, with the same longest turn \
 (--batch) for all policies, and how fair each was. The policies take turns, cell by cell; figures are medians of --repeat runs.";
 
-/// What can be typed after `actinium locality`.
+/// Arguments of `actinium locality`.
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "POLICY,...", default_value = "pinned,pool,stealing,affine", value_delimiter = ',', value_parser = policy)]
     policy: Vec<Policy>,
 
-    /// What an actor works on: an array of words, or a hash map of small allocations
+    /// State that an actor works on: an array of words, or a hash map of small allocations
     #[arg(long, value_name = "KIND", default_value = "array", value_parser = one_of::<Variant>(VARIANTS))]
     variant: Variant,
 

@@ -6,7 +6,7 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_mangen::Man;
 
-/// What can be typed after `actinium man`.
+/// Arguments of `actinium man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

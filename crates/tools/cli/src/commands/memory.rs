@@ -21,14 +21,14 @@ use actinium_report::html::Page;
 use clap::{ArgMatches, Subcommand};
 use serde::Serialize;
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Measure segments of memory: what faulting one in costs at start-up, and what its placement is worth.
 
 'startup' runs a program that does nothing but set a segment up, and sets its times beside what the machine can do. 'stream' runs the STREAM \
 kernels over memory by placement. docs/memory.md says how to read them.";
 
-/// What can be typed after `actinium memory`.
+/// Arguments of `actinium memory`.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true, allow_negative_numbers = true)]
 pub struct Args {
@@ -44,7 +44,7 @@ enum What {
     Stream(StreamArgs),
 }
 
-/// What the no-op program does with memory before it ends.
+/// Uses of memory by the no-op program before it ends.
 const MODES: &[(&str, &str)] = &[
     ("none", "Nothing"),
     ("lazy", "Reserves a segment"),
@@ -53,7 +53,7 @@ const MODES: &[(&str, &str)] = &[
     ("eager", "Faults a segment in by all threads"),
 ];
 
-/// What the segment is registered with.
+/// Fabrics with which the segment is registered.
 const FABRICS: &[(&str, &str)] = &[
     ("none", "Nothing"),
     ("io-uring", "An io_uring of the program's"),
@@ -101,8 +101,7 @@ struct StartupArgs {
     #[arg(long, value_name = "SIZE,...", default_value = "64m,1g", value_delimiter = ',', value_parser = settings::size)]
     size: Vec<Size>,
 
-    /// What the program does with it: none, lazy, background, eager-1 (one thread), eager (all
-    /// threads)
+    /// Use of it by the program: none, lazy, background, eager-1 (one thread), eager (all threads)
     #[arg(
         long,
         value_name = "MODE,...",
@@ -112,7 +111,7 @@ struct StartupArgs {
     )]
     mode: Vec<StartupMode>,
 
-    /// Where pages lie: interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
+    /// Place of pages: interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
     #[arg(long, value_name = "WHERE", default_value = "interleave")]
     placement: Placement,
 
@@ -150,8 +149,8 @@ struct StreamArgs {
     #[arg(long, value_name = "SIZE", value_parser = settings::size)]
     size: Option<Size>,
 
-    /// What the arrays lie in: heap (written by one thread first), heap-touched (by all),
-    /// interleave, interleave:NODES, weighted, bind:NODES, first-touch, local
+    /// Memory of the arrays: heap (written by one thread first), heap-touched (by all), interleave,
+    /// interleave:NODES, weighted, bind:NODES, first-touch, local
     #[arg(long, value_name = "WHERE,...", default_value = "heap heap-touched interleave first-touch local", value_parser = stores)]
     placement: Stores,
 

@@ -26,13 +26,13 @@ const PAYLOAD_MAX: u64 = 1 << 24;
 /// More results than anybody looks at.
 const REPEAT_MAX: u64 = 1_000;
 
-/// Where actors are at first.
+/// Places of actors at first.
 const PLACEMENTS: &[(&str, &str)] = &[
     ("spread", "Evenly on all workers, as in the Thorium engine"),
     ("policy", "Where the scheduling policy puts what is started from outside"),
 ];
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Measure throughput and delivery latency of messages between many actors.
 
@@ -45,7 +45,7 @@ warm-up. With --fabric, actors of several nodes ping each other, times are those
 figures are of all nodes and of each, as are threads active and the load of each CPU over time; --report, only with --fabric, draws them. \
 Where the period of a worker or actor is given, it is 1 / throughput, which is no latency.";
 
-/// What can be typed after `actinium probe`.
+/// Arguments of `actinium probe`.
 #[derive(Debug, clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Args {
@@ -83,7 +83,7 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = from_to::<0, PAYLOAD_MAX>)]
     payload: u64,
 
-    /// Where actors are at first: where the policy puts them, or spread evenly over all workers
+    /// Place of actors at first: where the policy puts them, or spread evenly over all workers
     #[arg(long, value_name = "WHERE", default_value = "policy", value_parser = one_of::<Placement>(PLACEMENTS))]
     placement: Placement,
 
@@ -106,9 +106,9 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = segment, conflicts_with = "fabric")]
     segment: Option<SegmentSize>,
 
-    /// How messages go from node to node: direct, or through others in a grid of two or three
-    /// dimensions (2d, 3d), so that each node aggregates for about 2 √N or 3 ∛N of N nodes only. The
-    /// same on all nodes
+    /// Route of messages from node to node: direct, or through others in a grid of two or three
+    /// dimensions (2d, 3d), so that each node aggregates for about 2 √N or 3 ∛N of N nodes only.
+    /// The same on all nodes
     #[arg(long, value_name = "ROUTE", default_value = "direct", requires = "fabric", help_heading = "Nodes", value_parser = actinium_app::nodes::route)]
     route: Route,
 
@@ -141,7 +141,7 @@ fn batch(text: &str) -> Result<u64, String> {
     from_to::<1, BATCH_MAX>(text)
 }
 
-/// What goes into the narrower types of [`Settings`] fits.
+/// Values that go into the narrower types of [`Settings`] fit.
 const _: () = {
     let bounds = [BATCH_MAX, MESSAGES_MAX, TOTAL_MAX, PAYLOAD_MAX, REPEAT_MAX];
     let mut index = 0;

@@ -16,14 +16,14 @@ const BATCH_MAX: u64 = 1_000_000;
 const NODES_MAX: u64 = 100_000;
 const NS_MAX: u64 = 1_000_000_000;
 
-/// Which experiments.
+/// Sets of experiments.
 const GRIDS: &[(&str, &str)] = &[
     ("published", "Those that were published"),
     ("skewed", "Skewed and bursty loads"),
     ("all", "Both"),
 ];
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Simulate the published executor experiments on machines that are not at hand.
 
@@ -31,7 +31,7 @@ A discrete-event simulation of workers, queues, caches and wake-ups, which asks 
 affine. One seed gives one result. Each table compares the four policies at several sizes of state, says by how much affine wins or falls short, \
 how fair it is, and how often homes move. docs/sim.md says what is modelled, and what is not.";
 
-/// What can be typed after `actinium sim`.
+/// Arguments of `actinium sim`.
 #[derive(Debug, clap::Args)]
 #[command(allow_negative_numbers = true, args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -43,8 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "MACHINE", default_value = "12")]
     machine: String,
 
-    /// Which experiments: those that were published, scaled to the machine; skewed and bursty
-    /// loads; all
+    /// Experiments: those that were published, scaled to the machine; skewed and bursty loads; all
     #[arg(long, value_name = "GRID", default_value = "all", value_parser = one_of::<Grid>(GRIDS))]
     grid: Grid,
 
@@ -79,7 +78,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// What else can be simulated.
+/// Subcommands: other simulations.
 #[derive(Debug, clap::Subcommand)]
 pub enum What {
     /// Simulate clusters of many nodes: aggregation, routes, the end of all work, and deaths
@@ -94,15 +93,15 @@ All nodes send to all others, in frames that leave when the runtime's own code s
 links with LogGP parameters. Beside that: how long the four-counter method takes to see that all work is done, and after how long the \
 runtime's own links have noticed that a node has died. One seed gives one result. docs/sim.md says what is not modelled.";
 
-/// What can be typed after `actinium sim cluster`.
+/// Arguments of `actinium sim cluster`.
 #[derive(Debug, clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Cluster {
-    /// How many nodes; several, with commas between them, are compared
+    /// Number of nodes; several, with commas between them, are compared
     #[arg(long, value_name = "N,..", default_value = "10,100,1000,10000", value_delimiter = ',', value_parser = from_to::<2, NODES_MAX>)]
     nodes: Vec<u64>,
 
-    /// How messages go: direct, 2d or 3d; several are compared
+    /// Route of messages: direct, 2d or 3d; several are compared
     #[arg(long, value_name = "ROUTE,..", default_value = "direct,2d,3d", value_delimiter = ',', value_parser = actinium_app::nodes::route)]
     route: Vec<Route>,
 
@@ -110,7 +109,7 @@ pub struct Cluster {
     #[arg(long, value_name = "N", default_value = "100", value_parser = from_to::<1, 10_000_000>)]
     messages: u64,
 
-    /// How many each sends in a second; 0: all at once
+    /// Messages that each node sends in a second; 0: all at once
     #[arg(long, value_name = "N", default_value = "0", value_parser = from_to::<0, 1_000_000_000>)]
     rate: u64,
 
@@ -142,7 +141,7 @@ pub struct Cluster {
     #[arg(long, value_name = "NS", default_value = "82", value_parser = from_to::<0, NS_MAX>)]
     gap_per_kib: u64,
 
-    /// What sending, handing on or handling a message costs a worker, in nanoseconds
+    /// Cost for a worker to send, hand on or handle a message, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
     message: u64,
 

@@ -5,7 +5,7 @@ use actinium_app::Failure;
 use actinium_app::output;
 use std::path::PathBuf;
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Show the machine: packages, NUMA nodes, caches, cores, PUs, and what of it may be used.
 
@@ -13,7 +13,7 @@ The PUs that may be used are those of the \
 process's cpuset; a CPU quota limits the number of workers further. A synthetic machine is written as hwloc writes it, \
 from the outside in: 'package:2 numa:1 l3:1 core:4 pu:2'.";
 
-/// What can be typed after `actinium topology`.
+/// Arguments of `actinium topology`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print JSON, with a schema_version

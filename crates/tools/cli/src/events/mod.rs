@@ -20,6 +20,6 @@ pub mod written;
 
 pub use settings::Settings;
 
-/// Of all JSON that `actinium events` prints. Rises when a field goes or changes its meaning; not
-/// when one comes.
+/// Version of all JSON that `actinium events` prints. Rises when a field goes or changes its
+/// meaning; not when one comes.
 pub const SCHEMA_VERSION: u32 = 2;

@@ -12,7 +12,7 @@ use std::fmt::{self, Display};
 use std::num::NonZero;
 use std::path::PathBuf;
 
-/// How many events are run if neither the flag nor the file says how many.
+/// Number of events that are run if neither the flag nor the file says how many.
 const EVENTS_DEFAULT: u64 = 1_000;
 const SLOTS_HELP: &str =
     "Events in flight [env: ACTINIUM_SLOTS] [default: the file's, else one per worker]";
@@ -40,7 +40,7 @@ pub struct EventsArgs {
     #[command(flatten)]
     run: RunArgs,
 
-    /// How modules spend their time: all compute, all wait, or each as the file says
+    /// Work of modules: all compute, all wait, or each as the file says
     #[arg(long, value_name = "MODE", default_value = "as-configured")]
     mode: Mode,
 
@@ -63,14 +63,14 @@ pub struct EventsArgs {
     pub times: Option<PathBuf>,
 }
 
-/// How modules spend their time.
+/// Kinds of work that modules do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// All of them compute.
     Busy,
     /// All of them wait.
     Wait,
-    /// As the file says.
+    /// Each module does what the file says.
     AsConfigured,
 }
 

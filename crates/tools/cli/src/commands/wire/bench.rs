@@ -17,7 +17,7 @@ const MESSAGES: &[(&str, &str)] = &[
     ("telemetry", "1,000 numbers"),
 ];
 
-/// What can be typed after `actinium wire bench`.
+/// Arguments of `actinium wire bench`.
 #[derive(Debug, clap::Args)]
 #[command(allow_negative_numbers = true)]
 pub struct Args {

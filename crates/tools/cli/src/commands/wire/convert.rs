@@ -7,17 +7,17 @@ use actinium_lab::wire::file::{FILE_BYTES_MAX, read};
 use actinium_wire::Encoding;
 use std::path::PathBuf;
 
-/// What can be typed after `actinium wire convert`.
+/// Arguments of `actinium wire convert`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The recorded stream
     file: PathBuf,
 
-    /// What the file is expected to hold; without it, whatever it holds
+    /// Encoding that the file is expected to hold; without it, any
     #[arg(long, value_name = "ENCODING", value_parser = encoding)]
     from: Option<Encoding>,
 
-    /// What is to be written: binary, self-describing, text or xml
+    /// Encoding to write: binary, self-describing, text or xml
     #[arg(long, value_name = "ENCODING", value_parser = encoding)]
     to: Encoding,
 

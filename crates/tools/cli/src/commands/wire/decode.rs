@@ -9,7 +9,7 @@ use actinium_wire::Encoding;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// What can be typed after `actinium wire decode`.
+/// Arguments of `actinium wire decode`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Hexadecimal digits, with white space anywhere; '-': from stdin

@@ -7,13 +7,13 @@ use actinium_wire_model::{Protocol, draw, parse};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// What can be typed after `actinium wire draw`.
+/// Arguments of `actinium wire draw`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A file of Rust with protocol! in it
     file: PathBuf,
 
-    /// What is to be drawn with
+    /// Format of the drawing
     #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
     format: Format,
 

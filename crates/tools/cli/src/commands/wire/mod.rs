@@ -10,14 +10,14 @@ pub mod typescript;
 use actinium_app::Failure;
 use clap::ArgMatches;
 
-/// What it does, in `--help`.
+/// The description in `--help`.
 pub(crate) const ABOUT: &str = "\
 Encodings and protocols: measure what each encoding costs, convert recorded streams, explain bytes, draw protocols, listen to a link, make clients.
 
 The encodings are binary (compact, readable with the types only), self-describing (MessagePack), text (JSON, one message a line) and xml. \
 ACTINIUM_ENCODING says in which of them a process's links speak. docs/wire.md has the formats.";
 
-/// What can be typed after `actinium wire`.
+/// Arguments of `actinium wire`.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true)]
 pub struct Args {

@@ -6,16 +6,17 @@ use actinium_app::parse::one_of;
 use actinium_lab::wire::tap::{self, Output, Settings, Side};
 use std::path::PathBuf;
 
-/// Who says something.
-const SIDES: &[(&str, &str)] = &[("client", "Who has connected"), ("server", "Who was listening")];
+/// Sides that send messages.
+const SIDES: &[(&str, &str)] =
+    &[("client", "The side that has connected"), ("server", "The side that was listening")];
 
-/// What can be typed after `actinium wire tap`.
+/// Arguments of `actinium wire tap`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the server listens, as 127.0.0.1:4000
+    /// Address at which the server listens, as 127.0.0.1:4000
     address: String,
 
-    /// Where the client is to connect instead; port 0: any that is free
+    /// Address to which the client connects instead; port 0: any that is free
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     listen: String,
 

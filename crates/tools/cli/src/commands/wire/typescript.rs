@@ -10,10 +10,10 @@ use std::path::PathBuf;
 /// Most bytes of a description.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// What can be typed after `actinium wire typescript`.
+/// Arguments of `actinium wire typescript`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What a gateway says of the protocol, as JSON (curl http://HOST/NAME); '-' is stdin
+    /// Description of the protocol by a gateway, as JSON (curl http://HOST/NAME); '-' is stdin
     file: PathBuf,
 }
 
