@@ -22,7 +22,7 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Its number: counted from 0 in the source's order, unless the source gives numbers of its
+    /// The number: counted from 0 in the source's order, unless the source gives numbers of its
     /// own.
     pub fn number(&self) -> u64 {
         self.number

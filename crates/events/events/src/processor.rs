@@ -10,7 +10,7 @@ use crate::record::{
 };
 use crate::run::{OnEnd, Run};
 use crate::settings::{Settings, StartError};
-use crate::waits::with_alarms_of;
+use crate::waits::with_timers_of;
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::runnable::Kind;
@@ -304,7 +304,7 @@ fn work(shared: Arc<Shared>, tasks: &Tasks, run: &Arc<Run>, index: usize, seat: 
     let worker = Worker::new(shared, index);
     let outcome = actinium_scheduler::guard::catch(|| {
         worker.enter(|worker| {
-            with_alarms_of(&run.engine, || {
+            with_timers_of(&run.engine, || {
                 if index == 0 {
                     run.feed(None, worker);
                 }

@@ -18,7 +18,7 @@ pub enum OnError {
     Retry(u32),
 }
 
-/// In which order outputs see events.
+/// The order in which outputs see events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Outputs see events as they come, in no fixed order. The default.
@@ -27,7 +27,7 @@ pub enum Order {
     /// Outputs see events in the source's order. The window bounds how far events may run ahead: no
     /// event begins that is `window` or more ahead of the oldest that has not ended.
     Input {
-        /// At least 1; more than there are slots makes no difference.
+        /// The size of the window: at least 1; more than there are slots makes no difference.
         window: usize,
     },
 }
@@ -44,7 +44,7 @@ pub struct Settings {
     pub policy: Policy,
     /// The effect of a failure on the other events.
     pub on_error: OnError,
-    /// In which order outputs see events.
+    /// The order in which outputs see events.
     pub order: Order,
     /// Take no more events than this.
     pub events_max: Option<u64>,

@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Runs `work` while this worker's timers are those of `engine`.
-pub(crate) fn with_alarms_of<R>(engine: &Arc<Engine>, work: impl FnOnce() -> R) -> R {
+pub(crate) fn with_timers_of<R>(engine: &Arc<Engine>, work: impl FnOnce() -> R) -> R {
     ENGINE.set(Some(engine.clone()));
     let result = work();
     ENGINE.set(None);
