@@ -1,12 +1,12 @@
 //! Multihop messages in a grid: those between nodes that are no neighbours, and those of others
 //! that this node hands on.
 //!
-//! **Capacity.** A message for a node further away is aggregated with all that goes to the next node on its
-//! way, so a node needs aggregators for its neighbours only. Senders of this node are refused when
-//! the next node does not keep up. What is handed on never is, because it was taken long ago;
-//! instead the frame that brought it counts as handled only when there is room again at the next
-//! node's aggregator. So of each neighbour at most `window_frames` frames wait here, and a full
-//! node stops those behind it, hop by hop, up to the senders.
+//! **Capacity.** A message for a node further away is aggregated with all that goes to the next
+//! node on its way, so a node needs aggregators for its neighbours only. Senders of this node are
+//! refused when the next node does not keep up. What is handed on never is, because it was taken
+//! long ago; instead the frame that brought it counts as handled only when the next node's
+//! aggregator has capacity again. So of each neighbour at most `window_frames` frames wait here,
+//! and a full node stops those behind it, hop by hop, up to the senders.
 //!
 //! **No circle.** A hop can wait for the next hop of one of its messages, and for nothing else:
 //! what has arrived waits for mailboxes only, which actors empty without waiting for other nodes. A
