@@ -45,7 +45,7 @@ pub enum Denial {
     Names,
     /// More rounds ahead than [`PeerLimits::rounds`](crate::PeerLimits::rounds).
     Rounds,
-    /// More pending in an actor that moves than [`PeerLimits::pending`](crate::PeerLimits::pending).
+    /// More messages in a moving actor than [`PeerLimits::pending`](crate::PeerLimits::pending).
     #[serde(rename = "Held")]
     Pending,
 }

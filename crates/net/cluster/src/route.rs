@@ -1,8 +1,8 @@
 //! Routes: the next node of a message that does not go straight to its destination.
 //!
-//! With P nodes, a node that sends to all directly aggregates for P - 1 destinations, in frames that
-//! stay nearly empty. In a grid, a message corrects one coordinate per hop: each node aggregates for
-//! the nodes of its own row, column (and file) only.
+//! With P nodes, a node that sends to all directly aggregates for P - 1 destinations, in frames
+//! that stay nearly empty. In a grid, a message corrects one coordinate per hop: each node
+//! aggregates for the nodes of its own row, column (and file) only.
 
 use std::fmt;
 

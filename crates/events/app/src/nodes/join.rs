@@ -15,8 +15,8 @@ pub struct JoinArgs {
     #[arg(long, value_name = "N", requires = "fabric")]
     node: Option<u32>,
 
-    /// Address at which others reach this node: tcp/HOST:PORT, or quic/.. with certificates; several
-    /// with commas [env: ACTINIUM_LISTEN]
+    /// Address at which others reach this node: tcp/HOST:PORT, or quic/.. with certificates;
+    /// several with commas [env: ACTINIUM_LISTEN]
     #[arg(long, value_name = "ENDPOINTS", requires = "fabric")]
     listen: Option<String>,
 

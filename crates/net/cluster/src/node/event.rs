@@ -150,8 +150,8 @@ pub struct PeerStats {
     pub node: NodeId,
     /// Whether the two know each other now.
     pub is_up: bool,
-    /// The next node on the way there, if that is another one. Messages for this node are aggregated with
-    /// those for that one.
+    /// The next node on the way there, if that is another one. Messages for this node are
+    /// aggregated with those for that one.
     pub through: Option<NodeId>,
     /// The counters of the messages that were aggregated for it.
     pub aggregator: AggregatorCounters,

@@ -101,8 +101,8 @@ pub(crate) struct Multihop {
     /// The last node on the way back.
     pub(super) back: NodeId,
     pub(super) session: Mutex<Session>,
-    /// Whether messages are aggregated for `via`. This is changed behind the lock of the session, and read
-    /// without it as a hint.
+    /// Whether messages are aggregated for `via`. This is changed behind the lock of the session,
+    /// and read without it as a hint.
     pub(super) is_up: AtomicBool,
     /// Whether the two have a link of their own: changed and read like `is_up`.
     is_straight: AtomicBool,

@@ -126,9 +126,9 @@ impl ZenohConfig {
             // Of frames, and of datagrams.
             ("transport/link/tx/queue/size/data", json!(BATCHES)),
             ("transport/link/tx/queue/size/data_low", json!(BATCHES)),
-            // Messages are aggregated here already. By default Zenoh's sender sleeps for a millisecond and
-            // more, for a batch to fill, whenever it meets somebody who writes to one; all that may
-            // be under way goes in less.
+            // Messages are aggregated here already. By default Zenoh's sender sleeps for a
+            // millisecond and more, for a batch to fill, whenever it meets somebody who writes to
+            // one; all that may be under way goes in less.
             ("transport/link/tx/queue/batching/time_limit", json!(0)),
             // A message for which there is no room is dropped, at once: `flow` keeps room, and the
             // links count what is lost all the same.
