@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Why a program did not do what it was asked to do.
+/// The reason why a program did not do what it was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct RunFigures<'a> {
     /// Events that went through.
     pub events: u64,
-    /// How many events were to be run, if that was known.
+    /// Number of events to be run, if that was known.
     pub events_due: Option<u64>,
     /// Events that failed, after all attempts.
     pub failed: u64,
@@ -21,7 +21,7 @@ pub struct RunFigures<'a> {
     pub abandoned: u64,
     /// Whether it was told to stop.
     pub interrupted: bool,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed_s: f64,
     /// Events that were run to their end or to their failure, by the elapsed time.
     pub events_per_s: f64,

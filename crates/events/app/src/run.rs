@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Outcome {
     /// The event processor's own summary of the run.
     pub summary: RunSummary,
-    /// How many events were to be run, if that was known.
+    /// Number of events to be run, if that was known.
     pub events_due: Option<u64>,
     /// CPU time of the whole process meanwhile.
     pub cpu_s: f64,
@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// How long it took.
+    /// The time that it took.
     pub fn elapsed_s(&self) -> f64 {
         self.summary.elapsed_ns as f64 * 1e-9
     }

@@ -41,22 +41,22 @@ pub struct RunArgs {
     #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = parse::policy)]
     policy: Policy,
 
-    /// In which order events leave: as they are done, or as they came
+    /// Order in which events leave: as they are done, or as they came
     #[arg(long, value_name = "ORDER", default_value = "completed")]
     order: Order,
 
-    /// What a failed event means: stop (no more are begun), skip (it is counted), or retry:N (it is
+    /// Effect of a failed event: stop (no more are begun), skip (it is counted), or retry:N (it is
     /// run again so often, then skipped)
     #[arg(long, value_name = "WHAT", default_value = "stop", value_parser = on_error)]
     on_error: OnError,
 }
 
-/// In which order events leave.
+/// Orders in which events leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// As they are done.
+    /// The order in which they are done.
     Completed,
-    /// As they came.
+    /// The order in which they came.
     Input,
 }
 
@@ -111,11 +111,11 @@ pub struct RunSettings {
     pub events: Setting<Option<u64>>,
     /// Worker threads.
     pub workers: Setting<usize>,
-    /// To which PUs workers are bound.
+    /// PUs to which workers are bound.
     pub bind: Setting<Bind>,
     /// Scheduling policy.
     pub policy: Setting<Policy>,
-    /// In which order events leave.
+    /// Order in which events leave.
     pub order: Setting<Order>,
     /// The consequence of a failed event.
     pub on_error: Setting<OnError>,

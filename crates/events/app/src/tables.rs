@@ -13,12 +13,12 @@ const MODULES_SHOWN: usize = 20;
 const PATHS_SHOWN: usize = 5;
 const FAILURES_SHOWN: usize = 5;
 
-/// How many events a run had, and what became of them.
+/// Numbers of a run's events, by what became of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Events {
     /// Events that went through.
     pub events: u64,
-    /// How many were to be run, if that was known.
+    /// Number of events to be run, if that was known.
     pub due: Option<u64>,
     /// Whether the run was interrupted.
     pub interrupted: bool,
@@ -139,7 +139,7 @@ pub struct Tables<'a> {
     pub paths: &'a [PathFigures],
     /// Figures of each resource.
     pub resources: &'a [ResourceFigures],
-    /// How long the run took.
+    /// The time that the run took.
     pub elapsed_s: f64,
 }
 

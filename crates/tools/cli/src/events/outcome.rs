@@ -2,7 +2,7 @@
 
 pub use actinium_workload::plan::Ideal;
 
-/// What was measured, and what the events' products add up to.
+/// Measurements, and the sum of the events' products.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The run, as any graph's.

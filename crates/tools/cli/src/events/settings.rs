@@ -115,7 +115,7 @@ pub struct Settings {
     pub events: Setting<u64>,
     /// How it is run.
     pub run: RunSettings,
-    /// How modules spend their time.
+    /// Kind of work that modules do.
     pub mode: Setting<Mode>,
     /// The factor by which all times are multiplied.
     pub time_scale: Setting<f64>,
