@@ -4,8 +4,8 @@ use crate::interrupts::Interrupts;
 use crate::{Failure, output};
 use actinium_events::{Processor, RunSummary, Stopper};
 use actinium_observe::cpu::process_time;
+use actinium_observe::process::proc;
 use actinium_observe::process::sampler::{Sampler, Samples};
-use actinium_observe::process::stats;
 use actinium_report::Progress;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -109,7 +109,7 @@ impl Runner {
             events_due,
             cpu_s,
             threads_max: samples.threads_max,
-            memory_max_bytes: stats::memory_max_bytes(),
+            memory_max_bytes: proc::memory_max_bytes(),
             samples,
         })
     }

@@ -15,14 +15,14 @@
 //! [`Policy::place_spawned`], [`Policy::should_colocate`]
 
 mod affine;
-mod affinity;
+mod communication;
 mod scale;
 pub mod tuning;
 mod views;
 
 pub use affine::{Affine, SetError};
-pub(crate) use affinity::spread;
-pub use affinity::{CommunicationAffinity, is_mover};
+pub(crate) use communication::spread;
+pub use communication::{CommunicationAffinity, is_mover};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
 pub use views::{
     ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView, WakeTo,

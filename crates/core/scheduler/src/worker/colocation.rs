@@ -2,7 +2,7 @@
 //! that are sampled anyway are looked at.
 
 use super::Worker;
-use super::affinity::number_of;
+use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
 use crate::policy::{ColocateView, CommunicationAffinity, is_mover};

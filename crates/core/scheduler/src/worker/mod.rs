@@ -9,9 +9,9 @@
 //! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic` and
 //! `ending`, which use the state and are not used by this file.
 
-mod affinity;
 mod balance;
 mod colocation;
+mod communication;
 mod elastic;
 mod ending;
 mod housekeeping;
@@ -37,7 +37,7 @@ use crate::seat::Occupation;
 use crate::shared::Shared;
 use crate::sync::Arc;
 use crate::wheel::Wheel;
-use affinity::AffinityTable;
+use communication::AffinityTable;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
 use own::Own;

@@ -5,47 +5,23 @@
 //! |---|---|
 //! | [`flow`] | the graph: who needs whom, levels, limits |
 //! | [`simulate`](mod@simulate) | runs it in imagination, without overhead |
+//! | [`critical_path`] | each event alone: the longest chain of modules that wait for each other |
 //! | [`predict`] | events per second at best |
 
+pub mod critical_path;
 pub mod flow;
 pub mod predict;
+mod range;
 pub mod simulate;
 
 use serde::Serialize;
 
 use super::model::{Role, Work, Workload};
+use critical_path::Events;
+pub use critical_path::{Critical, CriticalPath};
 use flow::Flow;
 pub use predict::{EVENTS_PER_SLOT, Prediction, ideal};
-
-/// Most events that are looked at one by one. Times repeat; filters that let only some events
-/// through need not.
-const EVENTS_MAX: usize = 1_000;
-/// Most module runs for that.
-const RUNS_MAX: usize = 5_000_000;
-
-/// A mean with what lies around it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Range {
-    /// The mean.
-    pub mean: f64,
-    /// The least.
-    pub min: f64,
-    /// The most.
-    pub max: f64,
-}
-
-impl Range {
-    /// Returns the range of these values; all zero if there are none.
-    #[must_use]
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let (mut count, mut sum, mut min, mut max) = (0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY);
-        for value in values {
-            (count, sum) = (count + 1.0, sum + value);
-            (min, max) = (value.min(min), value.max(max));
-        }
-        if count == 0.0 { Self::default() } else { Self { mean: sum / count, min, max } }
-    }
-}
+pub use range::Range;
 
 /// A module, and how many others it needs or is needed by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,29 +30,6 @@ pub struct Fan {
     pub label: String,
     /// The number of others.
     pub modules: usize,
-}
-
-/// A module on the critical path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Critical {
-    /// The module.
-    pub label: String,
-    /// The time in the event whose path is shown.
-    pub time_ns: u64,
-    /// The share of all events on whose critical paths it is.
-    pub share_of_events: f64,
-}
-
-/// The longest chain of modules that wait for each other: no event is done sooner, however many
-/// workers there are.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CriticalPath {
-    /// The length, over all events.
-    pub time_ns: Range,
-    /// The event whose path is nearest to the mean.
-    pub event: u64,
-    /// The modules on that event's critical path, in order.
-    pub modules: Vec<Critical>,
 }
 
 /// How many events per second something allows through that only so many may be in at a time.
@@ -175,7 +128,7 @@ impl Plan {
             total_ns: Range::of(events.work_ns.iter().map(|&ns| ns as f64)),
             busy_ns: Range::of(events.busy_ns.iter().map(|&ns| ns as f64)),
             parallelism: events.parallelism(),
-            ceilings: events.ceilings(flow),
+            ceilings: ceilings(flow, &events),
             critical_path: events.critical_path(flow),
             predictions: Vec::new(),
             durations_ns: events.durations_ns,
@@ -216,114 +169,31 @@ impl Plan {
     }
 }
 
-/// Each event alone, with workers for all of it.
-struct Events {
-    work_ns: Vec<u64>,
-    busy_ns: Vec<u64>,
-    durations_ns: Vec<u64>,
-    /// The critical path of each, in order.
-    paths: Vec<Vec<usize>>,
-    /// Time in each limit, of all events together.
-    limited_ns: Vec<u64>,
-}
-
-impl Events {
-    fn look_at(flow: &Flow<'_>) -> Self {
-        let count = how_many(flow);
-        let mut events = Self {
-            work_ns: Vec::with_capacity(count),
-            busy_ns: Vec::with_capacity(count),
-            durations_ns: Vec::with_capacity(count),
-            paths: Vec::with_capacity(count),
-            limited_ns: vec![0; flow.limits.len()],
-        };
-        for event in 0..count as u64 {
-            let (outcome, trace) = simulate::trace(flow, event);
-            let source_ns = flow.workload.source.times.of(event);
-            events.work_ns.push(outcome.work_ns);
-            events.busy_ns.push(outcome.busy_ns);
-            events.durations_ns.push(outcome.elapsed_ns - source_ns);
-            let mut path: Vec<usize> =
-                std::iter::successors(trace.last, |&module| trace.after[module]).collect();
-            path.reverse();
-            events.paths.push(path);
-            for module in flow.modules().filter(|&module| trace.ran[module]) {
-                if let Some(limit) = flow.limit_of[module] {
-                    let times = &flow.workload.modules[module].times;
-                    events.limited_ns[limit] += times.of(event);
-                }
-            }
+/// What limits the rate, the tightest first.
+fn ceilings(flow: &Flow<'_>, events: &Events) -> Vec<Ceiling> {
+    let count = events.durations_ns.len() as f64;
+    let source = flow.workload.source.times.mean();
+    let source = (source > 0.0).then(|| Ceiling {
+        name: "source".to_owned(),
+        kind: "source",
+        tasks_max: 1,
+        time_ns: source,
+        events_per_s: 1e9 / source,
+    });
+    let limits = flow.limits.iter().zip(&events.limited_ns).filter(|&(_, &ns)| ns > 0);
+    let limits = limits.map(|(limit, &ns)| {
+        let time_ns = ns as f64 / count;
+        Ceiling {
+            name: limit.name.clone(),
+            kind: if limit.shared { "resource" } else { "module" },
+            tasks_max: limit.tasks_max,
+            time_ns,
+            events_per_s: f64::from(limit.tasks_max) * 1e9 / time_ns,
         }
-        events
-    }
-
-    fn parallelism(&self) -> Range {
-        let pairs = self.work_ns.iter().zip(&self.durations_ns);
-        Range::of(pairs.filter(|&(_, &ns)| ns > 0).map(|(&work, &ns)| work as f64 / ns as f64))
-    }
-
-    fn critical_path(&self, flow: &Flow<'_>) -> CriticalPath {
-        let time_ns = Range::of(self.durations_ns.iter().map(|&ns| ns as f64));
-        let distance = |event: &usize| (self.durations_ns[*event] as f64 - time_ns.mean).abs();
-        let typical = (0..self.durations_ns.len())
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
-            .unwrap_or(0);
-        let mut on = vec![0u64; flow.reached.len()];
-        self.paths.iter().flatten().for_each(|&module| on[module] += 1);
-        let path = self.paths.get(typical).map(Vec::as_slice).unwrap_or_default();
-        let modules = path.iter().map(|&index| {
-            let module = &flow.workload.modules[index];
-            Critical {
-                label: module.label.clone(),
-                time_ns: module.times.of(typical as u64),
-                share_of_events: on[index] as f64 / self.paths.len() as f64,
-            }
-        });
-        CriticalPath { time_ns, event: typical as u64, modules: modules.collect() }
-    }
-
-    fn ceilings(&self, flow: &Flow<'_>) -> Vec<Ceiling> {
-        let count = self.durations_ns.len() as f64;
-        let source = flow.workload.source.times.mean();
-        let source = (source > 0.0).then(|| Ceiling {
-            name: "source".to_owned(),
-            kind: "source",
-            tasks_max: 1,
-            time_ns: source,
-            events_per_s: 1e9 / source,
-        });
-        let limits = flow.limits.iter().zip(&self.limited_ns).filter(|&(_, &ns)| ns > 0);
-        let limits = limits.map(|(limit, &ns)| {
-            let time_ns = ns as f64 / count;
-            Ceiling {
-                name: limit.name.clone(),
-                kind: if limit.shared { "resource" } else { "module" },
-                tasks_max: limit.tasks_max,
-                time_ns,
-                events_per_s: f64::from(limit.tasks_max) * 1e9 / time_ns,
-            }
-        });
-        let mut ceilings: Vec<Ceiling> = limits.chain(source).collect();
-        ceilings.sort_by(|a, b| a.events_per_s.total_cmp(&b.events_per_s));
-        ceilings
-    }
-}
-
-/// After how many events the times repeat, within bounds.
-fn how_many(flow: &Flow<'_>) -> usize {
-    let modules = flow.modules().map(|index| &flow.workload.modules[index]);
-    let mut cycle = flow.workload.source.times.cycle().len();
-    let mut some_rejected = false;
-    for module in modules {
-        let (mut a, mut b) = (cycle, module.times.cycle().len());
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        cycle = (cycle / a).saturating_mul(module.times.cycle().len());
-        some_rejected |= module.accepts_fraction > 0.0 && module.accepts_fraction < 1.0;
-    }
-    let wanted = if some_rejected { EVENTS_MAX } else { cycle.min(EVENTS_MAX) };
-    wanted.min(RUNS_MAX / flow.reached.len().max(1)).max(1)
+    });
+    let mut ceilings: Vec<Ceiling> = limits.chain(source).collect();
+    ceilings.sort_by(|a, b| a.events_per_s.total_cmp(&b.events_per_s));
+    ceilings
 }
 
 /// The ideal that a run is held against.

@@ -1,7 +1,7 @@
 //! The figures of one process, as they travel between nodes.
 
 use super::sampler::{Sampler, Samples};
-use super::{Load, stats};
+use super::{Load, proc};
 use crate::cpu::process_time;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -15,7 +15,7 @@ const STEPS_MAX: usize = 600;
 pub struct ProcessFigures {
     /// The name of the machine that it ran on.
     pub host: String,
-    /// Which machine that is: see [`stats::machine`].
+    /// Which machine that is: see [`proc::machine`].
     pub machine: String,
     /// How long it was looked at.
     pub elapsed_s: f64,
@@ -32,12 +32,12 @@ pub struct ProcessFigures {
 impl ProcessFigures {
     fn new(elapsed: Duration, cpu: Duration, samples: &Samples) -> Self {
         ProcessFigures {
-            host: stats::host(),
-            machine: stats::machine(),
+            host: proc::host(),
+            machine: proc::machine(),
             elapsed_s: elapsed.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),
             threads_max: samples.threads_max,
-            memory_max_bytes: stats::memory_max_bytes(),
+            memory_max_bytes: proc::memory_max_bytes(),
             load: Load::of(samples).thinned(STEPS_MAX),
         }
     }

@@ -1,6 +1,6 @@
 //! Samples of this process while it runs: CPU time on each CPU, and threads.
 
-use super::stats;
+use super::proc;
 use crate::cpu::thread_time;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -85,7 +85,7 @@ impl Sampler {
 struct Taken<L> {
     look: L,
     begin: Instant,
-    threads: BTreeMap<u32, stats::Thread>,
+    threads: BTreeMap<u32, proc::Thread>,
     samples: Samples,
 }
 
@@ -93,12 +93,12 @@ impl<L: FnMut()> Taken<L> {
     fn new(look: L) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the process is sampled in real time")]
         let begin = Instant::now();
-        let samples = Samples { steps: Vec::new(), threads_max: stats::threads() };
-        Self { look, begin, threads: stats::thread_times(), samples }
+        let samples = Samples { steps: Vec::new(), threads_max: proc::threads() };
+        Self { look, begin, threads: proc::thread_times(), samples }
     }
 
     fn step(&mut self) {
-        let now = stats::thread_times();
+        let now = proc::thread_times();
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
             let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);

@@ -1,4 +1,4 @@
-//! Statistics of this process, as Linux keeps them.
+//! Reads what `/proc` says of this process: its threads, their CPU time, its memory.
 
 use std::collections::BTreeMap;
 
