@@ -3,7 +3,8 @@
 use super::event::NodeEvent;
 use super::peer::Peer;
 use super::requests::Outcome;
-use super::state::{Inner, Notify};
+use super::state::Inner;
+use super::watches::Notify;
 use crate::aggregator::NotAdded;
 use crate::answer::RemoteAnswer;
 use crate::codec::{CodecError, NODES, encode};
@@ -13,7 +14,6 @@ use crate::locks::lock;
 use crate::message::{self, ActorKey, Control, Found, Unanswered};
 use futures_channel::oneshot;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Inner {
@@ -76,9 +76,7 @@ impl Inner {
     }
 
     pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
-        // Relaxed: only uniqueness matters.
-        let watch = self.last_watch.fetch_add(1, Ordering::Relaxed);
-        lock(&self.watches).insert(watch, (peer.node, notify));
+        let watch = lock(&self.watches).add(peer.node, notify);
         let control = Control::Watch { watch, key };
         if self.add(peer, true, |frame| message::control(&control, frame)).is_err() {
             self.tell_watcher(watch, RemoteDownReason::NodeDown(None));

@@ -11,7 +11,6 @@ use crate::link::{Breach, Down, DownReason, Link, LinkEvent};
 use crate::message;
 use actinium_actor::Address;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The time between two looks at who is there, at which the links' counters are published, too.
 pub(super) const REVIEW_NS: u64 = 10_000_000;
@@ -100,8 +99,8 @@ impl End {
             }
             LinkEvent::Frame(frame) => self.receiver.tell(FrameReceiverMsg::Frame(frame)),
             LinkEvent::Lost(lost) => {
-                // Nobody needs to wait for them. Relaxed: see `sent_and_received`.
-                inner.received.fetch_add(lost.messages, Ordering::Relaxed);
+                // Nobody needs to wait for them: see `sent_and_received`.
+                inner.counters.received.add(lost.messages);
                 inner.tell_listeners(&NodeEvent::Lost(node, lost));
             }
             LinkEvent::LostThere(lost) => inner.tell_listeners(&NodeEvent::LostThere(node, lost)),

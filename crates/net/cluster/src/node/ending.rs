@@ -39,9 +39,9 @@ impl Inner {
         let exports = self.exports_mut().take();
         let types = std::mem::take(&mut *self.types_mut());
         let listeners = std::mem::take(&mut *lock(&self.listeners));
-        let watches = std::mem::take(&mut *lock(&self.watches));
+        let watches = lock(&self.watches).take_all();
         drop((arena, exports));
-        for (node, notify) in watches.into_values() {
+        for (node, notify) in watches {
             guarded(|| notify(RemoteDown { node, reason: RemoteDownReason::NodeDown(None) }));
         }
         types.into_values().for_each(guard::drop_guarded);

@@ -70,8 +70,7 @@ pub(super) fn run(progress: &ProgressDriver) {
             Rest::Yield => thread::yield_now(),
             Rest::Sleep(longest) => {
                 if progress.unparker().sleep(longest) == Woken::Elsewhere {
-                    // Relaxed: a count.
-                    progress.inner.rung.fetch_add(1, Ordering::Relaxed);
+                    progress.inner.counters.rung.add(1);
                 }
             }
         }
@@ -117,8 +116,7 @@ fn rest(driver: &mut Driver, idle: u32) -> Rest {
         Arming::Come => Rest::Yield,
         Arming::Poll => Rest::Sleep(longest.min(polled)),
         Arming::Armed => {
-            // Relaxed: a count.
-            driver.inner.rested.fetch_add(1, Ordering::Relaxed);
+            driver.inner.counters.rested.add(1);
             if idle.saturating_sub(YIELDS) < ARMED_SLEEPS {
                 return Rest::Sleep(longest.min(polled));
             }

@@ -3,7 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `config.rs`, `limits.rs`, `grants.rs`, `event.rs` | settings, and what a node tells |
-//! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `inbound.rs`: its tables |
+//! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `watches.rs`, `inbound.rs`: its tables; `counters.rs`: what it counts |
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
 //! | `receive.rs` | from a frame to the mailboxes of actors |
@@ -14,6 +14,7 @@
 
 mod ask;
 mod config;
+mod counters;
 mod driver;
 mod end;
 mod ending;
@@ -42,6 +43,7 @@ mod start;
 pub(crate) mod state;
 mod types;
 mod unparker;
+mod watches;
 
 pub use config::NodeConfig;
 pub use event::{NodeEvent, NodeStats, PeerStats};

@@ -26,7 +26,6 @@ use crate::link::{DownReason, HEADER_BYTES};
 use crate::locks::lock;
 use crate::message::{Envelope, SessionSay};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The number of hops of the longest way.
 const HOPS_MAX: u8 = 3;
@@ -55,17 +54,16 @@ impl Inner {
         if let Some(hop) = hop.filter(has_room)
             && let Ok(is_first) = self.put(&hop, &envelope)
         {
-            // Relaxed: a count.
-            self.handed_on.fetch_add(messages, Ordering::Relaxed);
+            self.counters.handed_on.add(messages);
             if is_first {
                 self.unparker.ring();
             }
             return (has_link && hop.aggregator.is_full()).then_some(hop);
         }
-        // Its two ends miss it by its number. Relaxed: a count; and nobody needs to wait for them:
-        // see `sent_and_received`.
-        self.unroutable.fetch_add(messages, Ordering::Relaxed);
-        self.received.fetch_add(messages, Ordering::Relaxed);
+        // Its two ends miss it by its number. Nobody needs to wait for them: see
+        // `sent_and_received`.
+        self.counters.unroutable.add(messages);
+        self.counters.received.add(messages);
         None
     }
 
@@ -99,8 +97,8 @@ impl Inner {
         }
         self.tell_multihop(&peer);
         if !is_new {
-            // What is dropped needs nobody to wait for it. Relaxed: see `sent_and_received`.
-            self.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+            // What is dropped needs nobody to wait for it: see `sent_and_received`.
+            self.counters.received.add(envelope.messages.into());
         }
         Ok(is_new.then_some(peer))
     }

@@ -60,8 +60,7 @@ impl ProgressDriver {
     /// Whether a worker drives, and has moved frames since the last call. `seen` keeps the count of
     /// the last call.
     pub(super) fn is_driven(&self, seen: &mut u64) -> bool {
-        // Relaxed: a count.
-        let driven = self.inner.driven.load(Ordering::Relaxed);
+        let driven = self.inner.counters.driven.get();
         if std::mem::replace(seen, driven) != driven {
             return self.unparker().worker_drives();
         }
@@ -84,8 +83,7 @@ impl ProgressDriver {
         };
         self.unparker().take_call();
         let Some(driver) = driver.as_mut() else { return false };
-        // Relaxed: a count.
-        self.inner.driven.fetch_add(1, Ordering::Relaxed);
+        self.inner.counters.driven.add(1);
         self.unparker().set_worker_drives(true);
         driver.turn(is_idle)
     }

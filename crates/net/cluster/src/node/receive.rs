@@ -34,7 +34,6 @@ use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The reason for which a message with a payload is not handed over.
 pub(super) enum Missing {
@@ -233,9 +232,8 @@ impl Receiver {
             }
             rest = behind;
         }
-        // Relaxed: read by whoever waits until this system is idle, which the end of this turn
-        // comes before.
-        self.inner.received.fetch_add(items, Ordering::Relaxed);
+        // Read by whoever waits until this system is idle, which the end of this turn comes before.
+        self.inner.counters.received.add(items);
         frame.is_awaited |= is_awaited;
         frame.is_malformed |= is_malformed;
         self.tell_misaddressed();
@@ -364,8 +362,7 @@ impl Receiver {
     fn tell_misaddressed(&mut self) {
         let messages = std::mem::take(&mut self.misaddressed);
         if messages > 0 {
-            // Relaxed: a count.
-            self.inner.misaddressed.fetch_add(messages, Ordering::Relaxed);
+            self.inner.counters.misaddressed.add(messages);
             self.control(&self.peer, &Control::Misaddressed { messages });
         }
     }
@@ -517,8 +514,8 @@ impl Receiver {
     fn envelope(&mut self, envelope: &Envelope<'_>, ctx: &Context<'_, FrameReceiver>) {
         let through = self.peer.node.0;
         if !self.inner.grid.may_bring(through, envelope.from, envelope.to, self.inner.node.0) {
-            // Nobody needs to wait for them. Relaxed: see `sent_and_received`.
-            self.inner.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+            // Nobody needs to wait for them: see `sent_and_received`.
+            self.inner.counters.received.add(envelope.messages.into());
             return self.inner.deny_lie(&self.peer, None, Denial::Sender);
         }
         if envelope.to != self.inner.node.0 {
@@ -550,9 +547,8 @@ impl Receiver {
             items += u64::from(!self.is_internal(&item));
             self.item(item, ctx);
         });
-        // Relaxed: read by whoever waits until this system is idle, which the end of this turn
-        // comes before.
-        self.inner.received.fetch_add(items, Ordering::Relaxed);
+        // Read by whoever waits until this system is idle, which the end of this turn comes before.
+        self.inner.counters.received.add(items);
         if !whole {
             self.inner.not_understood();
         }

@@ -58,8 +58,7 @@ impl Inner {
                 return Ok(false);
             }
             let is_first = self.add_via_next_hop(peer, always, &bytes)?;
-            // Relaxed: see `sent_and_received`.
-            self.sent.fetch_add(is_work.into(), Ordering::Relaxed);
+            self.counters.sent.add(is_work.into());
             Ok(is_first)
         });
         if bytes.capacity() <= SCRATCH_BYTES_MAX {
@@ -80,8 +79,7 @@ impl Inner {
 
     /// Adds the messages that a turn has buffered.
     pub(crate) fn add_buffered(&self, peer: &Peer, messages: u32, work: u32, frame: &mut Vec<u8>) {
-        // Relaxed: see `sent_and_received`.
-        self.sent.fetch_add(work.into(), Ordering::Relaxed);
+        self.counters.sent.add(work.into());
         let offered = peer.payloads.offers.of_frame(&frame[HEADER_BYTES..]);
         match self.add_batch_via_next_hop(peer, messages, frame) {
             Ok(true) => self.unparker.ring(),

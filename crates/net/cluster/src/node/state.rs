@@ -2,6 +2,7 @@
 //! this file sends anything.
 
 use super::config::NodeConfig;
+use super::counters::Counters;
 use super::event::{NodeEvent, NodeStats, PeerStats};
 use super::exports::Exports;
 use super::limits::PeerLimits;
@@ -11,6 +12,7 @@ use super::requests::{self, Requests};
 use super::session::Session;
 use super::types::Types;
 use super::unparker::Unparker;
+use super::watches::Watches;
 use crate::aggregator::Aggregator;
 use crate::denial::Denial;
 use crate::error::{RemoteAskError, RemoteDown, RemoteDownReason};
@@ -27,7 +29,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-pub(super) type Notify = Box<dyn FnOnce(RemoteDown) + Send>;
 pub(super) type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
 
 /// The state that the parts of a node share.
@@ -48,8 +49,7 @@ pub(crate) struct Inner {
     /// The latest request to each node for each part of the cluster's own machinery: see
     /// [`Inner::meet`].
     pub(super) meeting: Mutex<BTreeMap<(NodeId, String), u64>>,
-    pub(super) watches: Mutex<BTreeMap<u64, (NodeId, Notify)>>,
-    pub(super) last_watch: AtomicU64,
+    pub(super) watches: Mutex<Watches>,
     /// The frames that were handled since the driver looked last, each with the node that it came
     /// from.
     pub(super) handled: Mutex<Vec<(NodeId, Delivery)>>,
@@ -58,21 +58,9 @@ pub(crate) struct Inner {
     pub(super) heard: Mutex<Heard>,
     /// The nodes that are no neighbours and with which counts of messages are to be exchanged.
     pub(super) busy: Mutex<BTreeSet<NodeId>>,
-    /// The numbers of messages of others that this node has handed on, and that it could not.
-    pub(super) handed_on: AtomicU64,
-    pub(super) unroutable: AtomicU64,
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
-    pub(super) misaddressed: AtomicU64,
-    pub(super) not_understood: AtomicU64,
-    /// See [`Inner::sent_and_received`].
-    pub(super) sent: AtomicU64,
-    pub(super) received: AtomicU64,
-    /// The number of times that the worker has moved frames.
-    pub(super) driven: AtomicU64,
-    /// The number of times that the thread has slept where other nodes ring, and that one did.
-    pub(super) rested: AtomicU64,
-    pub(super) rung: AtomicU64,
+    pub(super) counters: Counters,
     pub(super) leaving: AtomicBool,
     /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
     /// before the locks are taken that it is read behind.
@@ -112,22 +100,13 @@ impl Inner {
             requests: Mutex::default(),
             meeting: Mutex::default(),
             watches: Mutex::default(),
-            last_watch: AtomicU64::new(0),
             handled: Mutex::default(),
             listeners: Mutex::default(),
             grid,
             heard: Mutex::default(),
             busy: Mutex::default(),
-            handed_on: AtomicU64::new(0),
-            unroutable: AtomicU64::new(0),
             arena: Mutex::default(),
-            misaddressed: AtomicU64::new(0),
-            not_understood: AtomicU64::new(0),
-            sent: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-            driven: AtomicU64::new(0),
-            rested: AtomicU64::new(0),
-            rung: AtomicU64::new(0),
+            counters: Counters::default(),
             leaving: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })
@@ -204,9 +183,8 @@ impl Inner {
     pub(super) fn came_back(&self, item: &Item<'_>) -> u64 {
         match item {
             Item::Envelope(envelope) if envelope.from != self.node.0 => {
-                // Relaxed, both: as in `hand_on`.
-                self.unroutable.fetch_add(envelope.messages.into(), Ordering::Relaxed);
-                self.received.fetch_add(envelope.messages.into(), Ordering::Relaxed);
+                self.counters.unroutable.add(envelope.messages.into());
+                self.counters.received.add(envelope.messages.into());
                 0
             }
             // Its session ends, and tells.
@@ -235,7 +213,7 @@ impl Inner {
     }
 
     pub(super) fn tell_watcher(&self, watch: u64, reason: RemoteDownReason) {
-        let watcher = lock(&self.watches).remove(&watch);
+        let watcher = lock(&self.watches).take(watch);
         if let Some((node, notify)) = watcher {
             guarded(|| notify(RemoteDown { node, reason }));
         }
@@ -249,13 +227,13 @@ impl Inner {
     /// Tells a watcher that a node says its actor has ended. Only the node where the actor lives
     /// may say so.
     pub(super) fn watched_ended(&self, peer: &Peer, watch: u64, reason: RemoteDownReason) {
-        let of = lock(&self.watches).get(&watch).map(|(node, _)| *node);
-        // Relaxed: it was counted before anybody was told of it. What is watched no more may end
-        // late.
-        let is_known = watch < self.last_watch.load(Ordering::Relaxed);
+        let (of, was_given) = {
+            let watches = lock(&self.watches);
+            (watches.node_of(watch), watches.was_given(watch))
+        };
         match of {
             Some(node) if node == peer.node => self.tell_watcher(watch, reason),
-            None if is_known => {}
+            None if was_given => {}
             _ => self.deny_lie(peer, None, Denial::Ended),
         }
     }
@@ -291,11 +269,7 @@ impl Inner {
         for complete in requests {
             complete(Err(RemoteAskError::NodeDown(node)));
         }
-        let watches: Vec<u64> = lock(&self.watches)
-            .iter()
-            .filter(|(_, (of, _))| *of == node)
-            .map(|(&watch, _)| watch)
-            .collect();
+        let watches = lock(&self.watches).of(node);
         for watch in watches {
             self.tell_watcher(watch, RemoteDownReason::NodeDown(Some(reason)));
         }
@@ -326,8 +300,7 @@ impl Inner {
     }
 
     pub(super) fn not_understood(&self) {
-        // Relaxed: a count.
-        self.not_understood.fetch_add(1, Ordering::Relaxed);
+        self.counters.not_understood.add(1);
     }
 
     pub(super) fn exports_mut(&self) -> RwLockWriteGuard<'_, Exports> {
@@ -395,8 +368,8 @@ impl Inner {
     /// The numbers of messages that this node has sent to others and has received from them,
     /// without those of the cluster's own machinery.
     pub(crate) fn sent_and_received(&self) -> (u64, u64) {
-        // Relaxed: whoever asks has waited until this system is idle.
-        (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+        // Whoever asks has waited until this system is idle.
+        (self.counters.sent.get(), self.counters.received.get())
     }
 
     pub(super) fn stats(&self) -> NodeStats {
@@ -417,7 +390,7 @@ impl Inner {
                 payload_bytes_ahead: peer.payloads.wanted.ahead_bytes(),
                 denied: peer.times_denied(),
                 requests: lock(&self.requests).count_of(peer.node),
-                watches: lock(&self.watches).values().filter(|(of, _)| *of == peer.node).count(),
+                watches: lock(&self.watches).of(peer.node).len(),
                 lookups: self.exports().waiting_of(peer.node),
                 asked,
                 watched,
@@ -427,15 +400,13 @@ impl Inner {
         };
         NodeStats {
             peers: peers.values().map(stats).collect(),
-            // Relaxed: counts.
-            handed_on: self.handed_on.load(Ordering::Relaxed),
-            unroutable: self.unroutable.load(Ordering::Relaxed),
-            misaddressed: self.misaddressed.load(Ordering::Relaxed),
-            not_understood: self.not_understood.load(Ordering::Relaxed),
-            driven: self.driven.load(Ordering::Relaxed),
-            // Relaxed: counts, too.
-            rested: self.rested.load(Ordering::Relaxed),
-            rung: self.rung.load(Ordering::Relaxed),
+            handed_on: self.counters.handed_on.get(),
+            unroutable: self.counters.unroutable.get(),
+            misaddressed: self.counters.misaddressed.get(),
+            not_understood: self.counters.not_understood.get(),
+            driven: self.counters.driven.get(),
+            rested: self.counters.rested.get(),
+            rung: self.counters.rung.get(),
         }
     }
 
