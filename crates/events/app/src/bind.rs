@@ -21,7 +21,7 @@ impl BindArgs {
     ///
     /// # Errors
     /// If the variable's value is not allowed, or PUs are listed that this process may not use.
-    pub fn settle(&self, matches: &ArgMatches) -> Result<Setting<Bind>, Failure> {
+    pub fn resolve(&self, matches: &ArgMatches) -> Result<Setting<Bind>, Failure> {
         let setting = Setting::parsed(self.bind.clone(), matches, "bind");
         let setting = setting.or_env("ACTINIUM_BIND", bind)?;
         let origin = setting.origin("--bind");

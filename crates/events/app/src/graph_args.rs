@@ -76,7 +76,7 @@ impl GraphArgs {
     where
         Failure: From<E>,
     {
-        let settings = self.run.settle(matches, FileSettings::default())?;
+        let settings = self.run.resolve(matches, FileSettings::default())?;
         if self.show.show_settings {
             return self.output.settings(SCHEMA_VERSION, &settings, settings.rows());
         }

@@ -102,7 +102,7 @@ pub struct FileSettings {
     pub workers: Option<usize>,
 }
 
-/// The settled settings, each with its source; all are within their bounds.
+/// The resolved settings, each with its source; all are within their bounds.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
     /// Events in flight.
@@ -126,14 +126,18 @@ impl RunArgs {
     ///
     /// # Errors
     /// If an environment variable's value is not allowed.
-    pub fn settle(&self, matches: &ArgMatches, file: FileSettings) -> Result<RunSettings, Failure> {
+    pub fn resolve(
+        &self,
+        matches: &ArgMatches,
+        file: FileSettings,
+    ) -> Result<RunSettings, Failure> {
         let given = |id| Setting::parsed((), matches, id).source;
         let workers =
             Setting { value: self.workers.unwrap_or(Workers::All), source: given("workers") };
         let workers = workers
             .or_env("ACTINIUM_WORKERS", parse::workers)?
             .or_file(file.workers.map(Workers::Count));
-        let bind = self.bind.settle(matches)?;
+        let bind = self.bind.resolve(matches)?;
         let count = count_workers(workers.value, &bind.value)?;
         let workers = Setting { value: count, source: workers.source };
         let slots =

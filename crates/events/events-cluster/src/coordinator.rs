@@ -181,8 +181,8 @@ impl Coordinator {
                     ctx.pipe(found, move |found| Msg::Met(joining, found));
                 }
             }
-            Up::Ran { node, number, sights } => {
-                if self.queue.ended(node, number, Ended::Ran(sights)) {
+            Up::Ran { node, number, observations } => {
+                if self.queue.ended(node, number, Ended::Ran(observations)) {
                     *self.outcome.ran.entry(node).or_default() += 1;
                 }
             }
@@ -317,8 +317,8 @@ impl Coordinator {
     }
 
     /// An event is done, with all its outputs, which saw this.
-    fn written(&mut self, number: u64, sights: &Observations) {
-        let checksum = self.sums.remove(&number).unwrap_or(0).wrapping_add(sum(sights));
+    fn written(&mut self, number: u64, observations: &Observations) {
+        let checksum = self.sums.remove(&number).unwrap_or(0).wrapping_add(sum(observations));
         self.outcome.checksum = self.outcome.checksum.wrapping_add(checksum);
         if let Some(line) = &mut self.lines {
             line(number, checksum);
@@ -416,7 +416,7 @@ impl Actor for Coordinator {
             Msg::Own(address) => self.know(self.node.id().0, Target::Here(address)),
             Msg::Met(joining, found) => self.found(joining, found),
             Msg::NodeDown(node, why) => self.node_down(node, why),
-            Msg::Written(number, Ok(sights)) => self.written(number, &sights),
+            Msg::Written(number, Ok(observations)) => self.written(number, &observations),
             Msg::Written(number, Err((module, cause))) => {
                 self.sums.remove(&number);
                 self.queue.written(number, true);

@@ -97,11 +97,11 @@ impl<'a> Part<'a> {
         let latency = Arc::new(Mutex::new(Latency::new()));
         let (tell, record) = (agent.clone(), latency.clone());
         let processor = processor.on_end(move |end| {
-            let sights = seen.take(end.slot);
+            let observations = seen.take(end.slot);
             record.lock().unwrap_or_else(PoisonError::into_inner).record(end.took_ns);
             let number = end.number;
             let up = match end.failure {
-                None => Up::Ran { node, number, sights },
+                None => Up::Ran { node, number, observations },
                 Some((module, cause)) => {
                     Up::Failed { node, number, module: module.to_owned(), cause: short(cause) }
                 }
@@ -160,9 +160,9 @@ impl<'a> Part<'a> {
         let processor = processor.map(|(processor, seen)| {
             let tell = coordinator.clone();
             processor.on_end(move |end| {
-                let sights = seen.take(end.slot);
+                let observations = seen.take(end.slot);
                 let ended = match end.failure {
-                    None => Ok(sights),
+                    None => Ok(observations),
                     Some((module, cause)) => Err((module.to_owned(), short(cause))),
                 };
                 let _ = tell.send(coordinator::Msg::Written(end.number, ended));

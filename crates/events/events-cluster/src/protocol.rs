@@ -27,7 +27,8 @@ pub(crate) enum Up {
         /// The event's number.
         number: u64,
         /// The modules at the ends of the event's paths, each with the checksum that it saw.
-        sights: Vec<(u32, u64)>,
+        #[serde(rename = "sights")]
+        observations: Vec<(u32, u64)>,
     },
     /// An event has failed.
     Failed {

@@ -47,7 +47,7 @@ pub struct JoinArgs {
     tls_allow: Option<String>,
 }
 
-/// The settled values of these arguments.
+/// The resolved values of these arguments.
 #[derive(Clone, Debug)]
 pub struct Join {
     /// The number of this node.
@@ -78,7 +78,7 @@ impl Join {
     ///
     /// # Errors
     /// If a variable's value is no number where one has to be.
-    pub fn settle(
+    pub fn resolve(
         args: &JoinArgs,
         nodes: Setting<Option<u32>>,
         matches: &ArgMatches,

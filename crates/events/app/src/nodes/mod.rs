@@ -66,7 +66,7 @@ fn mpi(_nodes: &Nodes) -> Result<JobFabric, Failure> {
 /// Returns the Zenoh fabric, for one of several processes.
 #[cfg(feature = "zenoh")]
 fn zenoh(nodes: &Nodes) -> Result<JobFabric, Failure> {
-    let Some(join) = &nodes.join else { unreachable!("settled for this fabric") };
+    let Some(join) = &nodes.join else { unreachable!("resolved for this fabric") };
     Ok(JobFabric::Zenoh(Box::new(join.config()?)))
 }
 

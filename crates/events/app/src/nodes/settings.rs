@@ -66,7 +66,7 @@ impl Serialize for FabricKind {
     }
 }
 
-/// The settled values of these arguments.
+/// The resolved values of these arguments.
 #[derive(Clone, Debug)]
 pub struct Nodes {
     /// The fabric that moves frames between nodes, if there are several nodes.
@@ -94,16 +94,16 @@ impl Nodes {
     ///
     /// # Errors
     /// If a flag is for another fabric, or a variable's value is not allowed.
-    pub fn settle(args: &NodesArgs, matches: &ArgMatches) -> Result<Self, Failure> {
+    pub fn resolve(args: &NodesArgs, matches: &ArgMatches) -> Result<Self, Failure> {
         let count = Setting::parsed(args.nodes.map(|nodes| nodes as u32), matches, "nodes");
         Self::so_many(&args.which, count, matches)
     }
 
-    /// Settles the nodes like [`Nodes::settle`], for a program that has no flag for their number.
+    /// Resolves the nodes like [`Nodes::resolve`], for a program that has no flag for their number.
     ///
     /// # Errors
-    /// The same as those of [`Nodes::settle`].
-    pub fn settle_which(args: &FabricArgs, matches: &ArgMatches) -> Result<Self, Failure> {
+    /// The same as those of [`Nodes::resolve`].
+    pub fn resolve_unnumbered(args: &FabricArgs, matches: &ArgMatches) -> Result<Self, Failure> {
         Self::so_many(args, Setting { value: None, source: Source::Default }, matches)
     }
 
@@ -113,7 +113,7 @@ impl Nodes {
         matches: &ArgMatches,
     ) -> Result<Self, Failure> {
         let join = match args.fabric {
-            Some(FabricKind::Zenoh) => Some(Join::settle(&args.join, count, matches)?),
+            Some(FabricKind::Zenoh) => Some(Join::resolve(&args.join, count, matches)?),
             _ => None,
         };
         if join.is_none()

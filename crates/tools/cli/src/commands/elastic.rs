@@ -92,7 +92,7 @@ impl Args {
             bystanders: Setting::parsed(self.bystanders.clone(), matches, "bystanders"),
             hops: number(self.hops, "hops"),
             repeat: number(self.repeat, "repeat"),
-            ..Settings::new(workers, self.bind.settle(matches)?)?
+            ..Settings::new(workers, self.bind.resolve(matches)?)?
         };
         settings.check()?;
         Ok(settings)

@@ -76,7 +76,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         return validate::run(&args.events, args.output.json);
     }
     let (mut workload, warnings) = load::read(&args.events)?;
-    let settings = Settings::settle(&args.events, matches, &workload.options, &workload.source)?;
+    let settings = Settings::resolve(&args.events, matches, &workload.options, &workload.source)?;
     if args.show.show_settings {
         return args.output.settings(SCHEMA_VERSION, &settings, settings.all_rows());
     }

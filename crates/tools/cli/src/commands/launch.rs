@@ -42,7 +42,7 @@ pub struct Args {
 /// # Errors
 /// If there is nothing to start, or a node fails.
 pub fn run(args: &Args, matches: &ArgMatches, own: &[String]) -> Result<(), Failure> {
-    let bind = args.bind.settle(matches)?.value;
+    let bind = args.bind.resolve(matches)?.value;
     let mut command = args.command.clone();
     let is_ours = command.first().is_some_and(|first| own.iter().any(|name| first == &**name));
     let program = match is_ours {

@@ -150,7 +150,7 @@ impl Args {
             seed: number(self.seed, "seed"),
             memory: number(self.memory, "memory"),
             packed: Setting::parsed(self.packed, matches, "packed"),
-            ..Settings::new(workers, self.bind.settle(matches)?)?
+            ..Settings::new(workers, self.bind.resolve(matches)?)?
         };
         settings.check()?;
         Ok(settings)

@@ -240,7 +240,7 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
 }
 
 fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
-    let nodes = Nodes::settle_which(&args.fabric, matches)?;
+    let nodes = Nodes::resolve_unnumbered(&args.fabric, matches)?;
     let (common, machine) = (&args.common, machine()?);
     let threads = threads(common, &machine)?;
     common.report.check()?;
@@ -253,7 +253,7 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
         stores: args.placement.0.clone(),
         pages: common.pages,
         threads,
-        bind: args.bind.settle(matches)?.value,
+        bind: args.bind.resolve(matches)?.value,
         times: args.times,
         nodes: args.nodes,
     };

@@ -184,7 +184,7 @@ impl Args {
                 join: nodes.join_rows(),
             },
             route: Setting::parsed(self.route, matches, "route"),
-            ..Settings::new(workers, self.bind.settle(matches)?)?
+            ..Settings::new(workers, self.bind.resolve(matches)?)?
         };
         settings.check()?;
         Ok(settings)
@@ -196,7 +196,7 @@ impl Args {
 /// # Errors
 /// If a setting is not allowed, the run fails or stdout can not be written.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
-    let nodes = Nodes::settle(&args.nodes, matches)?;
+    let nodes = Nodes::resolve(&args.nodes, matches)?;
     let settings = args.resolve(&nodes, matches)?;
     if args.show.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.all_rows());

@@ -130,7 +130,7 @@ impl Settings {
     ///
     /// # Errors
     /// If an environment variable's value is not allowed.
-    pub fn settle(
+    pub fn resolve(
         args: &EventsArgs,
         matches: &ArgMatches,
         options: &Options,
@@ -142,7 +142,7 @@ impl Settings {
             events: source.events.map(NonZero::get),
             workers: options.workers.map(NonZero::get),
         };
-        let run = args.run.settle(matches, file)?;
+        let run = args.run.resolve(matches, file)?;
         let events = run.events;
         Ok(Settings {
             config: args.config.to_string_lossy().into_owned(),
@@ -154,7 +154,7 @@ impl Settings {
             mode: Setting::parsed(args.mode, matches, "mode"),
             time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
-            nodes: Nodes::settle(&args.nodes, matches)?,
+            nodes: Nodes::resolve(&args.nodes, matches)?,
         })
     }
 

@@ -79,7 +79,7 @@ impl Asked {
         let args = EventsArgs::from_arg_matches(&matches).expect("they are right");
         let (mut workload, _) = load::read(&args).expect("it is right");
         let settings =
-            Settings::settle(&args, &matches, &workload.options, &workload.source).expect("so");
+            Settings::resolve(&args, &matches, &workload.options, &workload.source).expect("so");
         load::bend(&mut workload, &settings).expect("as it should be");
         Asked { settings, workload, written: None, progress: Arc::default() }
     }
