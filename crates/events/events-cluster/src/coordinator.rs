@@ -348,7 +348,7 @@ impl Coordinator {
             Writer::Processor(..) => {}
             Writer::None if !ready.is_empty() => {
                 ready.into_iter().for_each(|given| self.written(given.number, &given.observations));
-                // There is room for others now.
+                // There is capacity for others now.
                 return self.go_on(ctx);
             }
             Writer::None => {}

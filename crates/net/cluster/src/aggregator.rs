@@ -116,7 +116,7 @@ struct State {
     /// The open frame has a message that waits for no others.
     urgent: bool,
     policy: FlushPolicy,
-    /// The senders that wait for room.
+    /// The senders that wait for capacity.
     waiters: Vec<oneshot::Sender<()>>,
     counters: AggregatorCounters,
 }
@@ -310,7 +310,7 @@ impl Aggregator {
         Some((batch, waiters))
     }
 
-    /// Is done when there is room, or there never will be: when sending no longer says that too
+    /// Is done when there is capacity, or there never will be: when sending no longer says that too
     /// much waits.
     pub(crate) fn ready(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(ready.try_recv(), Ok(None));
         aggregator.take(0, false).unwrap();
         assert_eq!(ready.try_recv(), Ok(Some(())));
-        assert!(aggregator.ready().try_recv().is_err(), "there is room");
+        assert!(aggregator.ready().try_recv().is_err(), "there is capacity");
         assert_eq!(add(&aggregator, 0, 8), Ok(true));
         let mut ready = aggregator.ready();
         assert_eq!(aggregator.add(|| 0, true, &[]), Ok(true));

@@ -18,7 +18,8 @@ pub enum AnyAddress<A: RemoteActor> {
     There(RemoteAddress<A>),
 }
 
-/// Whether an actor of this node has no room, and the sender is nobody who could be muted.
+/// Whether the mailbox of an actor of this node is full, and the sender is nobody who could be
+/// muted.
 fn is_refused<A: Actor>(here: &Address<A>) -> bool {
     let is_external = actinium_scheduler::current(|worker| worker.is_none());
     is_external && here.capacity().is_some_and(|capacity| here.len() >= capacity)

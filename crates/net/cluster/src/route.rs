@@ -189,9 +189,9 @@ mod tests {
         }
     }
 
-    /// Hops that a message waits for at each hop, for all pairs: whoever waits for room at the next
-    /// node keeps room from those behind, so a cycle could stop for ever. (The last hop waits for
-    /// nobody: what arrives is put into mailboxes.)
+    /// Hops that a message waits for at each hop, for all pairs: whoever waits for capacity at the
+    /// next node keeps capacity from those behind, so a cycle could stop for ever. (The last hop
+    /// waits for nobody: what arrives is put into mailboxes.)
     fn has_cycle(grid: Grid) -> bool {
         let mut waits: BTreeMap<(u32, u32), BTreeSet<(u32, u32)>> = BTreeMap::new();
         for (from, to) in (0..grid.nodes).flat_map(|a| (0..grid.nodes).map(move |b| (a, b))) {

@@ -52,7 +52,7 @@ impl<M> fmt::Display for Unsent<M> {
         match self {
             Unsent::Closed(_) => f.write_str("the conversation has ended"),
             Unsent::Full(_) => {
-                f.write_str("too much waits for the client's socket: expected to wait for room")
+                f.write_str("too much waits for the client's socket: expected to wait for capacity")
             }
             Unsent::Violation(_, violation) => write!(f, "{violation}"),
         }

@@ -82,7 +82,7 @@ impl<M: Spoken> Peer<M> {
         self.0.conversation.say(message)
     }
 
-    /// Waits until there is room for another message, or the conversation has ended: for
+    /// Waits until there is capacity for another message, or the conversation has ended: for
     /// `Context::pipe`.
     pub fn ready(&self) -> impl Future<Output = ()> + Send + 'static {
         let conversation = self.0.conversation.clone();

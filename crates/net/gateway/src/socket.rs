@@ -1,8 +1,9 @@
 //! A conversation by WebSocket: one task that reads, writes and watches the time.
 //!
-//! It reads only while the actor keeps up: not while a message waits for room in the mailbox, as
-//! many are in flight as may be, or the rate is used up. Then the socket's buffers fill, and the
-//! client is held up by TCP. In the other direction it is the queue of the conversation that fills.
+//! It reads only while the actor keeps up: not while a message waits for capacity in the mailbox,
+//! as many are in flight as may be, or the rate is used up. Then the socket's buffers fill, and
+//! the client is held up by TCP. In the other direction it is the queue of the conversation that
+//! fills.
 
 use crate::clock;
 use crate::conversation::Conversation;
@@ -34,7 +35,7 @@ enum Ending {
 /// How long a client may take to take in that it has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// A message that waits for room in the mailbox; false, if the actor has ended.
+/// A message that waits for capacity in the mailbox; false, if the actor has ended.
 type Delivery = Pin<Box<dyn Future<Output = bool> + Send>>;
 
 struct Session<A: Served> {
@@ -112,7 +113,7 @@ impl<A: Served> Leaving<A> {
         })
     }
 
-    /// Waits for room in the mailbox, if it has to.
+    /// Waits for capacity in the mailbox, if it has to.
     async fn tell(mut self) {
         self.is_told = true;
         if let Some(message) = self.message() {
@@ -124,7 +125,7 @@ impl<A: Served> Leaving<A> {
 
 impl<A: Served> Drop for Leaving<A> {
     fn drop(&mut self) {
-        // The task ends here and now: there is no time to wait for room.
+        // The task ends here and now: there is no time to wait for capacity.
         if !self.is_told
             && let Some(message) = self.message()
         {

@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn the_oldest_goes_for_a_newer_one() {
         let all = strangers(2, 2);
-        let (_first, mut told) = all.enter(address(1)).expect("there is room");
-        let (second, mut closed) = all.enter(address(2)).expect("there is room");
+        let (_first, mut told) = all.enter(address(1)).expect("there is capacity");
+        let (second, mut closed) = all.enter(address(2)).expect("there is capacity");
         let _third = all.enter(address(3)).expect("for the oldest");
         assert_eq!(told.try_recv(), Ok(()));
         second.admit();

@@ -36,7 +36,7 @@ impl fmt::Display for NodeId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendRefused {
-    /// The fabric has no room at the moment: try again after a [`Fabric::poll`].
+    /// The fabric has no capacity at the moment: try again after a [`Fabric::poll`].
     Busy,
     /// The fabric knows no such node.
     NoSuchNode(NodeId),
@@ -52,7 +52,7 @@ pub enum SendRefused {
 impl fmt::Display for SendRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SendRefused::Busy => f.write_str("the fabric has no room for another frame now"),
+            SendRefused::Busy => f.write_str("the fabric has no capacity for another frame now"),
             SendRefused::NoSuchNode(node) => write!(f, "the fabric knows no {node}"),
             SendRefused::TooLong { bytes, allowed } => {
                 write!(f, "a frame of {bytes} bytes: this fabric moves at most {allowed}")

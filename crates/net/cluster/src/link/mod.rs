@@ -213,7 +213,7 @@ impl Link {
     /// Gives the frame back if there is no credit: see [`Link::has_credit`].
     ///
     /// # Panics
-    /// If the frame has no room for the header.
+    /// If the frame has no space for the header.
     pub fn send(&mut self, messages: u32, frame: Vec<u8>) -> Result<(), Vec<u8>> {
         assert!(frame.len() >= HEADER_BYTES, "a frame begins with {HEADER_BYTES} bytes of room");
         if !self.has_credit() {
@@ -586,8 +586,8 @@ impl Link {
             return !self.say.hello;
         }
         let data = self.transmit_data(now_ns, &mut send);
-        // A fabric that has no room for data may have some for what is short, and the other end's
-        // answer is what makes room.
+        // A fabric that has no capacity for data may have some for what is short, and the other
+        // end's answer is what frees capacity.
         self.transmit_heartbeat(now_ns, &mut send) && data
     }
 

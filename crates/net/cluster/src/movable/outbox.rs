@@ -26,7 +26,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// See the module.
 pub(super) struct Outbox<A: RemoteActor> {
     parcels: VecDeque<Waiting<A>>,
-    waits_for_room: bool,
+    waits_for_capacity: bool,
 }
 
 /// An answer, or why there is none.
@@ -40,7 +40,7 @@ pub(super) struct Back<A: RemoteActor, B: Actor> {
 
 impl<A: RemoteActor> Outbox<A> {
     pub(super) fn new() -> Self {
-        Outbox { parcels: VecDeque::new(), waits_for_room: false }
+        Outbox { parcels: VecDeque::new(), waits_for_capacity: false }
     }
 
     pub(super) fn push(&mut self, waiting: Waiting<A>) {
@@ -51,12 +51,12 @@ impl<A: RemoteActor> Outbox<A> {
         self.parcels.len()
     }
 
-    /// There may be room again.
+    /// There may be capacity again.
     pub(super) fn is_ready(&mut self) {
-        self.waits_for_room = false;
+        self.waits_for_capacity = false;
     }
 
-    /// Sends what there is, as far as there is room.
+    /// Sends what there is, as far as there is capacity.
     pub(super) fn pump<B: Actor>(
         &mut self,
         to: &AnyAddress<A>,
@@ -66,14 +66,14 @@ impl<A: RemoteActor> Outbox<A> {
     ) where
         B::Msg: 'static,
     {
-        while !self.waits_for_room
+        while !self.waits_for_capacity
             && let Some((parcel, counted)) = self.parcels.pop_front()
         {
             if let AnyAddress::There(there) = to
                 && there.is_full()
             {
                 self.parcels.push_front((parcel, counted));
-                self.waits_for_room = true;
+                self.waits_for_capacity = true;
                 let ready = back.ready;
                 return ctx.pipe(there.ready(), move |()| ready());
             }

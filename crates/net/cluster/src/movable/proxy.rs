@@ -96,7 +96,7 @@ impl<S: Migrate> Proxy<S> {
     }
 
     /// A request of this one's own was refused, because too much waits for that node: asks again
-    /// when there is room.
+    /// when there is capacity.
     fn ask_again(&self, what: fn() -> ProxyMsg<S>, ctx: &Context<'_, Self>) {
         match &self.to {
             AnyAddress::There(there) => ctx.pipe(there.ready(), move |()| what()),
@@ -153,7 +153,7 @@ impl<S: Migrate> Actor for Proxy<S> {
             ProxyMsg::Gone(Err(RemoteAskError::Full(_))) => self.ask_again(|| ProxyMsg::Begin, ctx),
             ProxyMsg::Gone(asked) => self.gone(asked, ctx),
             ProxyMsg::Found(Ok(new)) => {
-                // What waits for room goes the new way.
+                // What waits for capacity goes the new way.
                 self.closing = Some(new);
                 self.ask_whether_all_is_there(ctx);
             }

@@ -173,7 +173,7 @@ enum Shell<S: Migrate> {
     Copied(Result<AnyAddress<Movable<S>>, RemoteAskError>),
     /// The copy has said that it is there.
     There(Result<Answer<S>, RemoteAskError>),
-    /// Too much waited for its node: now there is room.
+    /// Too much waited for its node: now there is capacity.
     ReadyToMove,
     Answered(Reply<Answer<S>>, Result<Answer<S>, RemoteAskError>),
     Ready,

@@ -21,7 +21,7 @@ const PARTS_PER_TURN: usize = 8;
 const ASKED_MAX: usize = 64;
 /// The largest number of payloads that are fetched at a time.
 const FETCHES_MAX: usize = 32;
-/// The time after which a request is tried again that the fabric had no room for.
+/// The time after which a request is tried again that the fabric had no capacity for.
 const AGAIN_NS: u64 = 1_000_000;
 
 /// The context of one call.

@@ -48,7 +48,7 @@ impl Peer {
     }
 
     /// Returns the aggregator that takes messages for the node at the moment, for a sender
-    /// that wants to know whether there is room.
+    /// that wants to know whether there is capacity.
     pub(crate) fn next_hop(&self) -> &Aggregator {
         match &self.multihop {
             Some(multihop) if multihop.is_up() => &multihop.via.aggregator,

@@ -330,12 +330,12 @@ impl Receiver {
         }
     }
 
-    /// Marks a frame as handled that was handed over completely. Waits before that for room at the
-    /// next node, if messages of the frame were handed on to a full one.
+    /// Marks a frame as handled that was handed over completely. Waits before that for capacity at
+    /// the next node, if messages of the frame were handed on to a full one.
     fn handed_over(&mut self, frame: Delivery, ctx: &mut Context<'_, FrameReceiver>) {
         match self.full.take() {
             None => ctx.address().tell(FrameReceiverMsg::Handled(frame)),
-            // Whoever sent it waits, and keeps room: see `multihop`.
+            // Whoever sent it waits, and keeps capacity: see `multihop`.
             Some(full) => {
                 let ready = full.aggregator.ready();
                 ctx.pipe(ready, move |_| FrameReceiverMsg::Handled(frame));
@@ -618,7 +618,7 @@ impl Receiver {
             Err(Missing::Actor) => return self.not_there(key),
             Err(Missing::Payload(why)) => return self.payload_lost(offer, why),
         };
-        // Now there may be room for the next.
+        // Now there may be capacity for the next.
         self.peer.payloads.wanted.is_done(payload.len());
         self.inner.ring();
         let Some(actor) = self.actor(key, Grants::SEND) else { return self.not_there(key) };

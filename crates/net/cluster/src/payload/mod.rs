@@ -64,7 +64,7 @@ impl Default for PayloadConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PayloadError {
-    /// There was no room for it here.
+    /// The arena here had no memory for it.
     Exhausted(Exhausted),
     /// This node has no memory for payloads: see
     /// [`NodeHandle::take_payloads_in`](crate::NodeHandle::take_payloads_in).

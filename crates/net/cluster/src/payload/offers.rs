@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(ready.try_recv(), Ok(None));
         offers.release(&[first, 99]);
         assert_eq!(ready.try_recv(), Ok(Some(())));
-        assert!(offers.ready().try_recv().is_err(), "there is room");
+        assert!(offers.ready().try_recv().is_err(), "there is capacity");
         assert!(offers.add(payload(60)).is_some());
         assert!(offers.add(payload(41)).is_none());
         assert!(offers.add(payload(40)).is_some());

@@ -130,7 +130,7 @@ impl ZenohConfig {
             // millisecond and more, for a batch to fill, whenever it meets somebody who writes to
             // one; all that may be under way goes in less.
             ("transport/link/tx/queue/batching/time_limit", json!(0)),
-            // A message for which there is no room is dropped, at once: `flow` keeps room, and the
+            // A message that finds no capacity is dropped, at once: `flow` keeps capacity, and the
             // links count what is lost all the same.
             ("transport/link/tx/queue/congestion_control/drop/wait_before_drop", json!(0)),
         ];

@@ -29,7 +29,7 @@ pub(super) const BATCHES: usize = 16;
 /// that is begun, of which one is being sent, and four remain for what is short.
 const FRAME_BYTES_UNDER_WAY: usize = 11 * BATCH_BYTES / 2;
 /// A frame up to this is short: heartbeats, acknowledgements, greetings. They pass even if nothing
-/// else may, because the other end's answer is what makes room again.
+/// else may, because the other end's answer is what frees capacity.
 const SHORT_BYTES: usize = 512;
 /// The most short frames under way at once. Further ones pass only now and then.
 const SHORT_UNDER_WAY: usize = 128;

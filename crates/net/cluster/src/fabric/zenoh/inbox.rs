@@ -122,7 +122,7 @@ mod tests {
         assert!(inbox.put(frame(2)), "others have room");
         assert!(inbox.put(Heard::Appeared(NodeId(1), 1)));
         assert_eq!(inbox.take(), Some(frame(1)));
-        assert!(inbox.put(frame(1)), "there is room again");
+        assert!(inbox.put(frame(1)), "there is capacity again");
         assert!(!inbox.put(frame(1)));
         while inbox.take().is_some() {}
         assert!(inbox.put(frame(1)));

@@ -77,7 +77,7 @@ pub enum Msg {
     Word(Word),
     /// Begin a round of so many pings, with this number.
     Start(u32, u32),
-    /// There is room again for the messages that were refused.
+    /// There is capacity again for the messages that were refused.
     Room,
     /// How many pings and replies it has handled so far.
     Handled(Reply<u64>),
@@ -92,7 +92,7 @@ pub struct Prober {
     to_send: u32,
     to_get: u32,
     handled: u64,
-    /// Messages that were refused for lack of room, with the indices of their targets.
+    /// Messages that were refused for lack of capacity, with the indices of their targets.
     backlog: VecDeque<(u32, Word)>,
 }
 
