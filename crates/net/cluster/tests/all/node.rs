@@ -289,8 +289,8 @@ fn who_sends_to_one_that_has_ended_is_told() {
     assert!(seen.lock().unwrap().is_empty());
 }
 
-/// Incarnations come from the machine's clock when a node starts: here a test's. One that was set back
-/// between two lives, or was ahead in the one before.
+/// Incarnations come from the machine's clock when a node starts: here a test's. One that was set
+/// back between two lives, or was ahead in the one before.
 #[test]
 fn a_clock_that_was_set_back_is_told_on_both_sides_and_a_later_one_is_welcome() {
     const DAY: u64 = 86_400_000_000_000;

@@ -7,8 +7,8 @@
 //! [`crate::link`].
 //!
 //! - A `put` never waits: it may drop (`CongestionControl::Drop`, at once), and `flow` sees to it
-//!   that there is capacity, so that it does not. If it does all the same, the links count the loss,
-//!   or send again.
+//!   that there is capacity, so that it does not. If it does all the same, the links count the
+//!   loss, or send again.
 //! - Nothing waits in a callback: `inbox` takes what comes, and is bounded.
 //! - A frame is below 65,000 bytes: Zenoh splits it in two at most. Shared memory is not compiled
 //!   in.
