@@ -2,7 +2,7 @@
 //! and runs the outputs.
 //!
 //! [`run()`] runs this process's part of a [`Job`]. On the first node it returns the
-//! [`ClusterOutcome`], the figures of all nodes, which can be serialised.
+//! [`ClusterOutcome`], of which [`ClusterFigures`] makes the figures that a report shows.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | `node` | one node's part: its processors, its actors, its end |
 //! | [`figures`] | the figures of a node, and those of several together |
 //! | [`outcome`] | the outcome of a run |
+//! | [`totals`] | the sums, rates and latencies of a run |
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -25,10 +26,12 @@ mod node;
 pub mod outcome;
 mod protocol;
 mod queue;
+pub mod totals;
 
 pub use figures::NodeFigures;
 pub use job::{ClusterStopper, EventLines, Job, Observer};
 pub use outcome::{ClusterOutcome, Failed, Gone, RunOutcome};
+pub use totals::{ClusterFigures, Levels, NodeTotals};
 
 use actinium_cluster::fabric::Fabric;
 use actinium_cluster::job::{JobError, Program};

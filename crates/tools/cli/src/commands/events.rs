@@ -10,6 +10,7 @@ use actinium_app::Failure;
 use actinium_app::nodes::{self, FabricKind};
 use actinium_app::output::{self, OutputArgs, ReportArgs, ShowArgs};
 use actinium_cluster::job::DOWN_AFTER;
+use actinium_events_cluster::ClusterFigures;
 use actinium_workload::Workload;
 use actinium_workload::plan::Plan;
 use clap::ArgMatches;
@@ -133,11 +134,12 @@ fn over_nodes(
     let job = cluster::job(fabric, workload, settings, args.output.quiet, lines, DOWN_AFTER);
     let Some(outcome) = actinium_events_cluster::run(&job)? else { return Ok(()) };
     let written = Written::take(&written).map_or(Ok(()), Written::finish);
-    let report = cluster::report::Report::new(settings, plan, &outcome);
+    let figures = ClusterFigures::new(&outcome);
+    let report = cluster::report::Report::new(settings, plan, &figures);
     if let Some(remark) = report.remark() {
         output::note(remark);
     }
-    args.report.write(|| cluster::page::page(settings, plan, &outcome, &report))?;
+    args.report.write(|| cluster::page::page(settings, plan, &figures))?;
     args.output.report(&report, cluster::report::Report::text)?;
     written.and_then(|()| report.verdict())
 }

@@ -1,10 +1,8 @@
 //! `--report`: a run over several nodes as one page.
 
-use super::report::{NodeReport, Report};
 use crate::events::Settings;
 use crate::events::page::{command, title};
-use actinium_events::{Failure, RunSummary};
-use actinium_events_cluster::{ClusterOutcome, Failed, figures};
+use actinium_events_cluster::{ClusterFigures, NodeTotals};
 use actinium_observe::number::{nanoseconds, percent};
 use actinium_observe::process::CpuLoad;
 use actinium_observe::process::Load;
@@ -14,66 +12,35 @@ use actinium_workload::RunReport;
 use actinium_workload::plan::Plan;
 
 /// The page.
-pub fn page(
-    settings: &Settings,
-    plan: &Plan,
-    outcome: &ClusterOutcome,
-    report: &Report<'_>,
-) -> Page {
-    let summary = summary(outcome);
-    let loads = loads(report);
+pub fn page(settings: &Settings, plan: &Plan, figures: &ClusterFigures<'_>) -> Page {
+    let summary = figures.summary();
+    let loads = loads(figures);
     let cpus = CpuLoad::of(&loads);
     let rows = settings.rows().into_iter();
     let mut page = RunReport::new(title(plan), &summary)
         .command(command(settings, &[]))
         .plan(plan)
         .cpus_of_process(&cpus)
-        .figure(Figure::new("Nodes", outcome.nodes.len()));
+        .figure(Figure::new("Nodes", figures.node_count));
     for (name, value, source) in rows {
         page = page.setting(name, format!("{value} ({source})"));
     }
     let mut page = page.page();
     // Behind the failures, which come first.
     let at = page.sections.iter().position(|section| section.title != "Failures");
-    page.sections.insert(at.unwrap_or(page.sections.len()), nodes(outcome, report, &loads));
+    page.sections.insert(at.unwrap_or(page.sections.len()), nodes(figures, &loads));
     page
 }
 
-/// Returns a summary of all nodes as if they were one.
-fn summary(outcome: &ClusterOutcome) -> RunSummary {
-    let (over, all) = (&outcome.run, &outcome.nodes);
-    let failure = |failed: &Failed| Failure {
-        module: format!("{} (node {})", failed.module, failed.node),
-        event: Some(failed.event),
-        cause: failed.cause.clone(),
-    };
-    RunSummary {
-        events: over.done,
-        failed: over.failed,
-        retries: all.iter().map(|node| node.retries).sum(),
-        stopped: over.interrupted,
-        abandoned: over.abandoned,
-        failures: over.failures.iter().map(failure).collect(),
-        elapsed_ns: u64::try_from(over.elapsed.as_nanos()).unwrap_or(u64::MAX).max(1),
-        workers: all.iter().map(|node| node.workers).sum(),
-        slots: all.iter().map(|node| node.slots).sum(),
-        in_flight_max: all.iter().map(|node| node.in_flight_max).sum(),
-        modules: figures::modules(all),
-        paths: figures::paths(all),
-        resources: figures::resources(all),
-        ..RunSummary::default()
-    }
-}
-
 /// Returns the load of each process, under the name of its first node.
-fn loads<'a>(report: &Report<'a>) -> Vec<(String, &'a Load)> {
-    let load = |node: &NodeReport<'a>| Some((format!("node {}", node.node), node.load?));
-    report.nodes().iter().filter_map(load).collect()
+fn loads<'a>(figures: &ClusterFigures<'a>) -> Vec<(String, &'a Load)> {
+    let load = |node: &NodeTotals<'a>| Some((format!("node {}", node.node), node.load?));
+    figures.nodes.iter().filter_map(load).collect()
 }
 
-fn nodes(outcome: &ClusterOutcome, report: &Report<'_>, loads: &[(String, &Load)]) -> Section {
+fn nodes(figures: &ClusterFigures<'_>, loads: &[(String, &Load)]) -> Section {
     let label = |node: u32| format!("node {node}");
-    let bars = report.nodes().iter().map(|node| {
+    let bars = figures.nodes.iter().map(|node| {
         Bar::new(label(node.node), node.events as f64)
             .detail(format!("its workers were busy {} of the time", percent(node.share_busy())))
     });
@@ -87,7 +54,7 @@ fn nodes(outcome: &ClusterOutcome, report: &Report<'_>, loads: &[(String, &Load)
         Column::number("longest", Unit::Seconds),
     ];
     let mut table = Table::new("Events of each node", columns);
-    for node in report.nodes() {
+    for node in &figures.nodes {
         let latency = node.latency.as_ref();
         let seconds = |ns: u64| ns as f64 * 1e-9;
         table = table.row(vec![
@@ -99,7 +66,7 @@ fn nodes(outcome: &ClusterOutcome, report: &Report<'_>, loads: &[(String, &Load)
             latency.map(|all| seconds(all.quantiles_ns.max)).into(),
         ]);
     }
-    let mut text = match report.latency() {
+    let mut text = match &figures.latency {
         Some(all) => format!(
             "Of all nodes' events one half was run within {}, 99 % within {}, without their outputs, which ran on node 0.",
             nanoseconds(all.quantiles_ns.p50 as f64),
@@ -107,7 +74,7 @@ fn nodes(outcome: &ClusterOutcome, report: &Report<'_>, loads: &[(String, &Load)
         ),
         None => "No event was run.".to_owned(),
     };
-    for gone in &outcome.gone {
+    for gone in figures.nodes_down {
         text += &format!(
             " Node {} went down ({}); {} of its events were given to others.",
             gone.node, gone.why, gone.given_again
