@@ -27,6 +27,15 @@ pub struct SweepPoint {
     pub perfect_per_s: Option<f64>,
 }
 
+impl SweepPoint {
+    /// Returns the rate of this point by what the rate of the first would be in proportion to the
+    /// slots.
+    #[must_use]
+    pub fn of_perfect(&self, first: &SweepPoint) -> f64 {
+        self.events_per_s / (first.events_per_s / first.slots as f64 * self.slots as f64)
+    }
+}
+
 /// A report of a run, which is made into a [`Page`].
 ///
 /// ```

@@ -37,6 +37,20 @@ pub struct CriticalPath {
     pub modules: Vec<Critical>,
 }
 
+impl CriticalPath {
+    /// Returns the length of that event's critical path.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        self.modules.iter().map(|module| module.time_ns).sum()
+    }
+
+    /// Returns the part of that length that is this module's.
+    #[must_use]
+    pub fn share(&self, module: &Critical) -> f64 {
+        module.time_ns as f64 / self.length_ns() as f64
+    }
+}
+
 /// Each event alone, with workers for all of it.
 pub(super) struct Events {
     pub(super) work_ns: Vec<u64>,

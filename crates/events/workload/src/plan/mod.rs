@@ -23,6 +23,13 @@ use flow::Flow;
 pub use predict::{EVENTS_PER_SLOT, Prediction, ideal};
 pub use range::Range;
 
+/// Numbers of workers for which the ideal is usually shown.
+const WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// For each, so many slots per worker.
+const SLOTS_PER_WORKER: [usize; 3] = [1, 2, 4];
+/// Numbers of slots for which the ideal is usually shown where all modules wait.
+const SLOTS: [usize; 7] = [1, 4, 16, 64, 256, 1_024, 4_096];
+
 /// A module, and how many others it needs or is needed by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fan {
@@ -167,6 +174,31 @@ impl Plan {
             self.predictions.extend(prediction.filter(|p| !known(p)));
         }
     }
+
+    /// Adds the ideal for the usual numbers of workers and slots; where all modules wait, for the
+    /// usual numbers of slots.
+    pub fn predict_usual(&mut self, flow: &Flow<'_>) {
+        if flow.only_waits() {
+            return self.predict(flow, SLOTS.map(|slots| (None, slots)), None);
+        }
+        let pairs = WORKERS.into_iter().flat_map(|workers| {
+            SLOTS_PER_WORKER.map(|per_worker| (Some(workers), workers * per_worker))
+        });
+        self.predict(flow, pairs, None);
+    }
+
+    /// Returns the share of its workers' time that a prediction uses, if it is of some number.
+    #[must_use]
+    pub fn share_of_workers(&self, of: &Prediction) -> Option<f64> {
+        let busy_s = of.events_per_s * self.busy_ns.mean * 1e-9;
+        of.workers.map(|workers| busy_s / workers as f64)
+    }
+
+    /// Returns the share of the tightest limit that a prediction reaches, if there is any.
+    #[must_use]
+    pub fn share_of_ceiling(&self, of: &Prediction) -> Option<f64> {
+        self.ceiling_per_s().map(|ceiling| of.events_per_s / ceiling)
+    }
 }
 
 /// What limits the rate, the tightest first.
@@ -225,5 +257,17 @@ impl Ideal {
         };
         let events_per_s = events as f64 / elapsed_s;
         (elapsed_s > 0.0).then_some(Ideal { elapsed_s, events_per_s, by })
+    }
+
+    /// Returns the part of the ideal rate that this rate is.
+    #[must_use]
+    pub fn share(&self, events_per_s: f64) -> f64 {
+        events_per_s / self.events_per_s
+    }
+
+    /// Returns an elapsed time by the ideal's: 1 is perfect.
+    #[must_use]
+    pub fn wall_by_ideal(&self, elapsed_s: f64) -> f64 {
+        elapsed_s / self.elapsed_s
     }
 }

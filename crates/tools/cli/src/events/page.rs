@@ -17,13 +17,7 @@ pub fn of_run(settings: &Settings, plan: &Plan, outcome: &Outcome, ideal: Option
 
 /// The page of a sweep: the curve, and the run of the last point.
 pub fn of_sweep(settings: &Settings, plan: &Plan, points: &[Point]) -> Page {
-    let curve = points.iter().map(|point| SweepPoint {
-        slots: usize::try_from(point.slots).unwrap_or(usize::MAX),
-        events_per_s: point.outcome.run.events_per_s(),
-        range: None,
-        perfect_per_s: point.ideal.map(|ideal| ideal.events_per_s),
-    });
-    let curve: Vec<SweepPoint> = curve.collect();
+    let curve: Vec<SweepPoint> = points.iter().map(Point::of_sweep).collect();
     match points.last() {
         Some(last) => page(settings, plan, &last.outcome, last.ideal, &curve),
         None => Page::new(title(plan)),

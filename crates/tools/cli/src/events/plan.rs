@@ -12,12 +12,6 @@ use actinium_workload::plan::{Ceiling, Plan, Prediction, Range};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// Numbers of workers for which the ideal is shown.
-const WORKERS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// For each, so many slots per worker.
-const SLOTS_PER_WORKER: [usize; 3] = [1, 2, 4];
-/// Numbers of slots for which the ideal is shown where all modules wait.
-const SLOTS: [usize; 7] = [1, 4, 16, 64, 256, 1_024, 4_096];
 /// Most limits that the table shows.
 const CEILINGS_SHOWN: usize = 5;
 
@@ -41,15 +35,7 @@ pub fn make(workload: &Workload, settings: &Settings) -> Plan {
         .then_some(settings.events.value);
     let slots = usize::try_from(settings.run.slots.value).unwrap_or(usize::MAX);
     plan.predict(&flow, [(workers, slots)], events);
-    match flow.only_waits() {
-        true => plan.predict(&flow, SLOTS.map(|slots| (None, slots)), None),
-        false => {
-            let pairs = WORKERS.into_iter().flat_map(|workers| {
-                SLOTS_PER_WORKER.map(|per_worker| (Some(workers), workers * per_worker))
-            });
-            plan.predict(&flow, pairs, None);
-        }
-    }
+    plan.predict_usual(&flow);
     plan
 }
 
@@ -76,15 +62,14 @@ fn text(plan: &Plan) -> String {
         write!(text, "\n{title}\n{table}").expect("a String takes all");
     };
     let path = &plan.critical_path;
-    let length: u64 = path.modules.iter().map(|module| module.time_ns).sum();
     section(
         format!(
             "critical path of event {} ({} modules, {}), the one nearest to the mean",
             count(path.event),
             path.modules.len(),
-            nanoseconds(length as f64)
+            nanoseconds(path.length_ns() as f64)
         ),
-        critical_path(plan, length),
+        critical_path(plan),
     );
     match plan.ceilings.is_empty() {
         true => text += "\nno module or resource limits how many events can be in it\n",
@@ -152,7 +137,7 @@ fn shape(plan: &Plan) -> Table {
     table
 }
 
-fn critical_path(plan: &Plan, length: u64) -> Table {
+fn critical_path(plan: &Plan) -> Table {
     let mut table = Table::new([
         Column::right("#"),
         Column::left("module"),
@@ -165,7 +150,7 @@ fn critical_path(plan: &Plan, length: u64) -> Table {
             (index + 1).into(),
             module.label.as_str().into(),
             nanoseconds(module.time_ns as f64).into(),
-            percent(module.time_ns as f64 / length as f64).into(),
+            percent(plan.critical_path.share(module)).into(),
             percent(module.share_of_events).into(),
         ]);
     }
@@ -207,16 +192,13 @@ fn predictions(plan: &Plan) -> Table {
     ]);
     for ideal in &plan.predictions {
         let Prediction { workers, slots, events, events_per_s, .. } = *ideal;
-        let of_cpus =
-            workers.map(|workers| events_per_s * plan.busy_ns.mean * 1e-9 / workers as f64);
-        let of_ceiling = plan.ceiling_per_s().map(|ceiling| events_per_s / ceiling);
         table.row([
             workers.map_or_else(|| Cell::from("any"), Cell::from),
             slots.into(),
             events.into(),
             decimal(events_per_s, 2).into(),
-            of_cpus.map(percent).into(),
-            of_ceiling.map(percent).into(),
+            plan.share_of_workers(ideal).map(percent).into(),
+            plan.share_of_ceiling(ideal).map(percent).into(),
         ]);
     }
     table

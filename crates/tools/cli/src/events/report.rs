@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
             settings,
             workload: &plan.name,
             ideal,
-            wall_by_ideal: ideal.map(|ideal| figures.elapsed_s / ideal.elapsed_s),
+            wall_by_ideal: ideal.map(|ideal| ideal.wall_by_ideal(figures.elapsed_s)),
             figures,
             checksum: format!("{:016x}", outcome.checksum),
         }
@@ -61,7 +61,7 @@ impl<'a> Report<'a> {
                     nanoseconds(ideal.elapsed_s * 1e9),
                     ideal.by
                 );
-                let share = percent(self.figures.events_per_s / ideal.events_per_s);
+                let share = percent(ideal.share(self.figures.events_per_s));
                 table.row("ideal", share, &of);
                 let ratio = self.wall_by_ideal.unwrap_or(f64::NAN);
                 table.row("wall / ideal", decimal(ratio, 3), "elapsed time by the ideal's");

@@ -3,7 +3,8 @@
 use super::outcome::{Ideal, Outcome};
 use super::{SCHEMA_VERSION, Settings};
 use actinium_observe::number::{decimal, nanoseconds, percent};
-use actinium_report::{Cell, Column, Table};
+use actinium_report::{Column, Table};
+use actinium_workload::SweepPoint;
 use serde::Serialize;
 
 /// One run of a sweep.
@@ -15,6 +16,18 @@ pub struct Point {
     pub outcome: Outcome,
     /// The ideal to compare the outcome with.
     pub ideal: Option<Ideal>,
+}
+
+impl Point {
+    /// Returns what a sweep compares.
+    pub fn of_sweep(&self) -> SweepPoint {
+        SweepPoint {
+            slots: usize::try_from(self.slots).unwrap_or(usize::MAX),
+            events_per_s: self.outcome.run.events_per_s(),
+            range: None,
+            perfect_per_s: self.ideal.map(|ideal| ideal.events_per_s),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -48,8 +61,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Creates the report of a sweep.
     pub fn new(settings: &'a Settings, points: &[Point]) -> Self {
-        let per_slot =
-            points.first().map(|first| first.outcome.run.events_per_s() / first.slots as f64);
+        let first = points.first().map(Point::of_sweep).unwrap_or_default();
         let point = |point: &Point| {
             let outcome = &point.outcome.run;
             PointReport {
@@ -62,10 +74,9 @@ impl<'a> Report<'a> {
                 cpu_s: outcome.cpu_s,
                 threads_max: outcome.threads_max,
                 memory_max_bytes: outcome.memory_max_bytes,
-                of_perfect: outcome.events_per_s()
-                    / (per_slot.unwrap_or(f64::NAN) * point.slots as f64),
+                of_perfect: point.of_sweep().of_perfect(&first),
                 ideal: point.ideal,
-                wall_by_ideal: point.ideal.map(|ideal| outcome.elapsed_s() / ideal.elapsed_s),
+                wall_by_ideal: point.ideal.map(|ideal| ideal.wall_by_ideal(outcome.elapsed_s())),
                 checksum: format!("{:016x}", point.outcome.checksum),
             }
         };
@@ -92,15 +103,14 @@ impl<'a> Report<'a> {
             Column::right("threads"),
         ]);
         for point in &self.points {
-            let ideal = point.ideal.map(|ideal| ideal.events_per_s);
             table.row([
                 point.slots.into(),
                 point.events.into(),
                 nanoseconds(point.elapsed_s * 1e9).into(),
                 decimal(point.events_per_s, 2).into(),
                 percent(point.of_perfect).into(),
-                ideal.map(|per_s| decimal(per_s, 2)).into(),
-                Cell::from(ideal.map(|per_s| percent(point.events_per_s / per_s))),
+                point.ideal.map(|ideal| decimal(ideal.events_per_s, 2)).into(),
+                point.ideal.map(|ideal| percent(ideal.share(point.events_per_s))).into(),
                 nanoseconds(point.cpu_s * 1e9).into(),
                 point.threads_max.into(),
             ]);
