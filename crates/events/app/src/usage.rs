@@ -113,3 +113,39 @@ fn commands(command: &Command, arguments: &[OsString]) -> String {
     let of = subcommand(command, arguments).filter(|of| of.has_subcommands()).unwrap_or(command);
     of.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Arg, value_parser};
+
+    /// Has a flag, a subcommand, and a subcommand of that.
+    fn program() -> Command {
+        let count = Arg::new("count").long("count").value_parser(value_parser!(u8));
+        let inner = Command::new("inner").subcommand(Command::new("innermost"));
+        Command::new("program").arg(count).subcommand(inner.subcommand_required(true))
+    }
+
+    fn line(typed: &[&str]) -> String {
+        let typed: Vec<OsString> = [&["program"], typed].concat().iter().map(Into::into).collect();
+        let error = program().try_get_matches_from(&typed).expect_err("it is wrong");
+        failure(&error, &program(), &typed).to_string()
+    }
+
+    #[test]
+    fn what_was_asked_wrongly_is_one_line() {
+        for (typed, part) in [
+            (&["--count", "x"][..], "--count: "),
+            (&["--count"], "--count: it needs a value: "),
+            (&["--cuont", "1"], "--cuont: there is no such argument; did you mean --count?"),
+            (&["--count", "1", "--count", "2"], "--count: given more than once"),
+            (&["outer"], "'outer' is no command: allowed are inner"),
+            (&["inner"], "which command? allowed are innermost"),
+            (&["inner", "x"], "'x' is no command: allowed are innermost"),
+            (&["inner", "--flag"], " inner --help' lists what is allowed"),
+        ] {
+            let line = line(typed);
+            assert!(line.contains(part) && line.lines().count() == 1, "{part} in {line}");
+        }
+    }
+}

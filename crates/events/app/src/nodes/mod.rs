@@ -4,6 +4,41 @@
 //! Zenoh. [`fabric()`] makes a job's fabric of them, over which [`actinium_cluster::job::run`] runs
 //! a program. [`Terminal`] shows a workload that
 //! [`actinium_events_cluster::run`] runs.
+//!
+//! ```no_run
+//! use actinium_app::nodes::{self, FabricKind, Nodes, NodesArgs};
+//! use actinium_app::{Failure, clap, output};
+//! use actinium_cluster::job;
+//! # use actinium_cluster::fabric::Fabric;
+//! # use actinium_cluster::job::{JobError, Program};
+//! # struct Work;
+//! # impl Program for Work {
+//! #     type Report = u32;
+//! #     type Error = JobError;
+//! #     fn run<F: Fabric + 'static>(
+//! #         &self,
+//! #         _: impl FnOnce() -> Result<F, String> + Send + 'static,
+//! #     ) -> Result<Option<u32>, JobError> {
+//! #         Ok(None)
+//! #     }
+//! # }
+//!
+//! #[derive(clap::Parser)]
+//! struct Args {
+//!     #[command(flatten)]
+//!     nodes: NodesArgs,
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     actinium_app::main(|args: Args, matches| {
+//!         let nodes = Nodes::resolve(&args.nodes, matches)?;
+//!         let kind = nodes.fabric.value.unwrap_or(FabricKind::InProcess);
+//!         let report = job::run(nodes::fabric(kind, &nodes)?, output::note, &Work)?;
+//!         // None: another process of the job has the report.
+//!         report.map_or(Ok(()), |report| output::print(format!("{report}\n")))
+//!     })
+//! }
+//! ```
 
 mod join;
 mod settings;
