@@ -5,7 +5,7 @@
 
 use crate::Failure;
 use crate::name::program;
-use crate::setting::{self, SettingsReport, Source};
+use crate::setting::{self, Row, SettingsReport};
 use actinium_report::html::{Page, writable};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
@@ -87,7 +87,7 @@ impl OutputArgs {
         &self,
         schema_version: u32,
         settings: &impl Serialize,
-        rows: impl IntoIterator<Item = (&'static str, String, Source)>,
+        rows: impl IntoIterator<Item = Row>,
     ) -> Result<(), Failure> {
         match self.json {
             true => print_json(&SettingsReport::new(schema_version, settings)),

@@ -1,7 +1,7 @@
 //! The page of a run.
 
 use crate::run::Outcome;
-use crate::setting::Source;
+use crate::setting::Row;
 use actinium_observe::number::{bytes, decimal, nanoseconds};
 use actinium_observe::process::{CpuLoad, Load};
 use actinium_report::html::Figure;
@@ -17,7 +17,7 @@ pub fn report<'a>(
     title: String,
     outcome: &'a Outcome,
     cpus: &'a CpuLoad,
-    settings: Vec<(&'static str, String, Source)>,
+    settings: Vec<Row>,
 ) -> RunReport<'a> {
     let on_average = format!("{} CPUs on average", decimal(outcome.cpu_s / outcome.elapsed_s(), 2));
     let memory = bytes(outcome.memory_max_bytes);

@@ -4,7 +4,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 pub use actinium_report::setting::{
-    Setting, SettingsReport, Source, WrongSetting, flags, serialize, table,
+    Row, Setting, SettingsReport, Source, WrongSetting, flags, serialize, table,
 };
 
 /// Making a setting of what clap has parsed.

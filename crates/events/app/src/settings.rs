@@ -1,7 +1,7 @@
 //! The settings with which a graph is run: flag > environment > file > default.
 
 use crate::bind::{BindArgs, count_workers};
-use crate::setting::{Parsed, Setting, Source};
+use crate::setting::{Parsed, Row, Setting};
 use crate::{Failure, parse};
 use actinium_actor::{Bind, Policy, Workers};
 use clap::{ArgMatches, ValueEnum};
@@ -161,16 +161,16 @@ impl RunArgs {
 
 impl RunSettings {
     /// Name, value and source of each.
-    pub fn rows(&self) -> Vec<(&'static str, String, Source)> {
+    pub fn rows(&self) -> Vec<Row> {
         let events = self.events.value.map_or("all".to_owned(), |events| events.to_string());
         vec![
-            ("slots", self.slots.value.to_string(), self.slots.source),
+            self.slots.row("slots"),
             ("events", events, self.events.source),
-            ("workers", self.workers.value.to_string(), self.workers.source),
-            ("bind", self.bind.value.to_string(), self.bind.source),
-            ("policy", self.policy.value.to_string(), self.policy.source),
-            ("order", self.order.value.to_string(), self.order.source),
-            ("on-error", self.on_error.value.to_string(), self.on_error.source),
+            self.workers.row("workers"),
+            self.bind.row("bind"),
+            self.policy.row("policy"),
+            self.order.row("order"),
+            self.on_error.row("on-error"),
         ]
     }
 

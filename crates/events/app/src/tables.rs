@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::figures::RunFigures;
 use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent};
-use actinium_report::setting::Source;
+use actinium_report::setting::Row;
 use actinium_report::{Cell, Column, Table};
 use std::fmt::Write;
 
@@ -265,7 +265,7 @@ fn failure_line(failure: &EventFailure) -> String {
 
 /// Returns the remarks that a reader needs to understand the tables: the settings, and what is
 /// called a wait.
-pub fn remarks(settings: Vec<(&'static str, String, Source)>) -> String {
+pub fn remarks(settings: Vec<Row>) -> String {
     format!(
         "\nsettings   {}\nwaits      per call: for inputs from the event's begin, for the resource in its queue\n",
         settings_line(settings)
@@ -273,7 +273,7 @@ pub fn remarks(settings: Vec<(&'static str, String, Source)>) -> String {
 }
 
 /// Returns name and value of each setting, in a line.
-pub fn settings_line(settings: Vec<(&'static str, String, Source)>) -> String {
+pub fn settings_line(settings: Vec<Row>) -> String {
     let all = settings.into_iter().map(|(name, value, _)| format!("{name} {value}"));
     all.collect::<Vec<_>>().join(", ")
 }

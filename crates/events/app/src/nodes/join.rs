@@ -2,7 +2,7 @@
 //! they meet.
 
 use crate::Failure;
-use crate::setting::{Parsed, Setting, Source};
+use crate::setting::{Parsed, Row, Setting, Source};
 use clap::ArgMatches;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -123,7 +123,7 @@ impl Join {
     }
 
     /// Name, value and source of each but the number of nodes.
-    pub fn rows(&self) -> Vec<(&'static str, String, Source)> {
+    pub fn rows(&self) -> Vec<Row> {
         let node = self.node.value.map_or("-".to_owned(), |node| node.to_string());
         let texts = self.texts.iter().zip(TEXTS).map(|(text, (name, ..))| {
             (name, text.value.clone().unwrap_or_else(|| "-".to_owned()), text.source)

@@ -3,7 +3,7 @@
 use super::join::{Join, JoinArgs};
 use crate::Failure;
 use crate::parse::from_to;
-use crate::setting::{Parsed, Setting, Source};
+use crate::setting::{Parsed, Row, Setting, Source};
 use clap::{ArgMatches, ValueEnum};
 use serde::Serialize;
 
@@ -134,14 +134,14 @@ impl Nodes {
     }
 
     /// Name, value and source of what all nodes agree on.
-    pub fn rows(&self) -> [(&'static str, String, Source); 2] {
+    pub fn rows(&self) -> [Row; 2] {
         let fabric = self.fabric.value.map_or("none", FabricKind::name).to_owned();
         let count = self.count.value.map_or("-".to_owned(), |nodes| nodes.to_string());
         [("fabric", fabric, self.fabric.source), ("nodes", count, self.count.source)]
     }
 
     /// Name, value and source of how this process joins others.
-    pub fn join_rows(&self) -> Vec<(&'static str, String, Source)> {
+    pub fn join_rows(&self) -> Vec<Row> {
         self.join.iter().flat_map(Join::rows).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The settings of a run of a workload.
 
 use actinium_app::nodes::{Nodes, NodesArgs};
-use actinium_app::setting::{Parsed, Setting, Source};
+use actinium_app::setting::{Parsed, Row, Setting};
 use actinium_app::{Failure, FileSettings, RunArgs, RunSettings, slots};
 use actinium_workload::model::{Options, Source as EventSource};
 use actinium_workload::own::KINDS;
@@ -159,7 +159,7 @@ impl Settings {
     }
 
     /// Name, value and source of each, those of how this process joins others included.
-    pub fn all_rows(&self) -> Vec<(&'static str, String, Source)> {
+    pub fn all_rows(&self) -> Vec<Row> {
         self.rows().into_iter().chain(self.nodes.join_rows()).collect()
     }
 
@@ -171,18 +171,18 @@ impl Settings {
 
     /// Name, value and source of each that decides what comes of a run, however it is run: all
     /// nodes must agree on these.
-    pub fn common_rows(&self) -> impl Iterator<Item = (&'static str, String, Source)> {
+    pub fn common_rows(&self) -> impl Iterator<Item = Row> {
         let common = ["events", "mode", "time-scale", "thread-type", "order", "on-error"];
         self.rows().into_iter().filter(move |(name, ..)| common.contains(name))
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> Vec<(&'static str, String, Source)> {
+    pub fn rows(&self) -> Vec<Row> {
         let types = self.thread_types.value.iter().map(ToString::to_string);
         let types = types.collect::<Vec<_>>().join(" ");
         let types = if types.is_empty() { "as configured".to_owned() } else { types };
-        let mode = ("mode", self.mode.value.to_string(), self.mode.source);
-        let scale = ("time-scale", self.time_scale.value.to_string(), self.time_scale.source);
+        let mode = self.mode.row("mode");
+        let scale = self.time_scale.row("time-scale");
         let types = ("thread-type", types, self.thread_types.source);
         let mut own = self.run.rows();
         own[1].1 = self.events.value.to_string();
@@ -196,22 +196,19 @@ impl Settings {
 /// Serializes the settings as a map from a setting's name to its value and source.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        fn text<T: Display>(setting: &Setting<T>) -> Setting<String> {
-            Setting { value: setting.value.to_string(), source: setting.source }
-        }
         let types = self.thread_types.value.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("slots", &self.run.slots)?;
         map.serialize_entry("events", &self.events)?;
         map.serialize_entry("workers", &self.run.workers)?;
-        map.serialize_entry("bind", &text(&self.run.bind))?;
-        map.serialize_entry("policy", &text(&self.run.policy))?;
-        map.serialize_entry("mode", &text(&self.mode))?;
+        map.serialize_entry("bind", &self.run.bind.text())?;
+        map.serialize_entry("policy", &self.run.policy.text())?;
+        map.serialize_entry("mode", &self.mode.text())?;
         map.serialize_entry("time_scale", &self.time_scale)?;
         let types = Setting { value: types, source: self.thread_types.source };
         map.serialize_entry("thread_type", &types)?;
-        map.serialize_entry("order", &text(&self.run.order))?;
-        map.serialize_entry("on_error", &text(&self.run.on_error))?;
+        map.serialize_entry("order", &self.run.order.text())?;
+        map.serialize_entry("on_error", &self.run.on_error.text())?;
         map.serialize_entry("fabric", &self.nodes.fabric)?;
         map.serialize_entry("nodes", &self.nodes.count)?;
         for (name, value, source) in self.nodes.join_rows() {
