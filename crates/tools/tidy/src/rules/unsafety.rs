@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // processes share.
     ("cluster", &["mpi_bell", "mpi_transfer", "mpi_window"]),
     // FFI: binding threads.
-    ("topology", &["bind", "cpuset"]),
+    ("topology", &["bind"]),
 ];
 
 /// Whether `unsafe` may stand in this file.
@@ -81,7 +81,6 @@ mod tests {
             "crates/core/actor/src/mailbox/block.rs",
             "crates/core/actor/src/cell/mod.rs",
             "crates/core/topology/src/bind.rs",
-            "crates/core/topology/src/cpuset.rs",
             "crates/tools/bench/src/counting_allocator.rs",
             "crates/actinium/tests/allocations.rs",
         ] {
