@@ -3,7 +3,7 @@
 use crate::interrupts::Interrupts;
 use crate::{Failure, output};
 use actinium_events::{Processor, RunSummary, Stopper};
-use actinium_observe::cpu::process_time;
+use actinium_observe::process::cpu_time::process_time;
 use actinium_observe::process::proc;
 use actinium_observe::process::sampler::{Sampler, Samples};
 use actinium_report::Progress;

@@ -1,5 +1,5 @@
-//! The word at which one sleeper is woken: by its own process always, by others while it is
-//! *armed*.
+//! Doorbells, and the word that is behind one in shared memory. One sleeper is woken there: by its
+//! own process always, by others while it is *armed*.
 //!
 //! | word | the sleeper | its own process rings | another one rings |
 //! |---|---|---|---|
@@ -19,6 +19,7 @@
 //! sleep that has a bound ends, and one that rings waits for nobody.
 
 use actinium_scheduler::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Duration;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
@@ -35,6 +36,18 @@ pub enum Woken {
     Here,
     /// Another process has.
     Elsewhere,
+}
+
+/// Where whoever drives a fabric sleeps, and is woken: by other nodes while the fabric is
+/// [armed](crate::fabric::Fabric::arm), by its own process always.
+pub trait Doorbell: Send + Sync {
+    /// Sleeps for so long at most, unless it was rung since the last sleep. One thread sleeps
+    /// there.
+    fn sleep(&self, longest: Duration) -> Woken;
+
+    /// Wakes the sleeper, or keeps it from falling asleep. Whatever was to be done before is seen
+    /// by who was woken.
+    fn ring(&self);
 }
 
 /// See the module. Zero is awake.

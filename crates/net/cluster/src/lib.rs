@@ -13,6 +13,7 @@
 #![cfg(not(loom))]
 
 mod actor;
+mod aggregator;
 mod answer;
 mod any;
 mod codec;
@@ -20,8 +21,7 @@ mod denial;
 mod error;
 mod flush;
 mod locks;
-// One engine has them.
-mod aggregator;
+// Only MPI has one.
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 mod doorbell;
 pub mod fabric;

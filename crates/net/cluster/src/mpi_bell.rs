@@ -12,8 +12,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::doorbell::{Woken, Word};
-use crate::fabric::Doorbell;
+use crate::doorbell::{Doorbell, Woken, Word};
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Root};

@@ -7,8 +7,7 @@
 //! | [`throughput`] | messages and elapsed time into the four-level throughput |
 //! | [`repeat`] | repeated runs into a median, a spread and a ratio that says whether it is clear |
 //! | [`number`] | numbers into text with separators, prefixes and units |
-//! | [`cpu`] | the CPU clocks into the time that a process or thread has used |
-//! | [`process`] | samples of a process into its threads, memory, and load of each CPU over time |
+//! | [`process`] | what Linux says of a process into CPU time, threads, memory, and the load of each CPU over time |
 //! | [`mod@file`] | written bytes into a file that is whole or not there |
 //!
 //! Figures implement [`serde::Serialize`]. The names of their fields carry the units, so the JSON
@@ -28,7 +27,6 @@
 //! println!("{} ns", latency.quantiles().quantiles_ns.p50);
 //! ```
 
-pub mod cpu;
 pub mod file;
 pub mod latency;
 pub mod number;

@@ -22,7 +22,7 @@ mod player;
 #[cfg(feature = "zenoh")]
 mod zenoh_alone;
 
-use actinium_observe::cpu::process_time;
+use actinium_observe::process::cpu_time::process_time;
 use player::{Error, Side, median};
 use std::time::Duration;
 

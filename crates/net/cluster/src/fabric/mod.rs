@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::doorbell::Woken;
+pub use crate::doorbell::{Doorbell, Woken};
 
 /// A node: one process of the cluster, or one of several in a process in tests.
 #[derive(
@@ -65,18 +65,6 @@ impl std::error::Error for SendRefused {}
 
 /// Wakes whoever drives a fabric.
 pub type Bell = Arc<dyn Fn() + Send + Sync>;
-
-/// Where whoever drives a fabric sleeps, and is woken: by other nodes while the fabric is
-/// [armed](Fabric::arm), by its own process always.
-pub trait Doorbell: Send + Sync {
-    /// Sleeps for so long at most, unless it was rung since the last sleep. One thread sleeps
-    /// there.
-    fn sleep(&self, longest: Duration) -> Woken;
-
-    /// Wakes the sleeper, or keeps it from falling asleep. Whatever was to be done before is seen
-    /// by who was woken.
-    fn ring(&self);
-}
 
 /// The answer of a fabric to a thread that wants to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

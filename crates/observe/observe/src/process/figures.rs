@@ -1,8 +1,8 @@
 //! The figures of one process, as they travel between nodes.
 
+use super::cpu_time::process_time;
 use super::sampler::{Sampler, Samples};
 use super::{Load, proc};
-use crate::cpu::process_time;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::time::{Duration, Instant};
@@ -78,7 +78,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::thread_time;
+    use crate::process::cpu_time::thread_time;
 
     #[test]
     fn what_this_process_does_is_seen() {

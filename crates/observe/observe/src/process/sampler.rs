@@ -1,7 +1,7 @@
 //! Samples of this process while it runs: CPU time on each CPU, and threads.
 
+use super::cpu_time::{self, thread_time};
 use super::proc;
-use crate::cpu::thread_time;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -85,7 +85,7 @@ impl Sampler {
 struct Taken<L> {
     look: L,
     begin: Instant,
-    threads: BTreeMap<u32, proc::Thread>,
+    threads: BTreeMap<u32, cpu_time::Thread>,
     samples: Samples,
 }
 
@@ -94,11 +94,11 @@ impl<L: FnMut()> Taken<L> {
         #[expect(clippy::disallowed_methods, reason = "the process is sampled in real time")]
         let begin = Instant::now();
         let samples = Samples { steps: Vec::new(), threads_max: proc::threads() };
-        Self { look, begin, threads: proc::thread_times(), samples }
+        Self { look, begin, threads: cpu_time::thread_times(), samples }
     }
 
     fn step(&mut self) {
-        let now = proc::thread_times();
+        let now = cpu_time::thread_times();
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
             let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);

@@ -1,7 +1,7 @@
 //! CPU time of this thread, in rounds in which all libraries take turns: what else the machine does
 //! hits all of them.
 
-use actinium_observe::cpu::thread_time;
+use actinium_observe::process::cpu_time::thread_time;
 use std::time::Duration;
 
 /// How long to measure.

@@ -6,7 +6,7 @@ use super::system::system;
 use crate::Failure;
 use crate::failure::REST;
 use actinium::prelude::*;
-use actinium_observe::cpu::process_time;
+use actinium_observe::process::cpu_time::process_time;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};

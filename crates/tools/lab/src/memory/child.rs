@@ -6,7 +6,7 @@ use super::settings::{ChildTask, Fabric, StartupMode};
 use crate::Failure;
 use actinium_memory::fabric::Register;
 use actinium_memory::{Mode, PageSize, Placement, Segment, Size};
-use actinium_observe::cpu::process_time;
+use actinium_observe::process::cpu_time::process_time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! thread that sends and one that receives.
 
 use super::energy::Energy;
-use actinium_observe::cpu::thread_time;
+use actinium_observe::process::cpu_time::thread_time;
 use actinium_wire::{Encoding, Link, Message, Options};
 use serde::Serialize;
 use std::net::{TcpListener, TcpStream};

@@ -1,7 +1,7 @@
 //! Measures the cost of a message by itself. It counts the CPU time of this thread, so that other
 //! load on the machine disturbs less.
 
-use actinium_observe::cpu::thread_time;
+use actinium_observe::process::cpu_time::thread_time;
 use actinium_wire::{Encoding, Limits, Message};
 use bytes::Bytes;
 use serde::Serialize;
