@@ -16,7 +16,6 @@ use actinium_memory::heap::{Payload, Unwritten};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use crate::doorbell::{Doorbell, Woken};
 
