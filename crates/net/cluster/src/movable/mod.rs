@@ -25,7 +25,7 @@ use crate::fabric::NodeId;
 use crate::node::state::Inner;
 use crate::node::{NodeHandle, RegisterError};
 use actinium_actor::{Address, AskError, SpawnOptions};
-use outbox::Parcel;
+use outbox::Delivery;
 use proxy::{Proxy, ProxyMsg, locate};
 use shell::{ASK, Answer, Arrival, GRANTS, MOVE};
 pub use shell::{Migrate, Movable, MovableId};
@@ -152,20 +152,20 @@ impl<S: Migrate> MovableAddress<S> {
         }
         // Relaxed: as above.
         self.0.waiting.fetch_add(1, Ordering::Relaxed);
-        self.0.proxy.tell(ProxyMsg::Parcel(Parcel::Tell(message)));
+        self.0.proxy.tell(ProxyMsg::Delivery(Delivery::Tell(message)));
         Ok(())
     }
 
     /// Asks.
     pub fn ask(&self, request: S::Request, timeout: Duration) -> RemoteAnswer<S::Answer> {
-        let answer = self.parcel((ASK, 0, Some(request)), timeout);
+        let answer = self.ask_shell((ASK, 0, Some(request)), timeout);
         RemoteAnswer::later(async move { answer.await?.0.ok_or(RemoteAskError::NoReply) })
     }
 
     /// Asks it to move to a node, which has called [`Node::movables`](NodeHandle::movables) for its
     /// type. Done when it is there. If that fails, it goes on where it is.
     pub fn move_to(&self, node: NodeId, timeout: Duration) -> RemoteAnswer<()> {
-        let answer = self.parcel((MOVE, node.0, None), timeout);
+        let answer = self.ask_shell((MOVE, node.0, None), timeout);
         RemoteAnswer::later(async move {
             match answer.await?.2 {
                 Some(why) => Err(RemoteAskError::NotStarted { kind: S::KIND, why }),
@@ -174,7 +174,8 @@ impl<S: Migrate> MovableAddress<S> {
         })
     }
 
-    fn parcel(
+    /// Asks the shell, wherever it is now.
+    fn ask_shell(
         &self,
         request: shell::Request<S>,
         timeout: Duration,
@@ -183,7 +184,9 @@ impl<S: Migrate> MovableAddress<S> {
         let is_full = self.0.waiting.load(Ordering::Relaxed) >= WAITING_MAX;
         let asked = (!is_full).then(|| {
             self.0.waiting.fetch_add(1, Ordering::Relaxed);
-            self.0.proxy.ask_timeout(timeout, |reply| ProxyMsg::Parcel(Parcel::Ask(request, reply)))
+            self.0
+                .proxy
+                .ask_timeout(timeout, |reply| ProxyMsg::Delivery(Delivery::Ask(request, reply)))
         });
         let home = NodeId(self.0.id.node);
         async move {

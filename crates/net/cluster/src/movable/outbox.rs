@@ -11,13 +11,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Something for the state, or for its shell.
-pub(super) enum Parcel<A: RemoteActor> {
+pub(super) enum Delivery<A: RemoteActor> {
     Tell(A::Message),
     Ask(A::Request, Reply<A::Answer>),
 }
 
-/// A parcel that waits, and the token by which it is counted while it does.
-pub(super) type Waiting<A> = (Parcel<A>, Option<Arc<()>>);
+/// A delivery that waits, and the token by which it is counted while it does.
+pub(super) type Waiting<A> = (Delivery<A>, Option<Arc<()>>);
 
 /// The timeout of requests on the way: none in effect, because whoever asks has a timeout of its
 /// own.
@@ -25,7 +25,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// See the module.
 pub(super) struct Outbox<A: RemoteActor> {
-    parcels: VecDeque<Waiting<A>>,
+    deliveries: VecDeque<Waiting<A>>,
     waits_for_capacity: bool,
 }
 
@@ -40,15 +40,15 @@ pub(super) struct Back<A: RemoteActor, B: Actor> {
 
 impl<A: RemoteActor> Outbox<A> {
     pub(super) fn new() -> Self {
-        Outbox { parcels: VecDeque::new(), waits_for_capacity: false }
+        Outbox { deliveries: VecDeque::new(), waits_for_capacity: false }
     }
 
     pub(super) fn push(&mut self, waiting: Waiting<A>) {
-        self.parcels.push_back(waiting);
+        self.deliveries.push_back(waiting);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.parcels.len()
+        self.deliveries.len()
     }
 
     /// There may be capacity again.
@@ -67,22 +67,22 @@ impl<A: RemoteActor> Outbox<A> {
         B::Msg: 'static,
     {
         while !self.waits_for_capacity
-            && let Some((parcel, counted)) = self.parcels.pop_front()
+            && let Some((delivery, counted)) = self.deliveries.pop_front()
         {
             if let AnyAddress::There(there) = to
                 && there.is_full()
             {
-                self.parcels.push_front((parcel, counted));
+                self.deliveries.push_front((delivery, counted));
                 self.waits_for_capacity = true;
                 let ready = back.ready;
                 return ctx.pipe(there.ready(), move |()| ready());
             }
-            match parcel {
-                Parcel::Tell(message) => match to.send(message) {
+            match delivery {
+                Delivery::Tell(message) => match to.send(message) {
                     Ok(()) => {}
                     // Others have filled it up just now: the next turn of the loop waits.
                     Err(RemoteSendError::Full(message)) => {
-                        self.parcels.push_front((Parcel::Tell(message), counted));
+                        self.deliveries.push_front((Delivery::Tell(message), counted));
                     }
                     Err(_) => {
                         if let Some(inner) = inner.upgrade() {
@@ -91,7 +91,7 @@ impl<A: RemoteActor> Outbox<A> {
                         }
                     }
                 },
-                Parcel::Ask(request, reply) => {
+                Delivery::Ask(request, reply) => {
                     let answered = back.answered;
                     ctx.pipe(to.ask(request, FOREVER), move |answer| answered(reply, answer));
                 }

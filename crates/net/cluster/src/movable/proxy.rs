@@ -6,7 +6,7 @@
 //!        +------------------------------- the new way is the old way <----- answered --------------+
 //! ```
 
-use super::outbox::{Back, Outbox, Parcel};
+use super::outbox::{Back, Delivery, Outbox};
 use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
@@ -43,7 +43,7 @@ pub(super) struct Proxy<S: Migrate> {
     /// The new way, while it is being asked whether all is there that went the old one.
     closing: Option<AnyAddress<Movable<S>>>,
     outbox: Outbox<Movable<S>>,
-    /// The number of parcels that were given to this proxy and have not left it yet.
+    /// The number of deliveries that were given to this proxy and have not left it yet.
     waiting: Arc<AtomicUsize>,
     /// Requests whose answers it waits for, for others.
     open: usize,
@@ -59,7 +59,7 @@ pub(super) enum ProxyMsg<S: Migrate> {
     Close,
     /// Nobody has its address any more.
     End,
-    Parcel(Parcel<Movable<S>>),
+    Delivery(Delivery<Movable<S>>),
     Gone(Asked<S>),
     Found(Result<AnyAddress<Movable<S>>, RemoteAskError>),
     Closed(Asked<S>),
@@ -145,9 +145,9 @@ impl<S: Migrate> Actor for Proxy<S> {
             ProxyMsg::Begin => self.ask_where(ctx),
             ProxyMsg::Close => self.ask_whether_all_is_there(ctx),
             ProxyMsg::End => self.is_ending = true,
-            ProxyMsg::Parcel(parcel) => {
-                self.open += usize::from(matches!(parcel, Parcel::Ask(..)));
-                self.outbox.push((parcel, None));
+            ProxyMsg::Delivery(delivery) => {
+                self.open += usize::from(matches!(delivery, Delivery::Ask(..)));
+                self.outbox.push((delivery, None));
                 self.pump(ctx);
             }
             ProxyMsg::Gone(Err(RemoteAskError::Full(_))) => self.ask_again(|| ProxyMsg::Begin, ctx),

@@ -6,7 +6,7 @@
 //!  +---not copied--+
 //! ```
 
-use super::outbox::{Back, Outbox, Parcel, Waiting};
+use super::outbox::{Back, Delivery, Outbox, Waiting};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::denial::Denial;
@@ -110,8 +110,8 @@ pub(super) const MOVE: u8 = 3;
 pub(super) type Answer<S> = (Option<<S as Migrate>::Answer>, Option<(u32, u64)>, Option<String>);
 
 /// Whether it is for the state. What is for its shell is of the cluster's own machinery.
-fn is_for_state<S: Migrate>(parcel: &Parcel<Movable<S>>) -> bool {
-    matches!(parcel, Parcel::Tell(_) | Parcel::Ask((ASK, ..), _))
+fn is_for_state<S: Migrate>(delivery: &Delivery<Movable<S>>) -> bool {
+    matches!(delivery, Delivery::Tell(_) | Delivery::Ask((ASK, ..), _))
 }
 
 /// Hands an answer on. There is none: whoever asked hears that, too.
@@ -160,16 +160,16 @@ struct Move<S: Migrate> {
     reply: Reply<Answer<S>>,
     /// The shell there, once it is known.
     to: Option<AnyAddress<Movable<S>>>,
-    /// The parcels that have come since the move began.
-    parcels: VecDeque<Waiting<Movable<S>>>,
+    /// The deliveries that have come since the move began.
+    deliveries: VecDeque<Waiting<Movable<S>>>,
 }
 
 #[doc(hidden)]
 pub struct ShellMsg<S: Migrate>(Shell<S>);
 
 enum Shell<S: Migrate> {
-    /// A parcel from a node.
-    Parcel(NodeId, Parcel<Movable<S>>),
+    /// A delivery from a node.
+    Delivery(NodeId, Delivery<Movable<S>>),
     Copied(Result<AnyAddress<Movable<S>>, RemoteAskError>),
     /// The copy has said that it is there.
     There(Result<Answer<S>, RemoteAskError>),
@@ -201,9 +201,9 @@ impl<S: Migrate> Movable<S> {
 
     /// Takes what has come from a node, unless too much of it waits already. Whoever has asked
     /// hears that its request was dropped.
-    fn admit(&mut self, from: NodeId, parcel: Parcel<Movable<S>>, ctx: &Context<'_, Self>) {
-        if matches!(self.state, State::Here(_)) || !is_for_state(&parcel) {
-            return self.take((parcel, None), ctx);
+    fn admit(&mut self, from: NodeId, delivery: Delivery<Movable<S>>, ctx: &Context<'_, Self>) {
+        if matches!(self.state, State::Here(_)) || !is_for_state(&delivery) {
+            return self.take((delivery, None), ctx);
         }
         let Some(inner) = self.inner.upgrade() else { return };
         let counted = self.waiting.entry(from).or_default();
@@ -212,7 +212,7 @@ impl<S: Migrate> Movable<S> {
             return self.refuse(&inner, from);
         }
         let counted = Some(counted.clone());
-        self.take((parcel, counted), ctx);
+        self.take((delivery, counted), ctx);
     }
 
     #[cold]
@@ -229,28 +229,28 @@ impl<S: Migrate> Movable<S> {
         }
     }
 
-    fn take(&mut self, (parcel, counted): Waiting<Movable<S>>, ctx: &Context<'_, Self>) {
+    fn take(&mut self, (delivery, counted): Waiting<Movable<S>>, ctx: &Context<'_, Self>) {
         match &mut self.state {
-            State::Here(state) => match parcel {
-                Parcel::Tell(message) => state.message(message, ctx),
-                Parcel::Ask((ASK, _, Some(request)), reply) => {
+            State::Here(state) => match delivery {
+                Delivery::Tell(message) => state.message(message, ctx),
+                Delivery::Ask((ASK, _, Some(request)), reply) => {
                     let answer = state.request(request, ctx);
                     // Whoever asked may have stopped waiting, here and below.
                     let _ = reply.send((Some(answer), None, None));
                 }
-                Parcel::Ask((WHERE, ..), reply) => self.asked_where.push(reply),
-                Parcel::Ask((CLOSE, ..), reply) => drop(reply.send((None, None, None))),
-                Parcel::Ask((MOVE, node, _), reply) => self.leave(NodeId(node), reply, ctx),
+                Delivery::Ask((WHERE, ..), reply) => self.asked_where.push(reply),
+                Delivery::Ask((CLOSE, ..), reply) => drop(reply.send((None, None, None))),
+                Delivery::Ask((MOVE, node, _), reply) => self.leave(NodeId(node), reply, ctx),
                 // Nobody asks that; whoever does hears that the request was dropped.
-                Parcel::Ask(..) => {}
+                Delivery::Ask(..) => {}
             },
-            State::Moving(going) => going.parcels.push_back((parcel, counted)),
-            State::Gone(to, outbox) => match parcel {
-                Parcel::Ask((WHERE, ..), reply) => {
+            State::Moving(going) => going.deliveries.push_back((delivery, counted)),
+            State::Gone(to, outbox) => match delivery {
+                Delivery::Ask((WHERE, ..), reply) => {
                     let _ = reply.send((None, Some((to.node().0, self.moves + 1)), None));
                 }
-                parcel => {
-                    outbox.push((parcel, counted));
+                delivery => {
+                    outbox.push((delivery, counted));
                     self.pump(ctx);
                 }
             },
@@ -275,8 +275,8 @@ impl<S: Migrate> Movable<S> {
             return;
         }
         let State::Here(state) = std::mem::replace(&mut self.state, State::Nowhere) else { return };
-        let (to, parcels) = (None, VecDeque::new());
-        self.state = State::Moving(Move { state, node, reply, to, parcels });
+        let (to, deliveries) = (None, VecDeque::new());
+        self.state = State::Moving(Move { state, node, reply, to, deliveries });
         self.go(ctx);
     }
 
@@ -308,7 +308,7 @@ impl<S: Migrate> Movable<S> {
         };
         let _ = going.reply.send((None, None, Some(why.to_string())));
         self.state = State::Here(going.state);
-        going.parcels.into_iter().for_each(|waiting| self.take(waiting, ctx));
+        going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
     }
 
     fn moved(&mut self, ctx: &Context<'_, Self>) {
@@ -321,7 +321,7 @@ impl<S: Migrate> Movable<S> {
         }
         let _ = going.reply.send((None, None, None));
         self.state = State::Gone(to, Outbox::new());
-        going.parcels.into_iter().for_each(|waiting| self.take(waiting, ctx));
+        going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
     }
 
     fn pump(&mut self, ctx: &Context<'_, Self>) {
@@ -357,7 +357,7 @@ impl<S: Migrate> Actor for Movable<S> {
 
     fn handle(&mut self, msg: ShellMsg<S>, ctx: &mut Context<'_, Self>) {
         match msg.0 {
-            Shell::Parcel(from, parcel) => self.admit(from, parcel, ctx),
+            Shell::Delivery(from, delivery) => self.admit(from, delivery, ctx),
             Shell::Copied(Ok(copy)) => {
                 if let State::Moving(going) = &mut self.state {
                     going.to = Some(copy);
@@ -391,7 +391,7 @@ impl<S: Migrate> RemoteActor for Movable<S> {
     }
 
     fn message_from(node: NodeId, message: S::Message) -> ShellMsg<S> {
-        ShellMsg(Shell::Parcel(node, Parcel::Tell(message)))
+        ShellMsg(Shell::Delivery(node, Delivery::Tell(message)))
     }
 
     fn request(request: Request<S>, reply: Reply<Answer<S>>) -> ShellMsg<S> {
@@ -399,6 +399,6 @@ impl<S: Migrate> RemoteActor for Movable<S> {
     }
 
     fn request_from(node: NodeId, request: Request<S>, reply: Reply<Answer<S>>) -> ShellMsg<S> {
-        ShellMsg(Shell::Parcel(node, Parcel::Ask(request, reply)))
+        ShellMsg(Shell::Delivery(node, Delivery::Ask(request, reply)))
     }
 }

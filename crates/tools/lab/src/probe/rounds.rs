@@ -103,13 +103,7 @@ struct Stage<P: Payload> {
 
 impl<P: Payload> Stage<P> {
     fn set_up(settings: &Settings) -> Result<Self, Failure> {
-        let system = System::builder()
-            .workers(settings.workers.value)
-            .bind(settings.bind.value.clone())
-            .policy(settings.policy.value)
-            .batch(settings.batch.value)
-            .counters(settings.counters.value)
-            .build()?;
+        let system = settings.system()?;
         let (sender, finished) = mpsc::channel();
         let arena = Arc::new(Arena {
             in_flight: settings.in_flight.value,
