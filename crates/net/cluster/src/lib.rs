@@ -53,6 +53,7 @@ pub use any::AnyAddress;
 pub use codec::CodecError;
 pub use denial::Denial;
 pub use error::{RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError};
+pub use job::JoinError;
 pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables};
 pub use names::{Names, NamesConfig};
 pub use node::{

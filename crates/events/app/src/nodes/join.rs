@@ -58,15 +58,15 @@ pub struct Join {
     texts: [Setting<Option<String>>; 7],
 }
 
-/// Flag, its name for clap, and variable of each text.
-const TEXTS: [(&str, &str, &str); 7] = [
-    ("listen", "listen", "ACTINIUM_LISTEN"),
-    ("connect", "connect", "ACTINIUM_CONNECT"),
-    ("cluster", "cluster", "ACTINIUM_CLUSTER"),
-    ("tls-certificate", "tls_certificate", "ACTINIUM_TLS_CERTIFICATE"),
-    ("tls-key", "tls_key", "ACTINIUM_TLS_KEY"),
-    ("tls-ca", "tls_ca", "ACTINIUM_TLS_CA"),
-    ("tls-allow", "tls_allow", "ACTINIUM_TLS_ALLOW"),
+/// Flag and variable of each text.
+const TEXTS: [(&str, &str); 7] = [
+    ("listen", "ACTINIUM_LISTEN"),
+    ("connect", "ACTINIUM_CONNECT"),
+    ("cluster", "ACTINIUM_CLUSTER"),
+    ("tls-certificate", "ACTINIUM_TLS_CERTIFICATE"),
+    ("tls-key", "ACTINIUM_TLS_KEY"),
+    ("tls-ca", "ACTINIUM_TLS_CA"),
+    ("tls-allow", "ACTINIUM_TLS_ALLOW"),
 ];
 
 fn number<T: FromStr<Err: Display>>(text: &str) -> Result<Option<T>, String> {
@@ -93,8 +93,8 @@ impl Join {
             &args.tls_allow,
         ];
         let texts = std::array::from_fn(|index| {
-            let (_, id, variable) = TEXTS[index];
-            let text = Setting::parsed(given[index].clone(), matches, id);
+            let (flag, variable) = TEXTS[index];
+            let text = Setting::parsed(given[index].clone(), matches, &flag.replace('-', "_"));
             // An empty variable says nothing: `launch` connects the first node to nobody.
             let kept = |text: &str| Ok((!text.is_empty()).then(|| text.to_owned()));
             text.or_env(variable, kept).unwrap_or(Setting { value: None, source: Source::Default })
@@ -125,7 +125,7 @@ impl Join {
     /// Name, value and source of each but the number of nodes.
     pub fn rows(&self) -> Vec<Row> {
         let node = self.node.value.map_or("-".to_owned(), |node| node.to_string());
-        let texts = self.texts.iter().zip(TEXTS).map(|(text, (name, ..))| {
+        let texts = self.texts.iter().zip(TEXTS).map(|(text, (name, _))| {
             (name, text.value.clone().unwrap_or_else(|| "-".to_owned()), text.source)
         });
         [("node", node, self.node.source)].into_iter().chain(texts).collect()

@@ -49,7 +49,7 @@ pub use settings::{FabricArgs, FabricKind, Nodes, NodesArgs};
 pub use terminal::Terminal;
 
 use crate::Failure;
-use actinium_cluster::job::{JobError, JobFabric, ProgramError};
+use actinium_cluster::job::{self, JobError, JobFabric, ProgramError};
 use actinium_cluster::route::Route;
 
 /// The fabric of a job, as the flags have it.
@@ -75,9 +75,7 @@ pub fn route(text: &str) -> Result<Route, String> {
 
 /// Returns a remark on how the nodes were started, if there is one.
 pub fn remark(kind: FabricKind) -> Option<&'static str> {
-    let launchers = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_PROCID"];
-    let is_launched = launchers.iter().any(|variable| std::env::var_os(variable).is_some());
-    (kind == FabricKind::Mpi && !is_launched)
+    (kind == FabricKind::Mpi && !job::is_mpi_job())
         .then_some("--fabric mpi outside mpiexec: a job of one node")
 }
 

@@ -1,10 +1,8 @@
 //! The settings with which a process joins the others of its job over Zenoh: its node's number, and
 //! the addresses at which it meets them.
 
-use crate::fabric::NodeId;
-use crate::fabric::zenoh::{NODES_MAX, Tls, ZenohConfig};
-use std::collections::BTreeMap;
-use std::fmt;
+use super::environment::{Environment, of_this_process};
+use super::join_error::{JoinError, JoinFault};
 
 /// The settings of a process that joins others over Zenoh, as flags or environment variables have
 /// them.
@@ -31,68 +29,27 @@ pub struct JoinSettings {
     pub tls_allow: Option<String>,
 }
 
-/// A setting that is missing or not allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JoinFault {
-    /// The setting is missing.
-    Missing {
-        /// The setting, as the flag has it: `tls-ca`.
-        setting: &'static str,
-        /// The meaning of the setting, for people.
-        what: &'static str,
-    },
-    /// The setting's value is not allowed.
-    Wrong {
-        /// The setting, as the flag has it.
-        setting: String,
-        /// The value, and what is allowed.
-        problem: String,
-    },
-}
-
-impl fmt::Display for JoinFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JoinFault::Missing { setting, what } => write!(f, "{setting}: needed: {what}"),
-            JoinFault::Wrong { setting, problem } => write!(f, "{setting}: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for JoinFault {}
-
-fn wrong(setting: &str, problem: impl Into<String>) -> JoinFault {
-    JoinFault::Wrong { setting: setting.to_owned(), problem: problem.into() }
-}
-
-fn list(text: Option<&str>) -> Vec<String> {
-    text.map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
-}
-
 impl JoinSettings {
+    /// Returns the environment variable of a setting: `ACTINIUM_TLS_CA` of `tls-ca`.
+    pub(super) fn variable(setting: &str) -> String {
+        format!("ACTINIUM_{}", setting.replace('-', "_").to_uppercase())
+    }
+
     /// Reads the environment: `ACTINIUM_NODE`, `ACTINIUM_NODES`, `ACTINIUM_LISTEN`,
     /// `ACTINIUM_CONNECT`, `ACTINIUM_CLUSTER`, `ACTINIUM_TLS_CERTIFICATE`, `_KEY`, `_CA` and
     /// `_ALLOW`. `actinium launch` sets those that a process needs. An empty one says nothing.
     ///
     /// # Errors
     /// If a number is none.
-    pub fn from_env() -> Result<Self, JoinFault> {
-        let text = |name: &str| {
-            let variable = format!("ACTINIUM_{}", name.replace('-', "_").to_uppercase());
-            std::env::var_os(variable)
-                .map(|text| text.to_string_lossy().into_owned())
-                .filter(|text| !text.is_empty())
-        };
-        let number = |name: &str| {
-            let parse = |text: String| {
-                text.parse::<u32>()
-                    .map_err(|error| wrong(name, format!("'{}': {error}", text.escape_debug())))
-            };
-            text(name).map(parse).transpose()
-        };
+    pub fn from_env() -> Result<Self, JoinError> {
+        Self::read(&Environment::new(&of_this_process))
+    }
+
+    pub(super) fn read(environment: &Environment<'_>) -> Result<Self, JoinError> {
+        let text = |setting| environment.text(&Self::variable(setting));
         Ok(JoinSettings {
-            node: number("node")?,
-            nodes: number("nodes")?,
+            node: environment.number(&Self::variable("node"))?,
+            nodes: environment.number(&Self::variable("nodes"))?,
             listen: text("listen"),
             connect: text("connect"),
             cluster: text("cluster"),
@@ -103,66 +60,24 @@ impl JoinSettings {
         })
     }
 
-    /// Makes the fabric's configuration of these settings.
+    /// Returns which node this is, and how many there are.
     ///
     /// # Errors
-    /// The first setting that is missing or not allowed.
-    pub fn config(&self) -> Result<ZenohConfig, JoinFault> {
+    /// If one is missing.
+    pub(super) fn numbers(&self) -> Result<(u32, u32), JoinFault> {
         let missing = |setting, what| JoinFault::Missing { setting, what };
         let nodes = self.nodes.ok_or(missing("nodes", "how many nodes there are"))?;
-        if !(1..=NODES_MAX).contains(&nodes) {
-            let problem = format!("'{nodes}' is not allowed: 1 to {NODES_MAX}");
-            return Err(wrong("nodes", problem));
-        }
-        let node = self.node.ok_or(missing("node", "which node this is"))?;
-        if node >= nodes {
-            let problem = format!("'{node}' is not allowed: 0 to {}", nodes - 1);
-            return Err(wrong("node", problem));
-        }
-        let default = ZenohConfig::default();
-        let config = ZenohConfig {
-            cluster: self.cluster.clone().unwrap_or(default.cluster.clone()),
-            node: NodeId(node),
-            nodes,
-            listen: list(self.listen.as_deref()),
-            connect: list(self.connect.as_deref()),
-            tls: self.tls()?,
-            ..default
-        };
-        match config.check() {
-            Ok(()) => Ok(config),
-            Err(text) => {
-                let (setting, problem) = text.split_once(": ").unwrap_or(("", &text));
-                Err(wrong(setting, problem))
-            }
-        }
+        Ok((self.node.ok_or(missing("node", "which node this is"))?, nodes))
     }
 
-    fn tls(&self) -> Result<Option<Tls>, JoinFault> {
-        match (&self.tls_certificate, &self.tls_key, &self.tls_ca) {
-            (None, None, None) if self.tls_allow.is_some() => {
-                Err(wrong("tls-allow", "only together with --tls-certificate"))
-            }
-            (None, None, None) => Ok(None),
-            (Some(certificate), Some(key), Some(ca)) => Ok(Some(Tls {
-                certificate: certificate.into(),
-                key: key.into(),
-                ca: ca.into(),
-                allowed: self.allowed()?,
-            })),
-            _ => Err(wrong("tls-certificate", "only together with --tls-key and --tls-ca")),
+    /// Returns the transport of the addresses, where none are given.
+    pub(super) fn protocol(&self) -> &'static str {
+        match self.tls_certificate {
+            Some(_) => "quic",
+            None => "tcp",
         }
-    }
-
-    fn allowed(&self) -> Result<BTreeMap<String, NodeId>, JoinFault> {
-        let pairs = list(self.tls_allow.as_deref());
-        let allowed = pairs.iter().map(|pair| {
-            let (name, node) = pair.rsplit_once('=').unwrap_or_default();
-            node.parse().map(|node| (name.to_owned(), NodeId(node))).map_err(|_| {
-                let pair = pair.escape_debug();
-                wrong("tls-allow", format!("'{pair}' is not allowed: NAME=N, with commas between"))
-            })
-        });
-        allowed.collect()
     }
 }
+
+#[cfg(feature = "zenoh")]
+mod config;

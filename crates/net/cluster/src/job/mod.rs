@@ -1,5 +1,9 @@
 //! The processes of a job: one program, of which each node runs its part.
 //!
+//! [`Node::join`](crate::Node::join) makes a program's system a node of the job that its process
+//! belongs to, as [`JobFabric::from_env`] finds out. The rest is for programs whose first node
+//! reports on all.
+//!
 //! [`run()`] joins this process to the others and runs its part of a [`Program`]. A [`JobNode`] is
 //! a node that has joined, with its system of actors. [`gather()`] brings to the first node what
 //! all have to say, in [`pieces`] that fit in frames.
@@ -32,17 +36,24 @@
 //! # Ok::<(), JobError>(())
 //! ```
 
+mod environment;
 mod error;
+mod fabric;
 mod gather;
-#[cfg(feature = "zenoh")]
 mod join;
+mod join_error;
+mod join_node;
 mod node;
 pub mod pieces;
+mod pod;
+mod slurm;
+mod surroundings;
 
 pub use error::{JobError, ProgramError};
+pub use fabric::{JobFabric, is_mpi_job};
 pub use gather::gather;
-#[cfg(feature = "zenoh")]
-pub use join::{JoinFault, JoinSettings};
+pub use join::JoinSettings;
+pub use join_error::{JoinError, JoinFault};
 pub use node::{DOWN_AFTER, FIRST, JobNode, MEETING, config};
 
 use crate::fabric::in_process::{InProcess, Network};
@@ -64,36 +75,6 @@ pub trait Program: Sync {
         &self,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Option<Self::Report>, Self::Error>;
-}
-
-/// The fabric that moves frames between the nodes of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JobFabric {
-    /// This number of nodes, all in this process.
-    InProcess(u32),
-    /// This process is a rank of an MPI job.
-    #[cfg(feature = "mpi")]
-    Mpi,
-    /// This process is one of several that reach each other by Zenoh.
-    #[cfg(feature = "zenoh")]
-    Zenoh(Box<crate::fabric::zenoh::ZenohConfig>),
-}
-
-impl JobFabric {
-    /// Whether all nodes are in this process.
-    pub fn is_in_process(&self) -> bool {
-        matches!(self, JobFabric::InProcess(_))
-    }
-
-    /// Whether nodes may join later than others, or once more.
-    pub fn lets_join_later(&self) -> bool {
-        match self {
-            #[cfg(feature = "zenoh")]
-            JobFabric::Zenoh(_) => true,
-            _ => false,
-        }
-    }
 }
 
 /// Runs this process's part: of several nodes, if they are in this process. None: another process
