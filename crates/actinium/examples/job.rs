@@ -74,7 +74,7 @@ fn run() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match run() {
         Ok(text) => {
             print!("{text}");

@@ -37,6 +37,7 @@
 //! |---|---|---|
 //! | write and run actors | this page: [`Actor`], [`System`], [`Address`], [`Context`] | |
 //! | test actors with virtual time and a seed | [`testing`] | |
+//! | end all parts of a program in the right order | [`runtime`], [`Runtime`] | |
 //! | know the machine, and bind workers to its PUs | [`topology`], [`Bind`] | |
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
@@ -53,7 +54,10 @@
 //! Each feature is off by default. Each module is a crate of its own, named after it
 //! (`actinium-events`, for example).
 
+pub mod runtime;
+
 pub use actinium_actor::*;
+pub use runtime::Runtime;
 
 /// The machine: packages, NUMA nodes, caches, cores and PUs.
 pub mod topology {

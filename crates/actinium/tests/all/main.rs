@@ -3,5 +3,6 @@
 
 mod examples;
 mod payloads;
+mod runtime;
 #[cfg(feature = "wire")]
 mod wire;

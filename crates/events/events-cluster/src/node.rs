@@ -8,10 +8,10 @@ use crate::outcome::{ClusterOutcome, Gone, Report, RunOutcome};
 use crate::protocol::Up;
 
 use actinium_actor::{Address, System};
-use actinium_cluster::NodeEvent;
 use actinium_cluster::fabric::Fabric;
 use actinium_cluster::job::pieces::pieces;
 use actinium_cluster::job::{self, DOWN_AFTER, FIRST, JobError, JobNode, MEETING};
+use actinium_cluster::{NodeConfig, NodeEvent};
 use actinium_events::{OnError, Order, Processor, RunSummary, Settings, Stopper};
 use actinium_observe::Latency;
 use actinium_observe::process::Watch;
@@ -43,7 +43,9 @@ pub(crate) fn run<F: Fabric + 'static>(
     let system = System::builder().workers(1).bind(Bind::None).build()?;
     let observer = job.observer.clone();
     let note = move |line: &str| observer.note(line);
-    let started = JobNode::join(system, job::config(job.down_after)?, fabric, note)?;
+    // What this node says last may be a report that has to arrive.
+    let config = NodeConfig { linger: DOWN_AFTER, ..job::config(job.down_after)? };
+    let started = JobNode::join(system, config, fabric, note)?;
     let mut part = Part::new(job, &started)?;
     if started.node.id() == FIRST {
         let (reports, writer) = part.coordinate()?;

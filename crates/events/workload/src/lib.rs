@@ -5,7 +5,7 @@
 //! | [`model`] | says what a workload is |
 //! | [`fault`] | says what is wrong with a file, and where |
 //! | [`cms`] | reads the CMS multi-threaded demo framework's JSON |
-//! | [`gaudi`] | reads GaudiHive's data flow with its timing |
+//! | [`gaudi`] | reads GaudiHive's data flow with its timing and its control flow |
 //! | [`own`] | reads our own format, as TOML or JSON |
 //! | [`generate`] | makes the synthetic workload that is shipped |
 //! | [`graph`] | says which modules run |
@@ -84,35 +84,72 @@ impl Syntax {
     }
 }
 
+/// The files that belong to a GaudiHive data flow. Those that are not named are looked for beside
+/// it: see [`gaudi::times_names`] and [`gaudi::control_names`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Companions<'p> {
+    /// The mean times.
+    pub times: Option<&'p FilePath>,
+    /// The control flow.
+    pub control: Option<&'p FilePath>,
+}
+
 /// Reads a workload from a file. `times` is the timing of a GaudiHive data flow; without it, the
-/// one beside the file is taken.
+/// one beside the file is taken, and so is the control flow.
 ///
 /// # Errors
 /// If a file can not be read, or is no workload that can be run: all that is wrong with it.
 pub fn read(path: &FilePath, times: Option<&FilePath>) -> Result<Checked, Faults> {
+    read_with(path, Companions { times, control: None })
+}
+
+/// Reads a workload from a file, and the files that belong to it.
+///
+/// # Errors
+/// If a file can not be read, or is no workload that can be run: all that is wrong with it.
+pub fn read_with(path: &FilePath, companions: Companions<'_>) -> Result<Checked, Faults> {
     let text = file::text(path)?;
     let name = path.to_string_lossy();
     let syntax = Syntax::of(path, &text);
-    if syntax != Syntax::Graphml {
-        if let Some(times) = times {
-            let message = format!(
-                "a file of times ({}) belongs to a GaudiHive data flow, which this is not",
-                times.display()
-            );
-            return Err(Faults::one(&name, None, message));
-        }
-        return parse(&name, &text, syntax);
+    if syntax == Syntax::Graphml {
+        return read_job(path, &name, &text, companions);
     }
-    let times_path = times.map(PathBuf::from).or_else(|| gaudi::times_beside(path));
-    let Some(times_path) = times_path else {
+    let Companions { times, control } = companions;
+    let given = [("file of times", times), ("control flow", control)];
+    match given.iter().find_map(|(what, file)| Some((what, (*file)?))) {
+        None => parse(&name, &text, syntax),
+        Some((what, file)) => {
+            let file = file.display();
+            let message =
+                format!("a {what} ({file}) belongs to a GaudiHive data flow, which this is not");
+            Err(Faults::one(&name, None, message))
+        }
+    }
+}
+
+fn read_job(
+    path: &FilePath,
+    name: &str,
+    text: &str,
+    companions: Companions<'_>,
+) -> Result<Checked, Faults> {
+    let Companions { times, control } = companions;
+    let Some(times) = times.map(PathBuf::from).or_else(|| gaudi::times_beside(path)) else {
         let message = format!(
             "there is no timing for this data flow: put {} beside it, or name a file of times",
             gaudi::times_names(path).first().map_or("", |name| name.as_str())
         );
-        return Err(Faults::one(&name, None, message));
+        return Err(Faults::one(name, None, message));
     };
-    let times = file::text(&times_path)?;
-    gaudi::parse(&name, &text, &times_path.to_string_lossy(), &times)
+    let times_text = file::text(&times)?;
+    let control = control.map(PathBuf::from).or_else(|| gaudi::control_beside(path));
+    let control = control.map(|path| Ok((file::text(&path)?, path))).transpose()?;
+    let control = control.as_ref().map(|(text, path)| (path.to_string_lossy(), text));
+    gaudi::parse_job(gaudi::Job {
+        data: gaudi::File { name, text },
+        times: gaudi::File { name: &times.to_string_lossy(), text: &times_text },
+        control: control.as_ref().map(|(name, text)| gaudi::File { name, text }),
+    })
 }
 
 /// Reads a workload from a text. A GaudiHive data flow has a second one: see [`gaudi::parse`].

@@ -39,6 +39,17 @@ pub struct Fan {
     pub modules: usize,
 }
 
+/// A path: what runs on it, one after the other, until a filter rejects the event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathSteps {
+    /// The path.
+    pub name: String,
+    /// The labels of its modules.
+    pub modules: Vec<String>,
+    /// How many of them are filters.
+    pub filters: usize,
+}
+
 /// How many events per second something allows through that only so many may be in at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
@@ -73,6 +84,10 @@ pub struct Plan {
     pub levels: usize,
     /// The number of paths.
     pub paths: usize,
+    /// The filters among the modules that run.
+    pub filters: usize,
+    /// Each path.
+    pub path_steps: Vec<PathSteps>,
     /// The module that needs the largest number of others.
     pub fan_in_max: Fan,
     /// The module that the largest number of others need.
@@ -94,6 +109,18 @@ pub struct Plan {
     /// How long each event takes alone with workers for all of it.
     #[serde(skip)]
     pub durations_ns: Vec<u64>,
+}
+
+fn path_steps(workload: &Workload) -> Vec<PathSteps> {
+    let steps = |path: &super::model::Path| {
+        let modules = || path.modules.iter().map(|&index| &workload.modules[index]);
+        PathSteps {
+            name: path.name.clone(),
+            modules: modules().map(|module| module.label.clone()).collect(),
+            filters: modules().filter(|module| module.role == Role::Filter).count(),
+        }
+    };
+    workload.paths.iter().map(steps).collect()
 }
 
 impl Plan {
@@ -129,6 +156,8 @@ impl Plan {
             edges: flow.edges(),
             levels: flow.levels.iter().copied().max().unwrap_or(0),
             paths: workload.paths.len(),
+            filters: count(|module| module.role == Role::Filter),
+            path_steps: path_steps(workload),
             fan_in_max: widest(&flow.producers),
             fan_out_max: widest(&flow.consumers),
             events: events.durations_ns.len(),

@@ -1,6 +1,7 @@
 //! Every example in docs/events.md is a workload, and the tables there name every key.
 
-use actinium_workload::{self as workload, Syntax, gaudi};
+use actinium_workload::gaudi::{self, File, Job};
+use actinium_workload::{self as workload, Checked, Syntax};
 
 const PAGE: &str = include_str!("../../../../../docs/events.md");
 
@@ -22,10 +23,16 @@ fn the_examples_are_right() {
             assert_eq!(read.warnings.list(), [], "{text}");
         }
     }
-    for text in blocks("xml") {
-        let read = gaudi::parse("docs/events.md", text, "times", "{\"Find\": 0.1, \"Fit\": 1}");
-        assert_eq!(read.expect("it is right").warnings.list(), []);
-    }
+    let times = "{\"Find\": 0.1, \"Fit\": 1}";
+    let [data] = blocks("xml")[..] else { panic!("one data flow") };
+    let [control] = blocks("graphml")[..] else { panic!("one control flow") };
+    let read = gaudi::parse("docs/events.md", data, "times", times);
+    assert_eq!(read.expect("it is right").warnings.list(), []);
+    let [data, times, control] =
+        [data, times, control].map(|text| File { name: "docs/events.md", text });
+    let read = gaudi::parse_job(Job { data, times, control: Some(control) });
+    let Checked { workload, warnings } = read.expect("it is right");
+    assert_eq!((warnings.list(), workload.paths[0].modules.len()), (&[][..], 2));
 }
 
 /// A wrong key is answered with all keys that there are: each of them is explained.

@@ -6,6 +6,7 @@ mod common;
 mod documentation;
 mod examples;
 mod faults;
+mod gaudi_jobs;
 mod given;
 mod plans;
 mod properties;

@@ -2,7 +2,10 @@
 
 use super::environment::{Environment, of_this_process};
 use super::join_error::JoinError;
+use super::node::DOWN_AFTER;
 use super::surroundings::{self, Build, Found, find};
+use crate::link::LinkConfig;
+use std::time::Duration;
 
 /// The fabric that moves frames between the nodes of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +55,16 @@ impl JobFabric {
     /// Whether all nodes are in this process.
     pub fn is_in_process(&self) -> bool {
         matches!(self, JobFabric::InProcess(_))
+    }
+
+    /// Returns how long a node of the job may be silent before it is down. Over Zenoh that is what
+    /// links have by default, so that a node that was killed is soon noticed. Elsewhere a node does
+    /// not die alone, and a busy machine may keep one silent for longer.
+    pub fn down_after(&self) -> Duration {
+        match self.lets_join_later() {
+            true => Duration::from_nanos(LinkConfig::default().down_after_ns),
+            false => DOWN_AFTER,
+        }
     }
 
     /// Whether nodes may join later than others, or once more.

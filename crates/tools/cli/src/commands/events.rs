@@ -9,7 +9,6 @@ use crate::events::{
 use actinium_app::Failure;
 use actinium_app::nodes::{self, FabricKind};
 use actinium_app::output::{self, OutputArgs, ReportArgs, ShowArgs};
-use actinium_cluster::job::DOWN_AFTER;
 use actinium_events_cluster::ClusterFigures;
 use actinium_workload::Workload;
 use actinium_workload::plan::Plan;
@@ -131,7 +130,8 @@ fn over_nodes(
     let written = Arc::new(Mutex::new(written));
     let lines = args.written.as_ref().map(|_| Written::lines(&written));
     let fabric = nodes::fabric(kind, &settings.nodes)?;
-    let job = cluster::job(fabric, workload, settings, args.output.quiet, lines, DOWN_AFTER);
+    let down_after = fabric.down_after();
+    let job = cluster::job(fabric, workload, settings, args.output.quiet, lines, down_after);
     let Some(outcome) = actinium_events_cluster::run(&job)? else { return Ok(()) };
     let written = Written::take(&written).map_or(Ok(()), Written::finish);
     let figures = ClusterFigures::new(&outcome);

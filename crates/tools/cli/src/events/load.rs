@@ -3,14 +3,14 @@
 use super::settings::{EventsArgs, Mode, Settings};
 use actinium_app::Failure;
 use actinium_workload::own::parse_threads;
-use actinium_workload::{self as workload, Faults, Work, Workload};
+use actinium_workload::{Faults, Work, Workload};
 
 /// Reads the workload; a file that is none is asked wrongly.
 ///
 /// # Errors
 /// With the first fault, and how many more there are.
 pub fn read(args: &EventsArgs) -> Result<(Workload, Faults), Failure> {
-    match workload::read(&args.config, args.times.as_deref()) {
+    match args.workload() {
         Ok(checked) => Ok((checked.workload, checked.warnings)),
         Err(faults) => Err(Failure::Asked(first(&faults))),
     }

@@ -14,6 +14,9 @@ use std::fmt::Write;
 
 /// Most limits that the table shows.
 const CEILINGS_SHOWN: usize = 5;
+/// Most paths that the table shows, and most modules of each.
+const PATHS_SHOWN: usize = 20;
+const STEPS_SHOWN: usize = 6;
 
 #[derive(Debug, Serialize)]
 struct Report<'a> {
@@ -61,6 +64,9 @@ fn text(plan: &Plan) -> String {
     let mut section = |title: String, table: Table| {
         write!(text, "\n{title}\n{table}").expect("a String takes all");
     };
+    if plan.filters > 0 {
+        section("paths: each goes on until a filter rejects the event".to_owned(), paths(plan));
+    }
     let path = &plan.critical_path;
     section(
         format!(
@@ -109,7 +115,11 @@ fn shape(plan: &Plan) -> Table {
     number("producers", plan.producers, waiting);
     number("edges", plan.edges, "pairs of a module and one that it needs".to_owned());
     number("levels", plan.levels, "modules in the longest chain".to_owned());
-    number("paths", plan.paths, String::new());
+    let filters = match plan.filters {
+        0 => "without a filter".to_owned(),
+        some => format!("with filters: {some}"),
+    };
+    number("paths", plan.paths, filters);
     number("fan-in", plan.fan_in_max.modules, format!("the most: {}", plan.fan_in_max.label));
     number("fan-out", plan.fan_out_max.modules, format!("the most: {}", plan.fan_out_max.label));
     number("events", plan.events, "after which all times repeat; means are of these".to_owned());
@@ -134,6 +144,30 @@ fn shape(plan: &Plan) -> Table {
         |value| decimal(value, 2),
         "inside one event: total / critical path",
     );
+    table
+}
+
+/// The paths with filters first, in the order of the file.
+fn paths(plan: &Plan) -> Table {
+    let mut table = Table::new([
+        Column::left("path"),
+        Column::right("filters"),
+        Column::right("modules"),
+        Column::left("one after the other"),
+    ]);
+    let mut all: Vec<_> = plan.path_steps.iter().collect();
+    all.sort_by_key(|path| path.filters == 0);
+    for path in all.iter().take(PATHS_SHOWN) {
+        let shown = path.modules.iter().take(STEPS_SHOWN).map(String::as_str);
+        let more = (path.modules.len() > STEPS_SHOWN).then_some("…");
+        let steps = shown.chain(more).collect::<Vec<_>>().join(", ");
+        let (filters, modules) = (path.filters, path.modules.len());
+        table.row([path.name.as_str().into(), filters.into(), modules.into(), steps.into()]);
+    }
+    if all.len() > PATHS_SHOWN {
+        let more = format!("and {} more", all.len() - PATHS_SHOWN);
+        table.row([more.into(), "".into(), "".into(), "".into()]);
+    }
     table
 }
 

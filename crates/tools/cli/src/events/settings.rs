@@ -5,6 +5,7 @@ use actinium_app::setting::{Parsed, Row, Setting};
 use actinium_app::{Failure, FileSettings, RunArgs, RunSettings, slots};
 use actinium_workload::model::{Options, Source as EventSource};
 use actinium_workload::own::KINDS;
+use actinium_workload::{self as workload, Checked, Companions, Faults};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -60,7 +61,23 @@ pub struct EventsArgs {
 
     /// The mean times of a GaudiHive data flow [default: averageTiming.NAME.json beside it]
     #[arg(long, value_name = "FILE")]
-    pub times: Option<PathBuf>,
+    times: Option<PathBuf>,
+
+    /// The control flow of a GaudiHive data flow [default: cf.NAME.graphml beside it, if there]
+    #[arg(long, value_name = "FILE")]
+    control_flow: Option<PathBuf>,
+}
+
+impl EventsArgs {
+    /// Reads the workload, and what belongs to it.
+    ///
+    /// # Errors
+    /// With all that is wrong with the files.
+    pub fn workload(&self) -> Result<Checked, Faults> {
+        let companions =
+            Companions { times: self.times.as_deref(), control: self.control_flow.as_deref() };
+        workload::read_with(&self.config, companions)
+    }
 }
 
 /// Kinds of work that modules do.

@@ -3,7 +3,7 @@
 use super::settings::EventsArgs;
 use actinium_app::Failure;
 use actinium_app::output;
-use actinium_workload::{self as workload, Fault, Faults};
+use actinium_workload::{Fault, Faults};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -21,7 +21,7 @@ struct Report<'a> {
 /// # Errors
 /// If any of them forbids running the workload, or stdout can not be written.
 pub fn run(args: &EventsArgs, json: bool) -> Result<(), Failure> {
-    let read = workload::read(&args.config, args.times.as_deref());
+    let read = args.workload();
     let faults = match &read {
         Ok(checked) => &checked.warnings,
         Err(faults) => faults,
