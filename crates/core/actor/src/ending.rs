@@ -12,7 +12,8 @@ use std::time::Duration;
 /// The treatment of queued messages when a system shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Messages are handled first, and so are those that this causes. Timers end, actors that wait
+    /// Event graphs begin no more events and finish those in flight. Then messages are handled, and
+    /// so are those that this causes. Timers end, actors that wait
     /// for their restart are restarted at once, and messages from external threads are refused from
     /// now on. The shutdown takes as long as it takes: a handler that never returns, or actors that
     /// always send each other more, keep it from ending.
@@ -94,6 +95,11 @@ impl Inner {
     /// Waits until all is done that was begun; false if the time for that is over.
     pub(crate) fn drain(&self) -> bool {
         let control = self.shared.control();
+        // Graphs before actors: what they end with goes to actors.
+        self.attached.stop();
+        if !self.attached.wait(|| control.exit_requested(), || control.limit()) {
+            return false;
+        }
         self.request_drain();
         // What was offloaded sends its result, which may offload more.
         loop {
@@ -109,10 +115,12 @@ impl Inner {
         }
     }
 
-    /// Ends the actors of this worker's shard (and, for worker 0, those that external threads
-    /// spawned); all that it can have, if it is short-handed. All workers have left their loops, or
+    /// Ends the tasks, and the actors of this worker's shard (and, for worker 0, those that external
+    /// threads spawned); all that it can have, if it is short-handed. All workers have left their loops, or
     /// were given up.
     pub(crate) fn dispose(&self, worker: &Worker) {
+        self.attached.close();
+        self.tasks.dispose(worker);
         let external = self.register.external();
         let is_share = |&shard: &usize| {
             worker.is_short_handed()

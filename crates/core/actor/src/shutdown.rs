@@ -95,6 +95,7 @@ impl System {
                 if let Some(at) = Until::after(timeout) {
                     control.end_by(at);
                     inner.offloads.look_again();
+                    inner.attached.look_again();
                 }
             }
             Shutdown::Drop => self.exit(),
@@ -125,6 +126,8 @@ impl System {
             ended.left_actors = inner.register.len();
             ended.left_messages = inner.queued();
             inner.ended();
+            let workers: Vec<usize> = ended.stuck.iter().map(|it| it.worker).collect();
+            inner.attached.given_up(&workers);
             // Those that were given up may come back.
             std::mem::forget(inner.clone());
         }
@@ -136,6 +139,7 @@ impl System {
         self.dead_before_exit();
         self.inner.shared.request_exit();
         self.inner.offloads.look_again();
+        self.inner.attached.look_again();
     }
 
     /// The dead letters when the first one asked the workers to end: those that come after are what

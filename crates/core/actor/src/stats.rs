@@ -30,7 +30,7 @@ impl Stats {
     }
 }
 
-/// The ledger of all messages of a system at one moment.
+/// The ledger of all messages and events of a system at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audit {
     /// Messages that anybody tried to send.
@@ -43,11 +43,44 @@ pub struct Audit {
     pub returned: u64,
     /// Messages that became dead letters.
     pub dead: u64,
+    /// The events of all graphs that run, or ran, on the system.
+    pub events: EventLedger,
+}
+
+/// The ledger of the events of graphs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventLedger {
+    /// Events that a source has made.
+    pub begun: u64,
+    /// Events that have ended, failed ones included.
+    pub ended: u64,
+    /// Events in flight: they run, or wait.
+    pub in_flight: u64,
+    /// Events that were given up in the middle of their way, when their run was cancelled or the
+    /// system ended.
+    pub cancelled: u64,
+}
+
+impl EventLedger {
+    /// Whether every event is accounted for: `begun = ended + in_flight + cancelled`.
+    pub fn is_balanced(&self) -> bool {
+        self.begun == self.ended + self.in_flight + self.cancelled
+    }
+
+    /// Adds another ledger.
+    pub(crate) fn add(&mut self, other: &EventLedger) {
+        self.begun += other.begun;
+        self.ended += other.ended;
+        self.in_flight += other.in_flight;
+        self.cancelled += other.cancelled;
+    }
 }
 
 impl Audit {
-    /// Whether every message is accounted for: `sent = handled + queued + returned + dead`.
+    /// Whether every message is accounted for, `sent = handled + queued + returned + dead`, and
+    /// every event ([`EventLedger::is_balanced`]).
     pub fn is_balanced(&self) -> bool {
         self.sent == self.handled + self.queued + self.returned + self.dead
+            && self.events.is_balanced()
     }
 }

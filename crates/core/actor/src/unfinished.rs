@@ -50,6 +50,8 @@ pub struct Unfinished {
     pub restarting: Vec<(ActorId, &'static str)>,
     /// Closures that run elsewhere ([`crate::Context::offload`]).
     pub offloaded: u64,
+    /// Event graphs that run, each with its events in flight.
+    pub graphs: Vec<String>,
 }
 
 /// Why a wait for a system did not end well.
@@ -97,6 +99,7 @@ impl fmt::Display for Unfinished {
         if self.offloaded > 0 {
             parts.push(format!("{} offloaded closures run", self.offloaded));
         }
+        parts.extend(self.graphs.iter().cloned());
         if parts.is_empty() {
             parts.push("nothing that can be named".to_owned());
         }
@@ -170,6 +173,7 @@ impl Inner {
         waiting.truncate(LISTED);
         let restarting = self.backoffs.waiting().iter().map(|it| (it.id, it.kind())).collect();
         let offloaded = self.offloads.running();
-        Unfinished { running, waiting, messages, restarting, offloaded }
+        let graphs = self.attached.describe();
+        Unfinished { running, waiting, messages, restarting, offloaded, graphs }
     }
 }

@@ -77,6 +77,11 @@ impl Clock {
         }
     }
 
+    /// Whether it stands still until somebody moves it.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self, Clock::Virtual(_))
+    }
+
     /// Moves virtual time forward by `ns`, to `u64::MAX` at most: time never runs backwards.
     ///
     /// # Panics

@@ -17,9 +17,9 @@
 //! # Memory
 //!
 //! `refs` counts each [`TaskRef`], one for the scheduler while the task lives, and one for the
-//! register. [`Tasks::end`] disposes of what is left when all workers have left their loops.
+//! register. A task is dropped in its last turn; [`Tasks::dispose`] disposes of what is left when all
+//! workers have left their loops.
 
-use crate::control::Ended;
 use crate::owned::Owned;
 use crate::runnable::{
     Header, Kind, LaneEntries, NOTIFIED, Runnable, Turn, VTable, Words, WorkerRef,
@@ -99,7 +99,8 @@ impl TaskRef {
         self.cell().ended.load(Ordering::Acquire)
     }
 
-    /// Ends the task: it is not run any more once the turn under way is over.
+    /// Ends the task: it is not run any more once the turn under way is over, and is dropped then,
+    /// on a worker.
     pub fn retire(&self) {
         // Release: pairs with the acquire in `run`. No model can tell: the wake-up orders it as
         // well.
@@ -150,6 +151,11 @@ unsafe fn run(header: NonNull<Header>, worker: WorkerRef<'_>) -> (Turn, u32) {
         // Release: pairs with the acquire in `has_ended`, where no model can tell either.
         cell.ended.store(true, Ordering::Release);
     }
+    if turn == Turn::Dead {
+        // SAFETY: its last turn, in which nobody borrows the task any more. It is dropped outside
+        // the closure.
+        drop(unsafe { cell.task.with(Option::take) });
+    }
     let notified = owned.with(|private| private.flags & NOTIFIED != 0);
     (if notified && turn == Turn::Idle { Turn::Again } else { turn }, handled)
 }
@@ -195,21 +201,36 @@ unsafe fn drop_ref(cell: NonNull<Cell>) {
 #[derive(Debug)]
 pub struct Tasks {
     shared: Arc<Shared>,
-    living: Mutex<Vec<TaskRef>>,
+    living: Mutex<Living>,
+}
+
+#[derive(Debug, Default)]
+struct Living {
+    tasks: Vec<TaskRef>,
+    /// The scheduler has ended, or does: no task is started any more.
+    is_closed: bool,
 }
 
 impl Tasks {
     /// None yet.
     pub fn new(shared: Arc<Shared>) -> Self {
-        Tasks { shared, living: Mutex::new(Vec::new()) }
+        Tasks { shared, living: Mutex::new(Living::default()) }
     }
 
-    /// Starts a task that prefers worker `home`. Its first turn comes at once.
+    /// Starts a task that prefers worker `home`. Its first turn comes at once. `None`: the scheduler
+    /// has ended, and the task was dropped.
     ///
     /// # Panics
     /// If there is no such worker.
-    pub fn start(&self, kind: &Arc<Kind>, home: usize, task: Box<dyn Task>) -> TaskRef {
+    pub fn start(&self, kind: &Arc<Kind>, home: usize, task: Box<dyn Task>) -> Option<TaskRef> {
         assert!(home < self.shared.workers(), "there is no worker {home}");
+        // Held until the task has started: whoever closes the register disposes of it.
+        let mut living = lock(&self.living);
+        if living.is_closed {
+            drop(living);
+            drop(task);
+            return None;
+        }
         let cell = Cell {
             header: Header::new(&VTABLE, kind.clone(), home, 0, Words::default()),
             // The scheduler's, the register's, and the one returned.
@@ -220,47 +241,43 @@ impl Tasks {
             task: OwnerCell::new(Some(task)),
         };
         let cell = NonNull::from(Box::leak(Box::new(cell)));
-        let mut living = lock(&self.living);
-        if living.len() == living.capacity() {
+        if living.tasks.len() == living.tasks.capacity() {
             // So seldom that it costs nothing, and often enough that those that ended do not pile
             // up.
-            living.retain(|task| !task.has_ended());
+            living.tasks.retain(|task| !task.has_ended());
         }
-        living.push(TaskRef(cell));
-        drop(living);
+        living.tasks.push(TaskRef(cell));
         let task = TaskRef(cell);
         // SAFETY: just made, with a reference for the scheduler; the register only keeps it.
         unsafe { self.shared.start(task.runnable(), home) };
-        task
+        Some(task)
     }
 
-    /// The stages of ending for a worker that has left its loop; the first worker to come disposes
-    /// of all tasks.
+    /// Disposes of all tasks, on the first worker that comes: a part of what [`Worker::end`] calls.
     ///
     /// # Panics
-    /// If the worker is another scheduler's; from within a turn, or the second time
-    /// ([`Worker::end`]).
-    pub fn end(&self, worker: &Worker) -> Ended {
+    /// If the worker is another scheduler's, or [`Worker::end`] has not called this.
+    pub fn dispose(&self, worker: &Worker) {
         assert!(Arc::ptr_eq(worker.shared(), &self.shared), "{worker:?} is another scheduler's");
-        worker.end(|worker| {
-            let mut living = lock(&self.living);
-            // Short-handed, each worker looks at all of them.
-            let some = if worker.is_short_handed() {
-                living.clone()
-            } else {
-                std::mem::take(&mut *living)
-            };
-            drop(living);
-            for task in some {
-                // SAFETY: the reference in hand keeps it; who has it from the register, or may, is
-                // the only one to dispose of it.
-                unsafe {
-                    if !task.has_ended() && worker.may_dispose(task.runnable()) {
-                        worker.dispose(task.runnable());
-                    }
+        assert!(worker.is_disposing(), "{worker:?} may still run, or does not run any more");
+        let mut living = lock(&self.living);
+        living.is_closed = true;
+        // Short-handed, each worker looks at all of them.
+        let some = if worker.is_short_handed() {
+            living.tasks.clone()
+        } else {
+            std::mem::take(&mut living.tasks)
+        };
+        drop(living);
+        for task in some {
+            // SAFETY: the reference in hand keeps it; who has it from the register, or may, is the
+            // only one to dispose of it.
+            unsafe {
+                if !task.has_ended() && worker.may_dispose(task.runnable()) {
+                    worker.dispose(task.runnable());
                 }
             }
-        })
+        }
     }
 }
 
@@ -303,8 +320,8 @@ mod tests {
             let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
             let runs = Arc::new(AtomicUsize::new(0));
             let kind = Arc::new(Kind::new("count"));
-            let task = tasks.start(&kind, 0, Box::new(Count(runs.clone(), 3)));
-            let other = tasks.start(&kind, 0, Box::new(Count(runs.clone(), usize::MAX)));
+            let task = tasks.start(&kind, 0, Box::new(Count(runs.clone(), 3))).unwrap();
+            let other = tasks.start(&kind, 0, Box::new(Count(runs.clone(), usize::MAX))).unwrap();
             while step(&worker) {}
             assert_eq!(runs.load(Ordering::SeqCst), 2, "{policy}");
             assert!(!step(&worker));
@@ -318,9 +335,13 @@ mod tests {
             task.wake();
             while step(&worker) {}
             assert_eq!(runs.load(Ordering::SeqCst), 3, "{policy}: it has ended");
+            assert_eq!(Arc::strong_count(&runs), 1, "{policy}: dropped with its last turn");
+            let left = tasks.start(&kind, 0, Box::new(Count(runs.clone(), usize::MAX)));
+            assert!(left.is_some());
             shared.request_exit();
-            worker.enter(|worker| tasks.end(worker));
-            drop((task, other, tasks));
+            worker.enter(|worker| worker.end(|worker| tasks.dispose(worker)));
+            let late = tasks.start(&kind, 0, Box::new(Count(runs.clone(), usize::MAX)));
+            assert!(late.is_none(), "{policy}: nobody would run it");
             assert_eq!(Arc::strong_count(&runs), 1, "{policy}: freed");
         }
     }
@@ -351,12 +372,11 @@ mod tests {
                 }
             }
             let kind = Arc::new(Kind::new("self"));
-            let me = tasks.start(&kind, 0, Box::new(Of(task.clone())));
-            *lock(&task.0) = Some(me);
+            *lock(&task.0) = tasks.start(&kind, 0, Box::new(Of(task.clone())));
             while step(&worker) {}
             assert_eq!(runs.load(Ordering::SeqCst), 2, "{policy}");
             shared.request_exit();
-            worker.enter(|worker| tasks.end(worker));
+            worker.enter(|worker| worker.end(|worker| tasks.dispose(worker)));
         }
     }
 }

@@ -78,9 +78,9 @@ impl From<GraphErrors> for Failure {
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
-        match error {
-            StartError::Setting(..) | StartError::Bind(_) => Failure::Asked(error.to_string()),
-            _ => Failure::Failed(error.to_string()),
+        match error.is_of_setting() {
+            true => Failure::Asked(error.to_string()),
+            false => Failure::Failed(error.to_string()),
         }
     }
 }

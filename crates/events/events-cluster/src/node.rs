@@ -347,11 +347,9 @@ fn labels(workload: &Workload) -> BTreeSet<&str> {
 }
 
 fn of(ran: Result<RunSummary, actinium_events::StartError>) -> Result<RunSummary, JobError> {
-    ran.map_err(|error| match error {
-        actinium_events::StartError::Setting(..) | actinium_events::StartError::Bind(_) => {
-            JobError::Setting(error.to_string())
-        }
-        _ => JobError::failed(error),
+    ran.map_err(|error| match error.is_of_setting() {
+        true => JobError::Setting(error.to_string()),
+        false => JobError::failed(error),
     })
 }
 

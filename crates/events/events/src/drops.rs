@@ -3,8 +3,8 @@
 use crate::engine::Engine;
 use crate::record::WorkerNotes;
 use crate::slot::State;
+use actinium_scheduler::current;
 use actinium_scheduler::guard;
-use actinium_scheduler::{Worker, current};
 use std::sync::{Arc, MutexGuard};
 
 impl Engine {
@@ -48,12 +48,8 @@ impl Engine {
 }
 
 impl Engine {
-    /// Drops the products of events that come to no end, when all workers have left their loops.
-    /// Where one was given up, they stay: it may be reading them.
+    /// Drops the products of events that come to no end, when no module of the run runs any more.
     pub(crate) fn abandon(&self) {
-        if current(|worker| worker.is_some_and(Worker::is_short_handed)) {
-            return;
-        }
         for slot in 0..self.slots.len() as u32 {
             let mut state = self.state(slot);
             // Nobody completes it any more.

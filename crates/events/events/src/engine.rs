@@ -14,11 +14,11 @@ use crate::cells::{Cells, Column, Store, Table};
 use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
 use crate::product::{Product, Read};
-use crate::record::{Failure, Stuck, WorkerNotes};
+use crate::record::{Failure, WorkerNotes};
 use crate::resource::Resource;
 use crate::settings::Settings;
 use crate::slot::State;
-use crate::slot_tasks::{SlotTasks, Wanted};
+use crate::slot_tasks::{RunKey, SlotTasks, Wanted};
 use crate::split::Splits;
 use crate::timers::Timers;
 use crate::woken::Woken;
@@ -28,10 +28,14 @@ use std::any::Any;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+/// The largest number of workers that can work on one event at a time.
+const PER_SLOT_MAX: usize = 16;
+/// The number of slots beyond which there is enough else to do.
+const SLOTS_MANY: usize = 1_024;
 /// Most failures that a summary lists.
 const FAILURES_MAX: usize = 100;
 
-/// The reference through which slots and completions hold the engine: one per slot task, so that
+/// The reference through which slots and completions hold the engine: one per worker, so that
 /// modules that wait on different workers do not count their references to the engine in one place.
 pub(crate) type Anchor = Arc<Arc<Engine>>;
 
@@ -51,6 +55,10 @@ pub(crate) struct Engine {
     /// The state in which every event begins.
     pub(crate) template: State,
     pub(crate) slot_tasks: Arc<SlotTasks>,
+    /// The run, as the slot tasks know it.
+    pub(crate) key: RunKey,
+    /// The number of slot tasks that a slot has at most at a time.
+    pub(crate) per_slot: usize,
     columns: Box<[Column]>,
     pub(crate) resources: Box<[Resource]>,
     pub(crate) notes: Box<[WorkerNotes]>,
@@ -61,7 +69,12 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(layout: Layout, settings: Settings, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        layout: Layout,
+        settings: Settings,
+        shared: Arc<Shared>,
+        slot_tasks: Arc<SlotTasks>,
+    ) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
         let mut chunks = 0;
         let column = |(number, &(make, producers))| {
@@ -71,7 +84,9 @@ impl Engine {
         };
         let columns = layout.columns.iter().enumerate().map(column).collect();
         Engine {
-            slot_tasks: Arc::new(SlotTasks::new(workers, slots)),
+            key: slot_tasks.key(),
+            slot_tasks,
+            per_slot: workers.min(if slots > SLOTS_MANY { 2 } else { PER_SLOT_MAX }),
             columns,
             slots: (0..slots)
                 .map(|slot| Slot {
@@ -166,10 +181,10 @@ impl Engine {
         away: bool,
     ) {
         let here = worker.map(|worker| self.place(slot, worker.index()));
-        let mut all = (0..self.slot_tasks.per_slot).filter(|&place| !state.is_active(place));
+        let mut all = (0..self.per_slot).filter(|&place| !state.is_active(place));
         let place = match here {
             Some(here) if away => all.find(|&place| place != here),
-            Some(here) if here < self.slot_tasks.per_slot && !state.is_active(here) => Some(here),
+            Some(here) if here < self.per_slot && !state.is_active(here) => Some(here),
             _ => all.next(),
         };
         if let Some(place) = place {
@@ -189,7 +204,7 @@ impl Engine {
         state.active |= 1 << place;
         let at = (self.slots[slot as usize].home + place) % self.shared.workers();
         let wanted = Wanted { number: state.number, slot, place: place as u16, is_urgent };
-        self.slot_tasks.work_for(wanted, at, from);
+        self.slot_tasks.work_for(self.key, wanted, at, from);
     }
 
     /// A worker's distance from the slot's home: the place of the slot's task there.
@@ -207,13 +222,13 @@ impl Engine {
         from: Option<&Worker>,
     ) {
         let place = self.place(slot, at);
-        let is_place = place < self.slot_tasks.per_slot;
-        if is_place && state.is_active(place) && self.slot_tasks.urge(slot, at) {
+        let is_place = place < self.per_slot;
+        if is_place && state.is_active(place) && self.slot_tasks.urge(self.key, slot, at) {
             return;
         }
         // If the slot's task there is running it may be long before it looks again.
-        let mut places = [place].into_iter().chain(0..self.slot_tasks.per_slot);
-        let inactive = |&place: &usize| place < self.slot_tasks.per_slot && !state.is_active(place);
+        let mut places = [place].into_iter().chain(0..self.per_slot);
+        let inactive = |&place: &usize| place < self.per_slot && !state.is_active(place);
         if let Some(place) = places.find(inactive) {
             self.activate_at(slot, state, place, from, true);
         }
@@ -281,11 +296,5 @@ impl Engine {
         if failures.len() < FAILURES_MAX {
             failures.push(Failure { module: self.layout.label(module).to_owned(), event, cause });
         }
-    }
-
-    /// The module in which a worker is stuck, if it is in one.
-    pub(crate) fn stuck(&self, worker: usize) -> Stuck {
-        let module = self.notes[worker].module.get().checked_sub(1);
-        Stuck { worker, module: module.map(|m| self.layout.label(m as u16).to_owned()) }
     }
 }

@@ -1,19 +1,13 @@
-//! The feed: the source, the slots that are free, and counts of events.
+//! The feed: the source, and the slots that are free.
 
+use crate::counts::Counts;
 use crate::module::{ErasedSource, Transition};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::status::Status;
+use std::sync::{Arc, Mutex};
 
 pub(crate) struct Feed {
     pub(crate) state: Mutex<State>,
-    /// Ask the source for no more events.
-    stop: AtomicBool,
-    failed_hard: AtomicBool,
-    pub(crate) done: AtomicU64,
-    pub(crate) failed: AtomicU64,
-    pub(crate) retries: AtomicU64,
-    pub(crate) in_flight: AtomicU64,
-    pub(crate) in_flight_max: AtomicU64,
+    status: Arc<Status>,
 }
 
 pub(crate) struct State {
@@ -31,7 +25,7 @@ pub(crate) struct State {
 }
 
 impl Feed {
-    pub(crate) fn new(source: Box<dyn ErasedSource>, slots: usize) -> Self {
+    pub(crate) fn new(source: Box<dyn ErasedSource>, slots: usize, status: Arc<Status>) -> Self {
         let free = (0..slots as u32).rev().collect();
         Feed {
             state: Mutex::new(State {
@@ -43,47 +37,11 @@ impl Feed {
                 again: false,
                 ended: false,
             }),
-            stop: AtomicBool::new(false),
-            failed_hard: AtomicBool::new(false),
-            done: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            retries: AtomicU64::new(0),
-            in_flight: AtomicU64::new(0),
-            in_flight_max: AtomicU64::new(0),
+            status,
         }
     }
 
-    /// Whether no more events are to be begun.
-    pub(crate) fn is_stopped(&self) -> bool {
-        // Relaxed: a hint.
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// No more events are begun.
-    pub(crate) fn stop(&self) {
-        // Relaxed: a hint; the next one to feed sees it.
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn count_done(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
-    }
-
-    pub(crate) fn count_failed(&self, ends: bool) {
-        self.failed.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
-        if ends {
-            self.fail();
-        }
-    }
-
-    pub(crate) fn fail(&self) {
-        // Relaxed: read when the workers have ended, and as a hint.
-        self.failed_hard.store(true, Ordering::Relaxed);
-        self.stop();
-    }
-
-    pub(crate) fn ended_by_failure(&self) -> bool {
-        // Relaxed: read when the workers have ended.
-        self.failed_hard.load(Ordering::Relaxed)
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.status.counts
     }
 }

@@ -7,6 +7,7 @@ use crate::module::{Next, Transition};
 use crate::module_states::ModuleStates;
 use crate::run::Run;
 use crate::settings::Order;
+use crate::status::Controlled;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::task::Task;
 use actinium_scheduler::{Turn, Worker, guard};
@@ -22,8 +23,7 @@ impl Run {
             state.free.push(slot);
         }
         loop {
-            // Relaxed: a statistic; written under the lock.
-            feed.in_flight.store((state.slots - state.free.len()) as u64, Ordering::Relaxed);
+            self.note_in_flight(&state);
             // Somebody else is at the source: it will look at what we have left here.
             let Some(mut source) = state.source.take() else {
                 state.again = true;
@@ -31,7 +31,9 @@ impl Run {
             };
             if !self.may_ask(&mut state) {
                 state.source = Some(source);
-                if state.ended && state.free.len() == state.slots {
+                let is_over = state.ended && state.free.len() == state.slots;
+                drop(state);
+                if is_over {
                     self.finish();
                 }
                 return;
@@ -43,10 +45,6 @@ impl Run {
                 continue;
             }
             let (Some(slot), number) = (state.free.pop(), state.number) else { return };
-            // Relaxed: statistics; written under the lock.
-            let in_flight = (state.slots - state.free.len()) as u64;
-            feed.in_flight.store(in_flight, Ordering::Relaxed);
-            feed.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
             drop(state);
             self.prepare(slot);
             let within = self.engine.within(self.engine.layout.source);
@@ -61,11 +59,19 @@ impl Run {
         }
     }
 
+    /// Notes the number of events in flight, in this state of the feed, and returns it.
+    fn note_in_flight(&self, state: &State) -> u64 {
+        let in_flight = (state.slots - state.free.len()) as u64;
+        // Relaxed: a statistic; written under the lock.
+        self.feed.counts().in_flight.store(in_flight, Ordering::Relaxed);
+        in_flight
+    }
+
     /// Whether the source may be asked now, or a barrier passed. Notes the end if there is to be no
     /// other event.
     fn may_ask(&self, state: &mut State) -> bool {
         let is_empty = state.free.len() == state.slots;
-        if self.feed.is_stopped()
+        if self.feed.counts().is_stopped()
             || self.engine.settings.events_max.is_some_and(|most| state.number >= most)
                 && state.barrier.is_none()
         {
@@ -83,7 +89,7 @@ impl Run {
         let state = lock(&self.feed.state);
         if let Err((module, cause)) = told {
             self.engine.note_failure(module, None, format!("{transition:?}: {cause}"));
-            self.feed.fail();
+            self.feed.counts().fail();
         }
         state
     }
@@ -117,6 +123,11 @@ impl Run {
         match next {
             Ok(next @ (Next::Event(()) | Next::Numbered(..))) => {
                 state.number += 1;
+                let counts = self.feed.counts();
+                let in_flight = self.note_in_flight(&state);
+                // Relaxed: statistics; written under the lock.
+                counts.begun.store(state.number, Ordering::Relaxed);
+                counts.in_flight_max.fetch_max(in_flight, Ordering::Relaxed);
                 // While the source is still away, so that events begin in their order.
                 drop(state);
                 let own = if let Next::Numbered(own, ()) = next { own } else { number };
@@ -132,7 +143,7 @@ impl Run {
             Ok(Next::End) => state.ended = true,
             Err(cause) => {
                 self.engine.note_failure(self.engine.layout.source, Some(number), cause.into());
-                self.feed.fail();
+                self.feed.counts().fail();
             }
         }
         state.free.push(slot);
@@ -167,14 +178,6 @@ impl Run {
 
 /// Asks a source again that had nothing.
 pub(crate) struct Feeds(pub(crate) Arc<Run>);
-
-impl Drop for Feeds {
-    /// Drops the products of events in flight. The task is dropped when all workers have left their
-    /// loops, so these events come to no end.
-    fn drop(&mut self) {
-        self.0.engine.abandon();
-    }
-}
 
 impl Task for Feeds {
     fn run(&self, worker: &Worker) -> (Turn, u32) {

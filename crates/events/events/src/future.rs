@@ -10,7 +10,8 @@
 
 use crate::cause::Cause;
 use crate::completion::Completion;
-use crate::engine::{Anchor, Engine};
+use crate::engine::Anchor;
+use crate::over::Over;
 use crate::woken::Polled;
 use actinium_scheduler::guard::{self, Guarded};
 use actinium_scheduler::sync::lock;
@@ -126,12 +127,13 @@ impl<T: Send + 'static> Wake for Running<T> {
     }
 }
 
-/// Polls what was woken, one future per turn.
-pub(crate) struct Polls(pub(crate) Arc<Engine>, pub(crate) usize);
+/// Polls what was woken on this worker, one future per turn. The run is not over before its pollers
+/// have ended.
+pub(crate) struct Polls(pub(crate) Arc<Over>, pub(crate) usize);
 
 impl Task for Polls {
     fn run(&self, _: &Worker) -> (Turn, u32) {
-        let Some(future) = self.0.woken.take(self.1) else { return (Turn::Idle, 0) };
+        let Some(future) = self.0.work.engine.woken.take(self.1) else { return (Turn::Idle, 0) };
         future.poll();
         (Turn::Again, 1)
     }

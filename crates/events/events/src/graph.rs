@@ -258,7 +258,7 @@ impl Builder {
         let (columns_of, columns) = self.columns();
         let labels = self.drafts.iter().map(|draft| draft.label.clone());
         let labels = labels.chain([self.source_label.clone()]).collect();
-        let Registered { makes, traits, resources } = Registered::of(self.drafts);
+        let Registered { makes, traits, resources, exclusives } = Registered::of(self.drafts);
         let layout = Layout {
             source: n as u16,
             labels,
@@ -274,6 +274,7 @@ impl Builder {
             traits: traits.into(),
             stamps,
             resources,
+            exclusives,
         };
         Ok(Graph { layout, source: Mutex::new(self.source), makes })
     }
@@ -414,16 +415,16 @@ impl Builder {
 type ByLabel<'a> = HashMap<&'a str, usize>;
 
 /// What makes modules, what is looked up at their calls, and the resources that they share.
-#[derive(Default)]
 struct Registered {
     makes: Vec<Make>,
     traits: Vec<Traits>,
     resources: Vec<(String, u32)>,
+    exclusives: Vec<String>,
 }
 
 impl Registered {
     fn of(drafts: Vec<Draft>) -> Self {
-        let Registered { mut makes, mut traits, mut resources } = Registered::default();
+        let (mut makes, mut traits, mut resources) = (Vec::new(), Vec::new(), Vec::new());
         let mut names: HashMap<String, u16> = HashMap::new();
         for draft in drafts {
             let mut own = |most| {
@@ -444,7 +445,8 @@ impl Registered {
             traits.push(Traits { resource, streams, waits, one_by_one });
             makes.push(draft.make);
         }
-        Registered { makes, traits, resources }
+        let exclusives = names.into_keys().collect();
+        Registered { makes, traits, resources, exclusives }
     }
 }
 
@@ -563,6 +565,16 @@ impl Graph {
             }
         }
         Ok(Instances { all: all.into(), first: first.into() })
+    }
+
+    /// Its name: its source's label.
+    pub(crate) fn name(&self) -> &str {
+        self.layout.label(self.layout.source)
+    }
+
+    /// The names of resources that its modules share.
+    pub(crate) fn exclusives(&self) -> &[String] {
+        &self.layout.exclusives
     }
 
     /// Takes the graph apart: its layout, and its source.

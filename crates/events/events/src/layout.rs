@@ -69,6 +69,8 @@ pub(crate) struct Layout {
     pub(crate) stamps: Box<[Stamp]>,
     /// Their names, and how many may use each at a time.
     pub(crate) resources: Vec<(String, u32)>,
+    /// The names among them that modules share.
+    pub(crate) exclusives: Vec<String>,
 }
 
 impl Layout {

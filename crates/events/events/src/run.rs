@@ -1,22 +1,21 @@
-//! A run of a graph: the engine, which knows no module's code, with the modules, the source, and
-//! what a run waits for.
+//! A run of a graph: the engine, which knows no module's code, with the modules and the source.
 //!
 //! `turn` says how a slot task runs ready modules, `stages` how an event goes from its begin to its
-//! end, `fill` how events come into slots.
+//! end, `fill` how events come into slots, `over` how a run ends.
 
-use crate::engine::Engine;
+use crate::engine::{Anchor, Engine};
 use crate::feed::Feed;
-use crate::graph::Graph;
 use crate::instances::Instances;
 use crate::order::InOrder;
+use crate::over::Over;
 use crate::record::EventEnd;
-use crate::settings::{Settings, StartError};
-use actinium_scheduler::Shared;
+use crate::status::Controlled;
 use actinium_scheduler::guard::Guarded;
-use actinium_scheduler::sync::lock;
 use actinium_scheduler::task::TaskRef;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::Waker;
+use std::time::Duration;
 
 pub(crate) type OnEnd = Guarded<Box<dyn Fn(&EventEnd<'_>) + Send + Sync>>;
 
@@ -27,45 +26,44 @@ pub(crate) struct Run {
     pub(crate) expected_ns: Box<[AtomicU32]>,
     pub(crate) feed: Feed,
     pub(crate) order: Mutex<InOrder>,
-    pub(crate) finished: Mutex<bool>,
-    pub(crate) changed: Condvar,
     pub(crate) feeder: OnceLock<TaskRef>,
     /// A callback for each event that has ended, before the next one's outputs begin.
     pub(crate) on_end: Option<OnEnd>,
+    /// Last, for it is dropped after all that is the program's.
+    pub(crate) over: Arc<Over>,
 }
 
-impl Run {
-    pub(crate) fn new(
-        graph: Graph,
-        settings: Settings,
-        shared: Arc<Shared>,
-        on_end: Option<OnEnd>,
-    ) -> Result<Self, StartError> {
-        let slots = settings.slots_or(shared.workers());
-        let instances = graph.instances(slots)?;
-        let (layout, source) = graph.into_parts();
-        Ok(Run {
-            instances,
-            expected_ns: (0..layout.len()).map(|_| AtomicU32::new(0)).collect(),
-            feed: Feed::new(source, slots),
-            order: Mutex::default(),
-            finished: Mutex::new(false),
-            changed: Condvar::new(),
-            feeder: OnceLock::new(),
-            on_end,
-            engine: Arc::new(Engine::new(layout, settings, shared)),
-        })
+/// A run, as one worker's slot tasks hold it.
+pub(crate) struct OfWorker {
+    pub(crate) run: Arc<Run>,
+    pub(crate) anchor: Anchor,
+}
+
+impl Controlled for Run {
+    fn finish(&self) {
+        self.engine.slot_tasks.remove(self.engine.key);
+        self.engine.splits.retire();
+        self.engine.woken.retire();
+        self.feeder.get().into_iter().for_each(TaskRef::retire);
     }
 
-    pub(crate) fn finish(&self) {
-        *lock(&self.finished) = true;
-        self.changed.notify_all();
+    fn wake_feeder(&self) {
+        self.feeder.get().into_iter().for_each(TaskRef::wake);
     }
 
-    /// Has a worker ask the source again. From any thread.
-    pub(crate) fn wake_feeder(&self) {
-        if let Some(feeder) = self.feeder.get() {
-            feeder.wake();
-        }
+    fn wake_after(&self, time: Duration, waker: Waker) {
+        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let shared = &self.engine.shared;
+        shared.add_deadline(self.engine.now_ns().saturating_add(time_ns), waker);
+    }
+}
+
+impl Drop for Run {
+    /// Nothing of the run is under way any more, and it is not taken up again: what is left of
+    /// events in flight goes.
+    fn drop(&mut self) {
+        self.engine.splits.clear();
+        self.engine.woken.clear();
+        self.engine.abandon();
     }
 }

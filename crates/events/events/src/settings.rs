@@ -1,9 +1,11 @@
 //! How a graph is run, and why a run does not start.
 
 use crate::record::Figures;
+use crate::wait_error::WaitError;
+use actinium_actor::BuildError;
+use actinium_scheduler::Policy;
 use actinium_scheduler::guard::Panicked;
-use actinium_scheduler::{Policy, STACK_BYTES};
-use actinium_topology::{Bind, WrongBind};
+use actinium_topology::Bind;
 use std::time::Duration;
 
 /// The effect of one event's failure on the other events.
@@ -36,12 +38,15 @@ pub enum Order {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Workers; `None`: as many as the process may use.
+    /// For [`Processor::run`](crate::Processor::run): workers; `None`: as many as the process may
+    /// use.
     pub workers: Option<usize>,
     /// Events in flight; `None`: as many as workers.
     pub slots: Option<usize>,
-    /// Where work runs.
-    pub policy: Policy,
+    /// For [`Processor::run`](crate::Processor::run): where work runs; `None`: affine.
+    pub policy: Option<Policy>,
+    /// The share of the workers, among the graphs that run on one system: 1 to 1,000.
+    pub weight: u32,
     /// The effect of a failure on the other events.
     pub on_error: OnError,
     /// The order in which outputs see events.
@@ -54,11 +59,12 @@ pub struct Settings {
     pub spans_max: usize,
     /// How often it is noted how things stand; `None`: never.
     pub sample_every: Option<Duration>,
-    /// To which PUs workers are bound, of those that no other system has claimed; `None`: as
-    /// `ACTINIUM_BIND` says, or else [`Bind::Auto`].
+    /// For [`Processor::run`](crate::Processor::run): to which PUs workers are bound, of those that
+    /// no other system has claimed; `None`: as `ACTINIUM_BIND` says, or else [`Bind::Auto`].
     pub bind: Option<Bind>,
-    /// Bytes of each worker's stack, on which modules run: 64 KiB to 1 GiB. Default: 8 MiB.
-    pub stack_size: usize,
+    /// For [`Processor::run`](crate::Processor::run): bytes of each worker's stack, on which modules
+    /// run, 64 KiB to 1 GiB; `None`: 8 MiB.
+    pub stack_size: Option<usize>,
 }
 
 impl Default for Settings {
@@ -66,7 +72,8 @@ impl Default for Settings {
         Settings {
             workers: None,
             slots: None,
-            policy: Policy::affine(),
+            policy: None,
+            weight: 1,
             on_error: OnError::Stop,
             order: Order::Completed,
             events_max: None,
@@ -74,7 +81,7 @@ impl Default for Settings {
             spans_max: 1 << 16,
             sample_every: None,
             bind: None,
-            stack_size: STACK_BYTES,
+            stack_size: None,
         }
     }
 }
@@ -97,7 +104,10 @@ impl Settings {
         /// Sets the number of events in flight.
         slots: usize => Some(slots);
         /// Sets where work runs.
-        policy: Policy => policy;
+        policy: Policy => Some(policy);
+        /// Sets the share of the workers, among the graphs that run on one system: a graph of weight
+        /// 3 gets three times the time of one of weight 1, while both have work.
+        weight: u32 => weight;
         /// Sets the effect of a failure on the other events.
         on_error: OnError => on_error;
         /// Sets in which order outputs see events.
@@ -111,7 +121,7 @@ impl Settings {
         /// Sets to which PUs workers are bound.
         bind: Bind => Some(bind);
         /// Sets the size of each worker's stack, in bytes.
-        stack_size: usize => stack_size;
+        stack_size: usize => Some(stack_size);
     }
 
     pub(crate) fn slots_or(&self, workers: usize) -> usize {
@@ -125,10 +135,10 @@ impl Settings {
 pub enum StartError {
     /// A setting has a value that is not allowed: which, its value, and what is allowed.
     Setting(&'static str, usize, &'static str),
-    /// Workers can not be bound as they should be.
-    Bind(WrongBind),
-    /// The machine could not be looked at.
-    Topology(actinium_topology::TopologyError),
+    /// A setting that is the system's, where the run has not one of its own: which.
+    OfSystem(&'static str),
+    /// The run's own system could not be built.
+    System(BuildError),
     /// A module could not be made: its factory panicked.
     Module {
         /// The module's label.
@@ -138,8 +148,31 @@ pub enum StartError {
         /// The message of the panic.
         panicked: Panicked,
     },
-    /// A worker's thread could not be started.
-    Thread(std::io::Error),
+    /// Another graph that runs on the system uses an exclusive resource of the same name.
+    Resource {
+        /// The resource.
+        name: String,
+        /// The graph.
+        graph: String,
+        /// The graph that uses the name.
+        other: String,
+    },
+    /// The system drains, or has ended.
+    Ending,
+    /// The run can not be waited for here.
+    Wait(WaitError),
+}
+
+impl StartError {
+    /// Whether a setting is to blame, rather than the machine or a module.
+    pub fn is_of_setting(&self) -> bool {
+        matches!(
+            self,
+            StartError::Setting(..)
+                | StartError::OfSystem(_)
+                | StartError::System(BuildError::Setting { .. })
+        )
+    }
 }
 
 impl std::fmt::Display for StartError {
@@ -148,10 +181,11 @@ impl std::fmt::Display for StartError {
             StartError::Setting(name, value, allowed) => {
                 write!(f, "{name}: {value} is not allowed: {allowed}")
             }
-            StartError::Bind(error) => write!(f, "{}: {error}", error.of),
-            StartError::Topology(error) => {
-                write!(f, "can not find out what this machine looks like: {error}")
-            }
+            StartError::OfSystem(name) => write!(
+                f,
+                "{name}: a graph that starts on a system uses that system's: set it there, or use Processor::run"
+            ),
+            StartError::System(error) => error.fmt(f),
             StartError::Module { label, slot, panicked } => {
                 write!(f, "module '{label}'")?;
                 if let Some(slot) = slot {
@@ -159,15 +193,27 @@ impl std::fmt::Display for StartError {
                 }
                 write!(f, " could not be made: {panicked}")
             }
-            StartError::Thread(error) => write!(f, "can not start a worker's thread: {error}"),
+            StartError::Resource { name, graph, other } => write!(
+                f,
+                "the graph '{graph}' can not start beside the graph '{other}': both have modules that are exclusive(\"{name}\"), and a name is one graph's; name one of them differently, or wait for the other graph's end"
+            ),
+            StartError::Ending => f.write_str("the system drains or has ended, and starts nothing"),
+            StartError::Wait(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for StartError {}
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StartError::System(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
-impl From<WrongBind> for StartError {
-    fn from(error: WrongBind) -> Self {
-        StartError::Bind(error)
+impl From<WaitError> for StartError {
+    fn from(error: WaitError) -> Self {
+        StartError::Wait(error)
     }
 }

@@ -1,18 +1,28 @@
-//! Slot tasks: the tasks of the scheduler that run modules.
+//! Slot tasks: the tasks of the scheduler that run modules. A system has one set of them, whatever
+//! number of graphs run on it.
 //!
-//! A worker has a pool of them, as many as slots may want at a time but never many, each at home
-//! there, and a queue of slots that have something ready. A slot task that has its turn takes a
-//! slot from the queue, runs modules of it, and puts it back when there is more to do. Which slot
-//! task that is does not matter: whoever puts a slot into the queue wakes the idle slot task that
-//! was used last, for its memory is warm, and when a slot task is stolen by another worker it takes
-//! what its own pool's queue has next.
+//! Each worker has a few slot tasks at home, and for each run a queue of slots that have something
+//! ready. A slot task that has its turn takes a slot from a queue, runs modules of it, and puts it
+//! back when there is more to do. Which slot task that is does not matter: whoever puts a slot into
+//! a queue wakes the idle slot task that was used last, for its memory is warm, and when a slot
+//! task is stolen by another worker it takes what its own worker's queues have next.
 //!
-//! What comes next is a slot whose module has been handed a resource, for others wait for that;
+//! So between two turns of an actor that is ready there are at most [`PER_WORKER`] turns of all
+//! graphs together on its worker, and each ready slot task has a turn when each ready actor has had
+//! one.
+//!
+//! # Which run comes next
+//!
+//! Each run has a *virtual time* at each worker: the time that its slots have run there, divided by
+//! its weight. The run with something ready and the least virtual time is next (stride scheduling:
+//! Waldspurger and Weihl, 1995). A run that had nothing ready for a while does not make up for it.
+//!
+//! Within a run, next is a slot whose module has been handed a resource, for others wait for that;
 //! then the oldest event: when events take turns evenly, they all come to their end, and to what is
 //! serial there, at the same time. Only the first few of the queue are looked at.
 //!
-//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when the queue is
-//! empty, and whoever puts a slot into it wakes an idle slot task if there is one.
+//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when all queues are
+//! empty, and whoever puts a slot into one wakes an idle slot task if there is one.
 
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::lock;
@@ -21,18 +31,15 @@ use actinium_scheduler::{Turn, Worker};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Slot tasks of a worker: enough that others have something to steal, few enough that they stay in
-/// its cache ...
-const PER_WORKER_MAX: usize = 256;
-/// ... and enough that some are at home where they were made.
-const PER_WORKER_MIN: usize = 16;
-/// The largest number of workers that can work on one event at a time.
-const PER_SLOT_MAX: usize = 16;
-/// The number of slots beyond which there is enough else to do.
-const SLOTS_MANY: usize = 1_024;
+/// The number of slot tasks of a worker: enough that others have something to steal, few enough
+/// that they stay in its cache and that actors need not wait long.
+pub(crate) const PER_WORKER: usize = 16;
 
-/// How many in the queue are looked at to find the oldest event.
+/// How many in a queue are looked at to find the oldest event.
 const LOOK: usize = 16;
+
+/// The least virtual time of a turn, in nanoseconds: where the clock stands still, turns count.
+const TURN_NS: u64 = 1_000;
 
 /// A slot that wants a slot task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +53,85 @@ pub(crate) struct Wanted {
     pub(crate) is_urgent: bool,
 }
 
-#[derive(Default)]
-struct Queue {
-    idle: Vec<u16>,
-    /// For each slot task, whether it is among the idle ones.
-    is_idle: Box<[bool]>,
-    wanted: VecDeque<Wanted>,
+/// Runs what is ready of a slot. Says last whether others wait for what comes next.
+pub(crate) trait SlotTurn: Send + Sync {
+    fn turn(&self, wanted: Wanted, worker: &Worker) -> (Turn, u32, bool);
 }
 
-impl Queue {
+/// A run, as the slot tasks know it: where its queues stand, and a number that no other run has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RunKey {
+    place: usize,
+    number: u64,
+}
+
+/// A run's part of one worker's pool.
+struct OfRun {
+    number: u64,
+    /// One for each pool, so that workers do not count their references in one place.
+    run: Arc<dyn SlotTurn>,
+    wanted: VecDeque<Wanted>,
+    weight: u64,
+    virtual_ns: u64,
+}
+
+impl OfRun {
     fn next(&mut self) -> Option<Wanted> {
         let first = self.wanted.iter().take(LOOK).enumerate();
         let (nth, _) = first.min_by_key(|(_, wanted)| (!wanted.is_urgent, wanted.number))?;
         self.wanted.remove(nth)
+    }
+}
+
+#[derive(Default)]
+struct Queues {
+    idle: Vec<u16>,
+    /// For each slot task, whether it is among the idle ones.
+    is_idle: [bool; PER_WORKER],
+    /// By their places.
+    runs: Vec<Option<OfRun>>,
+    /// The virtual time of the run that was last taken from.
+    virtual_ns: u64,
+}
+
+impl Queues {
+    fn run(&mut self, key: RunKey) -> Option<&mut OfRun> {
+        self.runs.get_mut(key.place)?.as_mut().filter(|run| run.number == key.number)
+    }
+
+    /// Takes the slot that comes next.
+    fn next(&mut self) -> Option<(RunKey, Arc<dyn SlotTurn>, Wanted)> {
+        let all = self.runs.iter_mut().enumerate();
+        let ready = all.filter_map(|(place, run)| {
+            let run = run.as_mut().filter(|run| !run.wanted.is_empty())?;
+            Some((place, run))
+        });
+        let (place, run) = ready.min_by_key(|(_, run)| run.virtual_ns)?;
+        let wanted = run.next()?;
+        self.virtual_ns = run.virtual_ns;
+        Some((RunKey { place, number: run.number }, run.run.clone(), wanted))
+    }
+
+    fn put(&mut self, key: RunKey, wanted: Wanted, is_first: bool) -> bool {
+        let now = self.virtual_ns;
+        let Some(run) = self.run(key) else { return false };
+        if run.wanted.is_empty() {
+            run.virtual_ns = run.virtual_ns.max(now);
+        }
+        match is_first {
+            true => run.wanted.push_front(wanted),
+            false => run.wanted.push_back(wanted),
+        }
+        true
+    }
+
+    fn are_empty(&self) -> bool {
+        self.runs.iter().flatten().all(|run| run.wanted.is_empty())
+    }
+
+    /// Whether there is more than one run, so that shares matter.
+    fn are_shared(&self) -> bool {
+        self.runs.iter().flatten().nth(1).is_some()
     }
 
     fn take_idle(&mut self) -> Option<u16> {
@@ -77,106 +150,156 @@ impl Queue {
     }
 }
 
+#[derive(Default)]
 struct Pool {
-    queue: Mutex<Queue>,
+    queues: Mutex<Queues>,
     tasks: OnceLock<Box<[TaskRef]>>,
 }
 
-/// All slot tasks.
+/// All slot tasks of a system.
 pub(crate) struct SlotTasks {
-    pools: Box<[Pool]>,
-    pub(crate) per_slot: usize,
+    pools: Arc<[Pool]>,
+    /// The numbers of runs by their places; 0: free. And the latest number.
+    places: Mutex<(Vec<u64>, u64)>,
 }
 
 impl SlotTasks {
-    pub(crate) fn new(workers: usize, slots: usize) -> Self {
-        let per_slot = workers.min(if slots > SLOTS_MANY { 2 } else { PER_SLOT_MAX });
-        let per_worker = (slots.div_ceil(workers).saturating_mul(per_slot))
-            .clamp(PER_WORKER_MIN, PER_WORKER_MAX);
-        let pool = |_| Pool {
-            queue: Mutex::new(Queue {
-                idle: (0..per_worker as u16).rev().collect(),
-                is_idle: vec![true; per_worker].into(),
-                wanted: VecDeque::with_capacity(per_worker),
-            }),
-            tasks: OnceLock::new(),
-        };
-        SlotTasks { pools: (0..workers).map(pool).collect(), per_slot }
-    }
-
-    /// Makes the tasks, before anything runs. `turn` makes what each does with a slot.
-    pub(crate) fn start<T: SlotTurn>(self: &Arc<Self>, tasks: &Tasks, turn: impl Fn() -> T) {
+    /// Makes the slot tasks of a system; those that it does not start any more have ended.
+    pub(crate) fn start(tasks: &Tasks, workers: usize) -> Self {
+        let pools: Arc<[Pool]> = (0..workers).map(|_| Pool::default()).collect();
         let kind = Arc::new(Kind::new("slot task"));
-        for (worker, pool) in self.pools.iter().enumerate() {
+        for (worker, pool) in pools.iter().enumerate() {
+            let mut queues = lock(&pool.queues);
+            queues.idle = (0..PER_WORKER as u16).rev().collect();
+            queues.is_idle = [true; PER_WORKER];
             let task = |index: usize| {
-                let (all, turn) = (self.clone(), turn());
-                let task = SlotTask { all, turn, pool: worker as u16, index: index as u16 };
+                let task = SlotTask { pools: pools.clone(), pool: worker, index: index as u16 };
                 tasks.start(&kind, worker, Box::new(task))
             };
-            let _ = pool.tasks.set((0..lock(&pool.queue).idle.len()).map(task).collect());
+            let all: Option<Box<[TaskRef]>> = (0..PER_WORKER).map(task).collect();
+            drop(queues);
+            let _ = pool.tasks.set(all.unwrap_or_default());
+        }
+        SlotTasks { pools, places: Mutex::default() }
+    }
+
+    /// Finds a place for a run.
+    pub(crate) fn key(&self) -> RunKey {
+        let mut places = lock(&self.places);
+        let (numbers, latest) = &mut *places;
+        *latest += 1;
+        let place = numbers.iter().position(|&it| it == 0).unwrap_or(numbers.len());
+        if place == numbers.len() {
+            numbers.push(0);
+        }
+        numbers[place] = *latest;
+        RunKey { place, number: *latest }
+    }
+
+    /// Adds a run. `of_worker` makes what each worker's pool holds of it.
+    pub(crate) fn add(
+        &self,
+        RunKey { place, number }: RunKey,
+        weight: u32,
+        of_worker: impl Fn() -> Arc<dyn SlotTurn>,
+    ) {
+        for pool in &*self.pools {
+            let mut queues = lock(&pool.queues);
+            let (run, wanted) = (of_worker(), VecDeque::with_capacity(PER_WORKER));
+            let (weight, virtual_ns) = (u64::from(weight.max(1)), queues.virtual_ns);
+            let of_run = OfRun { number, run, wanted, weight, virtual_ns };
+            if queues.runs.len() <= place {
+                queues.runs.resize_with(place + 1, || None);
+            }
+            queues.runs[place] = Some(of_run);
+        }
+    }
+
+    /// Removes a run: no turn of it begins from now on.
+    pub(crate) fn remove(&self, key: RunKey) {
+        for pool in &*self.pools {
+            let mut queues = lock(&pool.queues);
+            let is_there = queues.run(key).is_some();
+            let removed = if is_there { queues.runs[key.place].take() } else { None };
+            drop(queues);
+            drop(removed);
+        }
+        let mut places = lock(&self.places);
+        if let Some(number) = places.0.get_mut(key.place).filter(|it| **it == key.number) {
+            *number = 0;
         }
     }
 
     /// Sees to it that a slot task of this worker runs what is ready of the slot.
-    pub(crate) fn work_for(&self, wanted: Wanted, at: usize, from: Option<&Worker>) {
+    pub(crate) fn work_for(&self, key: RunKey, wanted: Wanted, at: usize, from: Option<&Worker>) {
         let pool = &self.pools[at];
-        let mut queue = lock(&pool.queue);
-        match wanted.is_urgent {
-            true => queue.wanted.push_front(wanted),
-            false => queue.wanted.push_back(wanted),
+        let mut queues = lock(&pool.queues);
+        if !queues.put(key, wanted, wanted.is_urgent) {
+            return;
         }
-        let idle = queue.take_idle();
-        drop(queue);
-        if let (Some(index), Some(tasks)) = (idle, pool.tasks.get()) {
-            tasks[usize::from(index)].wake_from(from);
+        let idle = queues.take_idle();
+        drop(queues);
+        if let (Some(index), Some(tasks)) = (idle, pool.tasks.get())
+            && let Some(task) = tasks.get(usize::from(index))
+        {
+            task.wake_from(from);
         }
     }
 
-    /// Has a slot come before others if it is among the first in this worker's queue. Returns
-    /// whether it is.
-    pub(crate) fn urge(&self, slot: u32, at: usize) -> bool {
-        let mut queue = lock(&self.pools[at].queue);
-        let found = queue.wanted.iter_mut().take(LOOK).find(|wanted| wanted.slot == slot);
+    /// Has a slot come before others of its run if it is among the first in this worker's queue.
+    /// Returns whether it is.
+    pub(crate) fn urge(&self, key: RunKey, slot: u32, at: usize) -> bool {
+        let mut queues = lock(&self.pools[at].queues);
+        let Some(run) = queues.run(key) else { return false };
+        let found = run.wanted.iter_mut().take(LOOK).find(|wanted| wanted.slot == slot);
         found.map(|wanted| wanted.is_urgent = true).is_some()
     }
 }
 
-/// Runs what is ready of a slot. Says last whether others wait for what comes next.
-pub(crate) trait SlotTurn:
-    Fn(Wanted, &Worker) -> (Turn, u32, bool) + Send + Sync + 'static
-{
-}
-impl<T: Fn(Wanted, &Worker) -> (Turn, u32, bool) + Send + Sync + 'static> SlotTurn for T {}
-
 /// A task of the scheduler that runs modules of one slot after the other.
-struct SlotTask<T> {
-    all: Arc<SlotTasks>,
-    turn: T,
-    pool: u16,
+struct SlotTask {
+    pools: Arc<[Pool]>,
+    pool: usize,
     index: u16,
 }
 
-impl<T: SlotTurn> Task for SlotTask<T> {
+impl Task for SlotTask {
     fn run(&self, worker: &Worker) -> (Turn, u32) {
-        let pool = &self.all.pools[usize::from(self.pool)];
-        let mut queue = lock(&pool.queue);
-        if queue.is_idle[usize::from(self.index)] {
+        let pool = &self.pools[self.pool];
+        let mut queues = lock(&pool.queues);
+        if queues.is_idle[usize::from(self.index)] {
             // Nobody woke it: its first turn.
             return (Turn::Idle, 0);
         }
-        let Some(wanted) = queue.next() else {
-            queue.put_idle(self.index, worker.index() == usize::from(self.pool));
+        let Some((key, run, wanted)) = queues.next() else {
+            queues.put_idle(self.index, worker.index() == self.pool);
             return (Turn::Idle, 0);
         };
-        drop(queue);
-        let (turn, handled, is_urgent) = (self.turn)(wanted, worker);
-        let mut queue = lock(&pool.queue);
+        let clock = queues.are_shared().then(|| worker.shared().clock());
+        drop(queues);
+        let began_ns = clock.map(|clock| clock.now_ns());
+        let (turn, handled, is_urgent) = run.turn(wanted, worker);
+        drop(run);
+        let took_ns = clock.zip(began_ns).map(|(clock, began)| clock.now_ns() - began);
+        let mut queues = lock(&pool.queues);
+        if let (Some(took_ns), Some(run)) = (took_ns, queues.run(key)) {
+            run.virtual_ns += took_ns.max(TURN_NS) / run.weight;
+        }
         if turn == Turn::Again {
-            queue.wanted.push_back(Wanted { is_urgent, ..wanted });
-        } else if queue.wanted.is_empty() {
-            queue.put_idle(self.index, worker.index() == usize::from(self.pool));
+            queues.put(key, Wanted { is_urgent, ..wanted }, false);
+        }
+        if queues.are_empty() {
+            queues.put_idle(self.index, worker.index() == self.pool);
             return (Turn::Idle, handled);
         }
         (Turn::Again, handled)
+    }
+}
+
+impl Drop for SlotTask {
+    /// The system has ended, and no turn of a run begins any more.
+    fn drop(&mut self) {
+        let runs = std::mem::take(&mut lock(&self.pools[self.pool].queues).runs);
+        drop(runs);
     }
 }

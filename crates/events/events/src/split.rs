@@ -154,6 +154,11 @@ impl Splits {
         }
     }
 
+    /// Ends the helpers.
+    pub(crate) fn retire(&self) {
+        self.helpers.get().into_iter().flatten().for_each(TaskRef::retire);
+    }
+
     fn close(&self, split: &Arc<Split>) {
         lock(&self.open).retain(|open| !Arc::ptr_eq(open, split));
     }

@@ -84,19 +84,19 @@ impl Run {
     fn retry(&self, state: &mut State) {
         state.attempts = state.attempts.saturating_add(1);
         state.pass += 1;
-        self.feed.retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
+        self.feed.counts().retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
         state.begin(&self.engine.template);
     }
 
     /// Counts an event that has ended. Returns its failure if somebody is to be told.
     fn count_end(&self, number: u64, failure: Option<(u16, String)>) -> Option<(u16, String)> {
         let Some((module, cause)) = failure else {
-            self.feed.count_done();
+            self.feed.counts().count_done();
             return None;
         };
         let failed = self.on_end.is_some().then(|| (module, cause.clone()));
         self.engine.note_failure(module, Some(number), cause);
-        self.feed.count_failed(self.engine.settings.on_error == OnError::Stop);
+        self.feed.counts().count_failed(self.engine.settings.on_error == OnError::Stop);
         failed
     }
 

@@ -21,11 +21,13 @@ pub(crate) struct Timers {
     /// The deadline of the earliest timer that is set; `u64::MAX`: none.
     pub(crate) armed_ns: u64,
     pub(crate) due: Vec<(u64, Wait)>,
+    /// The worker's thread knows whose timers these are.
+    pub(crate) is_known: bool,
 }
 
 impl Timers {
     pub(crate) fn new() -> Self {
-        Timers { wheel: Wheel::new(0), armed_ns: u64::MAX, due: Vec::new() }
+        Timers { wheel: Wheel::new(0), armed_ns: u64::MAX, due: Vec::new(), is_known: false }
     }
 
     /// Has the worker ring at the earliest deadline, unless it will. `ring` captures nothing:

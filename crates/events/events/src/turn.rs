@@ -8,9 +8,9 @@ use crate::layout::Traits;
 use crate::module::Ran;
 use crate::record::{Figures, Span};
 use crate::resource::Waiting;
-use crate::run::Run;
+use crate::run::{OfWorker, Run};
 use crate::slot::{ACQUIRED, QUEUED, RUNNING, State};
-use crate::slot_tasks::Wanted;
+use crate::slot_tasks::{SlotTurn, Wanted};
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Turn, Worker, guard};
 use std::sync::MutexGuard;
@@ -55,6 +55,12 @@ enum Acquired {
     Queued,
     /// The module has the resource, and goes to the worker where the resource is at home.
     AtHome,
+}
+
+impl SlotTurn for OfWorker {
+    fn turn(&self, wanted: Wanted, worker: &Worker) -> (Turn, u32, bool) {
+        self.run.turn(&self.anchor, wanted, worker)
+    }
 }
 
 impl Run {
@@ -229,7 +235,7 @@ impl Run {
         let place = self.engine.place(slot, home);
         if home == worker.index()
             || state.ready.is_empty()
-            || place >= self.engine.slot_tasks.per_slot
+            || place >= self.engine.per_slot
             || state.is_active(place)
             || self.expected_ns(module) < LONG_NS
             || !self.engine.shared.sleep().is_asleep(home)

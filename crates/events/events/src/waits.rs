@@ -7,26 +7,35 @@ use crate::timers::Wait;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Worker, current};
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 thread_local! {
-    /// The engine whose timers ring on this worker. It is here so that a timer captures nothing.
-    static ENGINE: RefCell<Option<Arc<Engine>>> = const { RefCell::new(None) };
+    /// The engines with timers on this worker. They are here so that a timer captures nothing, and
+    /// boxing it allocates nothing.
+    static ENGINES: RefCell<Vec<Weak<Engine>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `work` while this worker's timers are those of `engine`.
-pub(crate) fn with_timers_of<R>(engine: &Arc<Engine>, work: impl FnOnce() -> R) -> R {
-    ENGINE.set(Some(engine.clone()));
-    let result = work();
-    ENGINE.set(None);
-    result
+/// Has the timers of this engine ring on this thread, which is a worker.
+fn add_engine(engine: &Arc<Engine>) {
+    ENGINES.with_borrow_mut(|engines| {
+        let engine = Arc::downgrade(engine);
+        // In the place of one that is gone, so that all others keep theirs.
+        match engines.iter_mut().find(|it| it.strong_count() == 0) {
+            Some(gone) => *gone = engine,
+            None => engines.push(engine),
+        }
+    });
 }
 
 /// Ends the waits that are due.
 fn ring(worker: &Worker) {
-    let engine = ENGINE.with_borrow(Option::clone);
-    if let Some(engine) = engine {
-        engine.fire(worker);
+    // Not while it is borrowed: what ends a wait may begin another.
+    let count = ENGINES.with_borrow(Vec::len);
+    for nth in 0..count {
+        let engine = ENGINES.with_borrow(|engines| engines.get(nth).and_then(Weak::upgrade));
+        if let Some(engine) = engine.filter(|it| Arc::ptr_eq(worker.shared(), &it.shared)) {
+            engine.fire(worker);
+        }
     }
 }
 
@@ -100,7 +109,7 @@ impl Engine {
 
     /// Completes a module at a time.
     pub(crate) fn wait_until(
-        &self,
+        self: &Arc<Self>,
         worker: Option<&Worker>,
         deadline_ns: u64,
         slot: u32,
@@ -115,6 +124,9 @@ impl Engine {
         };
         let mut timers = lock(&self.timers[worker.index()]);
         timers.wheel.insert(deadline_ns, Wait { slot, module, pass, goes_on });
+        if !std::mem::replace(&mut timers.is_known, true) {
+            add_engine(self);
+        }
         timers.arm(worker, ring);
     }
 

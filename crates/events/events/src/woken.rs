@@ -32,6 +32,11 @@ impl Woken {
         lock(&self.0.get()?.get(worker)?.0).pop_front()
     }
 
+    /// Ends the pollers.
+    pub(crate) fn retire(&self) {
+        self.0.get().into_iter().flatten().for_each(|(_, poller)| poller.retire());
+    }
+
     /// Forgets what a stop left lying.
     pub(crate) fn clear(&self) {
         for worker in 0..self.0.get().map_or(0, |all| all.len()) {

@@ -4,6 +4,7 @@
 //! None of it knows what an actor is. Where it holds references to actors, their type is a
 //! parameter, and a small trait says what it needs of them.
 
+pub(crate) mod attached;
 pub(crate) mod backoffs;
 pub(crate) mod dead_letters;
 pub(crate) mod external;

@@ -1,5 +1,6 @@
 //! The state of a system, put together from its parts.
 
+use super::attached::AttachedWork;
 use super::backoffs::Backoffs;
 use super::dead_letters::{DeadLetter, DeadLetters};
 use super::external::External;
@@ -13,8 +14,9 @@ use crate::stop_reason::PanicInfo;
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{Condvar, Mutex, lock};
+use actinium_scheduler::task::Tasks;
 use actinium_scheduler::{Shared, Worker, current};
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +24,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The state that all parts of a system share; `R` refers to an actor.
 pub(crate) struct SystemState<R> {
     pub(crate) shared: actinium_scheduler::sync::Arc<Shared>,
+    /// What runs beside actors.
+    pub(crate) tasks: Tasks,
+    pub(crate) attached: AttachedWork,
+    /// One value of each type, for those who build on systems.
+    pub(crate) extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     pub(crate) names: Names<R>,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) external: External,
@@ -53,8 +60,12 @@ impl<R> SystemState<R> {
         #[cfg(feature = "tokio")] tokio: Option<tokio::runtime::Handle>,
     ) -> Self {
         let register = Register::new(shared.workers());
+        let shared = actinium_scheduler::sync::Arc::new(shared);
         SystemState {
-            shared: actinium_scheduler::sync::Arc::new(shared),
+            tasks: Tasks::new(shared.clone()),
+            attached: AttachedWork::default(),
+            extensions: Mutex::default(),
+            shared,
             names: Names::default(),
             dead_letters: DeadLetters::default(),
             external: External::default(),
@@ -115,6 +126,7 @@ impl<R> SystemState<R> {
             queued,
             returned: sum.returned,
             dead: sum.dead,
+            events: self.attached.ledger(),
         }
     }
 

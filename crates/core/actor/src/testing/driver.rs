@@ -221,12 +221,17 @@ impl Driver {
         let drained = match how {
             Shutdown::Drop => Ok(0),
             Shutdown::Drain => {
+                self.inner.attached.stop();
+                let turns = self.run();
                 self.inner.request_drain();
-                Ok(self.run())
+                Ok(turns + self.run())
             }
             Shutdown::DrainWithin(_) => {
-                self.inner.request_drain();
-                self.try_run()
+                self.inner.attached.stop();
+                self.try_run().and_then(|_| {
+                    self.inner.request_drain();
+                    self.try_run()
+                })
             }
         };
         let unfinished = drained.is_err().then(|| self.inner.unfinished());

@@ -46,7 +46,9 @@ impl Worker {
             if lost > 0 && is_first && !self.keeps_idle {
                 self.dispose_queued();
             }
+            self.phase.set(Phase::Disposes);
             dispose(self);
+            self.phase.set(Phase::Ended);
             self.now.dispose(None);
             control.end_disposing(self.index);
             self.flush_all();
@@ -75,6 +77,11 @@ impl Worker {
         while self.take_some(&self.shared.steal_queues[self.index]) {}
         // It is not run any more.
         while self.pop().is_some() {}
+    }
+
+    /// Whether this is the moment at which it disposes of runnables.
+    pub(crate) fn is_disposing(&self) -> bool {
+        self.phase.get() == Phase::Disposes
     }
 
     /// Whether workers were given up, so that this one disposes of what it can have of all

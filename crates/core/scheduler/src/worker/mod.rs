@@ -66,6 +66,8 @@ enum Phase {
     Idle,
     /// The worker is in its loop, or in a step.
     Runs,
+    /// All workers have left their loops, and this one disposes of runnables.
+    Disposes,
     Ended,
 }
 

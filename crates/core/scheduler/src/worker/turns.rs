@@ -27,7 +27,7 @@ impl Worker {
                 Some(Stops(&self.phase))
             }
             Phase::Runs => panic!("{self:?} runs a turn: it can not be run from within that"),
-            Phase::Ended => None,
+            Phase::Disposes | Phase::Ended => None,
         }
     }
 

@@ -45,7 +45,12 @@ impl<F: Fn(&Worker) + Send + Sync + 'static> Task for Does<F> {
 fn start(tasks: &Tasks, f: impl Fn(&Worker) + Send + Sync + 'static) -> (TaskRef, Turns) {
     let turns = Turns::default();
     let task = Does(turns.clone(), f);
-    (tasks.start(&Arc::new(Kind::new("does")), 0, Box::new(task)), turns)
+    let task = tasks.start(&Arc::new(Kind::new("does")), 0, Box::new(task));
+    (task.expect("the scheduler has not ended"), turns)
+}
+
+fn end(worker: &Worker, tasks: &Tasks) {
+    worker.end(|worker| tasks.dispose(worker));
 }
 
 #[test]
@@ -75,14 +80,14 @@ fn a_turn_can_not_run_its_own_worker() {
                 is_refused(|| _ = worker.step(|_| 0, |_| ())),
                 is_refused(|| worker.run()),
                 is_refused(|| worker.end(|_| ())),
-                is_refused(|| tasks.end(worker)),
+                is_refused(|| tasks.dispose(worker)),
                 is_refused(|| current(|worker| worker.unwrap().run())),
             ];
             counted.fetch_add(refused.map(usize::from).iter().sum(), Ordering::SeqCst);
         });
         while step(&worker) {}
         assert_eq!((turns.load(Ordering::SeqCst), refusals.load(Ordering::SeqCst)), (1, 5));
-        tasks.end(&worker);
+        end(&worker, &tasks);
         assert_eq!(Arc::strong_count(&turns), 1, "freed");
     }
 }
@@ -94,17 +99,18 @@ fn nothing_runs_after_the_end() {
         let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
         let (task, turns) = start(&tasks, |_| ());
         // It stands in a queue, and the end disposes of it.
-        tasks.end(&worker);
+        end(&worker, &tasks);
         assert!(!step(&worker));
         worker.enter(Worker::run);
         task.wake();
         worker.enter(|worker| task.wake_from(Some(worker)));
-        assert!(is_refused(|| tasks.end(&worker)), "it has ended");
-        let (late, none) = start(&tasks, |_| ());
-        late.wake();
+        assert!(is_refused(|| end(&worker, &tasks)), "it has ended");
+        assert!(is_refused(|| tasks.dispose(&worker)), "all has been disposed of");
+        let none = Does(Turns::default(), |_: &Worker| ());
+        let late = tasks.start(&Arc::new(Kind::new("late")), 0, Box::new(none));
+        assert!(late.is_none(), "nobody would run it");
         assert!(!step(&worker));
-        let count = |turns: &Turns| turns.load(Ordering::SeqCst);
-        assert_eq!((count(&turns), count(&none)), (0, 0), "{policy}");
+        assert_eq!(turns.load(Ordering::SeqCst), 0, "{policy}");
     }
 }
 
@@ -118,12 +124,12 @@ fn another_scheduler_s_worker_is_an_outsider() {
         while step(&worker) {}
         stranger.enter(|stranger| {
             task.wake_from(Some(stranger));
-            assert!(is_refused(|| tasks.end(stranger)));
+            assert!(is_refused(|| end(stranger, &tasks)));
         });
         while step(&stranger) {}
         while step(&worker) {}
         assert_eq!(turns.load(Ordering::SeqCst), 2, "{policy}");
-        tasks.end(&worker);
+        end(&worker, &tasks);
     }
 }
 
@@ -138,7 +144,7 @@ fn a_name_of_what_has_ended_is_only_a_name() {
     task.retire();
     drop(task);
     while step(&worker) {}
-    tasks.end(&worker);
+    end(&worker, &tasks);
     let seen = std::mem::take(&mut *seen.lock().unwrap());
     assert_eq!((seen.len(), seen[0]), (1, seen[0]));
     assert!(format!("{:?}", seen[0]).starts_with("Runnable("));

@@ -40,6 +40,7 @@ fn a_task_is_dropped_once_after_all_its_turns_whoever_drops_it() {
             let tasks = Tasks::new(shared.clone());
             let counting = Counting(Owned(UnsafeCell::new(0)), dropped.clone());
             let task = tasks.start(&Arc::new(Kind::new("counting")), 0, Box::new(counting));
+            let task = task.expect("the scheduler has not ended");
             let worker = {
                 let shared = shared.clone();
                 thread::spawn(move || run_dry(&worker_of(&shared, 0)))

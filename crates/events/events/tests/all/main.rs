@@ -6,6 +6,7 @@ mod data;
 mod data_modules;
 mod destructors;
 mod matrix;
+mod on_system;
 mod processing;
 mod provenance;
 mod splitting;

@@ -1,0 +1,96 @@
+//! The summary of a run, from the engine's notes.
+
+use crate::engine::Engine;
+use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Span, Stuck};
+use crate::status::Status;
+use actinium_scheduler::sync::lock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Sums up a run that has ended now.
+pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
+    // Relaxed: the run's tasks are gone, or are given up.
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let start_ns = count(&status.start_ns);
+    let elapsed_ns = engine.now_ns().saturating_sub(start_ns);
+    let modules = (0..engine.layout.source).map(|module| module_figures(engine, module));
+    let paths = engine.layout.paths.iter().enumerate().map(|(p, (name, _))| {
+        let mut figures = PathFigures { name: name.clone(), ..Default::default() };
+        for counts in engine.notes.iter().map(|notes| &notes.paths[p]) {
+            figures.events += counts.events.get();
+            figures.passed += counts.passed.get();
+            figures.total_ns += counts.total_ns.get();
+            figures.max_ns = figures.max_ns.max(counts.max_ns.get());
+        }
+        figures
+    });
+    let resources = engine
+        .resources
+        .iter()
+        .map(|it| ResourceFigures { name: it.name.clone(), waited_ns: count(&it.waited_ns) });
+    let mut spans: Vec<Span> = Vec::new();
+    for notes in &engine.notes {
+        let ring = std::mem::take(&mut lock(&notes.spans).ring);
+        spans.extend(ring.into_iter().map(|span| Span {
+            start_ns: span.start_ns.saturating_sub(start_ns),
+            end_ns: span.end_ns.saturating_sub(start_ns),
+            ..span
+        }));
+    }
+    spans.sort_by_key(|span| (span.start_ns, span.worker));
+    let counts = &status.counts;
+    RunSummary {
+        events: count(&counts.done),
+        failed: count(&counts.failed),
+        retries: count(&counts.retries),
+        stopped: status.asked() > 0,
+        abandoned: count(&counts.in_flight),
+        ended_by_failure: counts.ended_by_failure(),
+        failures: std::mem::take(&mut lock(&engine.failures)),
+        stuck: Vec::new(),
+        elapsed_ns,
+        workers: engine.shared.workers(),
+        pus: engine.shared.settings().pus.clone(),
+        slots: engine.slots.len(),
+        in_flight_max: count(&counts.in_flight_max),
+        modules: modules.collect(),
+        paths: paths.collect(),
+        resources: resources.collect(),
+        spans,
+        samples: Vec::new(),
+    }
+}
+
+impl Engine {
+    /// Sums up a run that does not end, because modules do not return.
+    pub(crate) fn stuck_summary(
+        &self,
+        status: &Status,
+        workers: impl Iterator<Item = usize>,
+    ) -> RunSummary {
+        let of = |worker| {
+            let module = self.module_of(worker).map(|module| self.layout.label(module).to_owned());
+            Stuck { worker, module }
+        };
+        RunSummary { stuck: workers.map(of).collect(), ..summary(self, status) }
+    }
+
+    /// The module of this run in which a worker is, if it is in one.
+    pub(crate) fn module_of(&self, worker: usize) -> Option<u16> {
+        self.notes[worker].module.get().checked_sub(1).map(|module| module as u16)
+    }
+}
+
+fn module_figures(engine: &Engine, module: u16) -> ModuleFigures {
+    let label = engine.layout.label(module).to_owned();
+    let mut figures = ModuleFigures { label, ..Default::default() };
+    figures.at_home = engine.has_home(module).then_some(0);
+    for counts in engine.notes.iter().map(|notes| &notes.modules[usize::from(module)]) {
+        figures.calls += counts.calls.get();
+        figures.busy_ns += counts.busy_ns.get();
+        figures.wait_start_ns += counts.wait_start_ns.get();
+        figures.wait_resource_ns += counts.wait_resource_ns.get();
+        figures.failures += counts.failures.get();
+        figures.at_home = figures.at_home.map(|calls| calls + counts.at_home.get());
+    }
+    figures
+}
