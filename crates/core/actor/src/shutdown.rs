@@ -46,8 +46,10 @@ impl System {
         if self.inner.is_on_worker() {
             return Err(WaitError::OnWorker);
         }
-        wait(Until::after(timeout))
-            .ok_or_else(|| WaitError::TimedOut { timeout, unfinished: self.inner.unfinished() })
+        wait(Until::after(timeout)).ok_or_else(|| {
+            let unfinished = Box::new(self.inner.unfinished());
+            WaitError::TimedOut { timeout, unfinished }
+        })
     }
 
     /// Blocks until somebody calls [`crate::SystemHandle::stop`], or a failure reaches the top;

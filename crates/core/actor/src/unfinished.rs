@@ -65,7 +65,7 @@ pub enum WaitError {
         /// How long it was.
         timeout: Duration,
         /// The work that had not come to rest by then.
-        unfinished: Unfinished,
+        unfinished: Box<Unfinished>,
     },
 }
 

@@ -292,8 +292,7 @@ fn order_of_turns(seed: u64) -> Vec<(u64, u64)> {
     assert_eq!((summary.events, summary.failed), (30, 0));
     assert!(test.audit().is_balanced());
     assert_eq!(test.audit().events.ended, 31);
-    let seen = seen.lock().unwrap().clone();
-    seen
+    std::mem::take(&mut *seen.lock().unwrap())
 }
 
 #[test]

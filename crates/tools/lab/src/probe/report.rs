@@ -127,7 +127,7 @@ struct Ledger {
 impl From<Audit> for Ledger {
     fn from(audit: Audit) -> Self {
         let balanced = audit.is_balanced();
-        let Audit { sent, handled, queued, returned, dead } = audit;
+        let Audit { sent, handled, queued, returned, dead, .. } = audit;
         Ledger { sent, handled, queued, returned, dead, balanced }
     }
 }
