@@ -2,6 +2,8 @@
 //! take.
 
 mod examples;
+#[cfg(feature = "events")]
+mod graphs;
 mod payloads;
 mod runtime;
 #[cfg(feature = "wire")]

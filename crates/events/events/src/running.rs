@@ -14,6 +14,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A run of a graph on a system, from [`Processor::start`](crate::Processor::start) on.
 ///
@@ -59,12 +60,36 @@ impl Running {
         self.status.is_over()
     }
 
-    /// Takes the summary, if the run has ended.
+    /// Takes the summary, if the run has ended and nobody has taken it before.
+    pub fn take_summary(&self) -> Option<RunSummary> {
+        self.status.take_summary()
+    }
+
+    /// Waits for the end, but no longer than `timeout`; says whether the run is over.
     ///
     /// # Errors
-    /// The run itself, if it has not.
-    pub fn try_summary(self) -> Result<RunSummary, Self> {
-        self.status.take_summary().ok_or(self)
+    /// At once, where waiting would never end.
+    pub fn wait_for(&self, timeout: Duration) -> Result<bool, WaitError> {
+        self.check_wait()?;
+        let until = Until::after(timeout);
+        loop {
+            let is_late = until.is_some_and(|until| until.left().is_zero());
+            if self.status.wait(until) || is_late {
+                return Ok(self.status.is_over());
+            }
+        }
+    }
+
+    /// Refuses a wait that would never end.
+    fn check_wait(&self) -> Result<(), WaitError> {
+        let shared = &self.engine.shared;
+        if shared.clock().is_virtual() {
+            return Err(WaitError::VirtualTime);
+        }
+        match current(|worker| worker.is_some_and(|it| Arc::ptr_eq(it.shared(), shared))) {
+            true => Err(WaitError::OnWorker),
+            false => Ok(()),
+        }
     }
 
     /// Waits for the end, and samples the run meanwhile
@@ -73,13 +98,7 @@ impl Running {
     /// # Errors
     /// At once, where waiting would never end. The run goes on.
     pub fn wait(self) -> Result<RunSummary, WaitError> {
-        if self.engine.shared.clock().is_virtual() {
-            return Err(WaitError::VirtualTime);
-        }
-        if current(|worker| worker.is_some_and(|it| Arc::ptr_eq(it.shared(), &self.engine.shared)))
-        {
-            return Err(WaitError::OnWorker);
-        }
+        self.check_wait()?;
         Ok(self.watch(|| {
             self.status.finish();
             Until::after(PATIENCE)
