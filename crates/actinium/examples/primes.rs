@@ -5,7 +5,7 @@
 
 use actinium::app::{self, GraphArgs, clap};
 use actinium::events::{
-    Builder, Cause, Event, Filter, Graph, Input, Next, Output, Source, Threads,
+    Builder, Cause, Event, Filter, Graph, Input, Next, OutputMut, Source, Threads, ThreadsMut,
 };
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -60,22 +60,22 @@ impl Filter for IsPrime {
 
 struct Lines(Input<u64>, File);
 
-impl Output for Lines {
-    fn write(&self, event: &Event<'_>) -> Result<(), Cause> {
-        Ok(writeln!(&self.1, "{}", *event.get(self.0))?)
+impl OutputMut for Lines {
+    fn write(&mut self, event: &Event<'_>) -> Result<(), Cause> {
+        Ok(writeln!(self.1, "{}", *event.get(self.0))?)
     }
 }
 
 fn graph(numbers: Numbers, output: &Path) -> Result<Graph, app::Failure> {
     let asked = |error| app::Failure::Asked(format!("--output: {}: {error}", output.display()));
     let file = File::create(output).map_err(asked)?;
-    let mut builder = Builder::new("numbers", numbers);
-    builder.filter("is prime", Threads::Concurrent, |inputs| IsPrime(inputs.get("numbers")));
-    builder.path("primes", &["is prime"]);
-    builder.output("write", Threads::Serial, move |inputs| {
-        Lines(inputs.get("numbers"), file.try_clone().expect("one more handle"))
+    let (mut builder, numbers) = Builder::with_source("numbers", numbers);
+    let is_prime =
+        builder.filter("is prime", Threads::Concurrent, move |inputs| IsPrime(inputs.get(numbers)));
+    let primes = builder.path("primes", [is_prime]);
+    builder.output_mut("write", ThreadsMut::Serial.select(primes), move |inputs| {
+        Ok(Lines(inputs.get(numbers), file.try_clone()?))
     });
-    builder.select("primes");
     Ok(builder.build()?)
 }
 

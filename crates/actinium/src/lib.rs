@@ -42,6 +42,7 @@
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
 //! | run events through a graph of modules | `events` | `events` |
+//! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | give such a program flags, progress, signals and reports | `app` | `app` |
 //! | reach actors of other processes and hosts | `cluster` | `cluster` |
 //! | make the ranks of an MPI job the nodes | `cluster` | `mpi` |
@@ -88,10 +89,10 @@ pub mod topology {
 ///     }
 /// }
 ///
-/// let mut builder = Builder::new("numbers", Numbers);
-/// builder.analyzer("check", Threads::Concurrent, |inputs| Check(inputs.get("numbers")));
-/// let summary = Processor::new(builder.build()?, Settings::default().workers(2)).run()?;
-/// assert_eq!((summary.events, summary.failed), (10, 0));
+/// let (mut builder, numbers) = Builder::with_source("numbers", Numbers);
+/// builder.analyzer("check", Threads::Concurrent, move |inputs| Check(inputs.get(numbers)));
+/// let processor = Processor::new(builder.build()?, Settings::default().workers(2));
+/// assert_eq!(processor.run()?.into_result()?.events, 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[cfg(feature = "events")]
@@ -100,8 +101,8 @@ pub mod events {
 }
 
 /// The shell of a program with an event graph of its own: flags, progress, signals, a summary, a
-/// page, an exit code (feature `app`; `cluster` adds flags for several nodes). The example `primes`
-/// is such a program.
+/// page, an exit code (feature `app`; `cluster` adds flags for several nodes). Such programs are
+/// the examples `primes` and `hits`.
 ///
 /// ```no_run
 /// use actinium::app::{self, GraphArgs, clap};

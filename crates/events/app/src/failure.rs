@@ -2,6 +2,7 @@
 
 use crate::name::program;
 use actinium_actor::{BuildError, WaitError};
+use actinium_events::data::DataError;
 use actinium_events::{GraphErrors, StartError};
 use actinium_report::setting::WrongSetting;
 use std::fmt;
@@ -65,6 +66,13 @@ impl std::error::Error for Failure {}
 
 impl From<WrongSetting> for Failure {
     fn from(error: WrongSetting) -> Self {
+        Failure::Asked(error.to_string())
+    }
+}
+
+/// A file of events that can not be read or written is the wrong one.
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
         Failure::Asked(error.to_string())
     }
 }

@@ -1,7 +1,9 @@
 //! The figures of a run, which serialise as JSON.
 
 use crate::run::Outcome;
-use actinium_events::{Failure as EventFailure, ModuleFigures, PathFigures, ResourceFigures};
+use actinium_events::{
+    Failure as EventFailure, ModuleFigures, PathFigures, ProductFigures, ResourceFigures,
+};
 use actinium_observe::process::Load;
 use actinium_topology::PuId;
 use serde::Serialize;
@@ -41,6 +43,9 @@ pub struct RunFigures<'a> {
     pub in_flight_max: u64,
     /// Figures of each module.
     pub modules: &'a [ModuleFigures],
+    /// How many of each product lived at a time; only if the run was looked at closely.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub products: &'a [ProductFigures],
     /// Figures of each path.
     pub paths: &'a [PathFigures],
     /// Figures of each resource.
@@ -73,6 +78,7 @@ impl<'a> RunFigures<'a> {
             memory_max_bytes: outcome.memory_max_bytes,
             in_flight_max: summary.in_flight_max,
             modules: &summary.modules,
+            products: &summary.products,
             paths: &summary.paths,
             resources: &summary.resources,
             failures: &summary.failures,

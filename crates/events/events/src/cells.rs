@@ -13,8 +13,8 @@
 use crate::product::{Product, Read};
 use actinium_scheduler::guard;
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// Cells in a chunk, unless fewer are ever needed.
 pub(crate) const CHUNK: usize = 16;
@@ -104,12 +104,39 @@ impl<T: Product> Store<T> {
     }
 }
 
+/// How many products of one module there are, and how many there were at most.
+#[derive(Debug, Default)]
+pub(crate) struct Alive {
+    now: AtomicU64,
+    max: AtomicU64,
+}
+
+impl Alive {
+    pub(crate) fn begins(&self) {
+        // Relaxed: statistics.
+        let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+        self.max.fetch_max(now, Ordering::Relaxed);
+    }
+
+    fn ends(&self) {
+        self.now.fetch_sub(1, Ordering::Relaxed); // Relaxed: a statistic.
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.max.load(Ordering::Relaxed) // Relaxed: a statistic.
+    }
+}
+
 /// The store of one product type, with its place in each slot's table of chunks.
 pub(crate) struct Column {
     pub(crate) store: Box<dyn AnyStore>,
+    /// Whether something is to be done with products that are not needed any more.
+    looks_at_ends: bool,
     /// Whether products have to be taken out when they are not needed any more; others may lie
     /// there until the next one comes.
     has_destructor: bool,
+    /// Those of all modules, if they are counted.
+    alive: Option<Arc<[Alive]>>,
     number: usize,
     /// Where its part of a slot's table of chunks begins, and how long it is.
     first: usize,
@@ -134,7 +161,9 @@ impl Column {
         let (cells, chunks) = (producers.min(CHUNK), producers.div_ceil(CHUNK));
         let store = make(cells, chunks * slots);
         Column {
+            looks_at_ends: store.has_destructor(),
             has_destructor: store.has_destructor(),
+            alive: None,
             store,
             number,
             first,
@@ -143,6 +172,12 @@ impl Column {
             free: (0..workers).map(|_| Mutex::default()).collect(),
             made: AtomicU32::new(0),
         }
+    }
+
+    /// Counts the ends of products with these, by the numbers of their modules.
+    pub(crate) fn counts(mut self, alive: Arc<[Alive]>) -> Self {
+        (self.alive, self.looks_at_ends) = (Some(alive), true);
+        self
     }
 
     pub(crate) fn chunks(&self) -> usize {
@@ -251,10 +286,15 @@ impl Cells {
         (module, cell): (u16, u16),
     ) {
         let (chunk, place) = table.find(column, cell);
-        if column.has_destructor
-            && let Some(product) = column.store.clear(chunk, place)
-        {
-            self.retired.0.push((module, product));
+        if column.looks_at_ends {
+            if column.has_destructor
+                && let Some(product) = column.store.clear(chunk, place)
+            {
+                self.retired.0.push((module, product));
+            }
+            if let Some(alive) = &column.alive {
+                alive[usize::from(module)].ends();
+            }
         }
         let at = column.first + usize::from(cell) / CHUNK;
         self.taken[at] &= !(1 << place);

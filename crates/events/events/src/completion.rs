@@ -4,6 +4,7 @@ use crate::cause::{Cause, tell_cause};
 use crate::engine::{Anchor, Engine};
 use crate::slot::Pass;
 use actinium_scheduler::{current, guard};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// Stores a result, and says whether a path goes on.
@@ -55,12 +56,50 @@ fn drop_late<T>(result: T) {
     }
 }
 
+/// The cause of a wait that nobody will end.
+const DROPPED: &str = "it dropped its completion without a result";
+
+/// A wait of this process.
+type Wait = (*const Engine, u32, u16, Pass);
+
+thread_local! {
+    /// The wait that a module begins on this thread, until its completion is dropped.
+    static BEGINS: Cell<Option<Wait>> = const { Cell::new(None) };
+}
+
+/// Calls what begins a wait. If it drops its completion and returns an error, that error is the
+/// cause.
+pub(crate) fn begin_wait<T>(
+    completion: Completion<T>,
+    start: impl FnOnce(Completion<T>) -> Result<(), Cause>,
+) -> Result<(), Cause> {
+    struct Restores(Option<Wait>);
+    impl Drop for Restores {
+        fn drop(&mut self) {
+            BEGINS.set(self.0);
+        }
+    }
+    let _restores = Restores(BEGINS.replace(completion.wait()));
+    start(completion)?;
+    if BEGINS.get().is_none() { Err(DROPPED.into()) } else { Ok(()) }
+}
+
+impl<T> Completion<T> {
+    fn wait(&self) -> Option<Wait> {
+        let engine: *const Engine = &***self.engine.as_ref()?;
+        Some((engine, self.slot, self.module, self.pass))
+    }
+}
+
 impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
-        if let Some(engine) = self.engine.take() {
-            let cause = "it dropped its completion without a result".into();
-            engine.complete(self.slot, self.module, self.pass, || Err(cause));
+        let wait = self.wait();
+        let Some(engine) = self.engine.take() else { return };
+        if BEGINS.get() == wait {
+            // Whoever began it ends it.
+            return BEGINS.set(None);
         }
+        engine.complete(self.slot, self.module, self.pass, || Err(DROPPED.into()));
     }
 }
 

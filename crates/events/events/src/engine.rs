@@ -10,11 +10,11 @@
 //! slot's lock; a slot task becomes inactive under that lock, when it found nothing. So nothing
 //! that is ready is left lying.
 
-use crate::cells::{Cells, Column, Store, Table};
+use crate::cells::{Alive, Cells, Column, Store, Table};
 use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
 use crate::product::{Product, Read};
-use crate::record::{Failure, WorkerNotes};
+use crate::record::{Failure, Figures, ProductFigures, WorkerNotes};
 use crate::resource::Resource;
 use crate::settings::Settings;
 use crate::slot::State;
@@ -60,6 +60,8 @@ pub(crate) struct Engine {
     /// The number of slot tasks that a slot has at most at a time.
     pub(crate) per_slot: usize,
     columns: Box<[Column]>,
+    /// How many products of each module there are; with spans only.
+    alive: Arc<[Alive]>,
     pub(crate) resources: Box<[Resource]>,
     pub(crate) notes: Box<[WorkerNotes]>,
     pub(crate) timers: Box<[Mutex<Timers>]>,
@@ -76,11 +78,18 @@ impl Engine {
         slot_tasks: Arc<SlotTasks>,
     ) -> Self {
         let (workers, slots) = (shared.workers(), settings.slots_or(shared.workers()));
+        // All workers count with these, which costs too much but for a close look.
+        let counted =
+            if settings.figures == Figures::Spans { usize::from(layout.source) + 1 } else { 0 };
+        let alive: Arc<[Alive]> = (0..counted).map(|_| Alive::default()).collect();
         let mut chunks = 0;
         let column = |(number, &(make, producers))| {
             let column = Column::new(make, producers, (number, chunks), slots, workers);
             chunks += column.chunks();
-            column
+            match alive.is_empty() {
+                true => column,
+                false => column.counts(alive.clone()),
+            }
         };
         let columns = layout.columns.iter().enumerate().map(column).collect();
         Engine {
@@ -88,6 +97,7 @@ impl Engine {
             slot_tasks,
             per_slot: workers.min(if slots > SLOTS_MANY { 2 } else { PER_SLOT_MAX }),
             columns,
+            alive,
             slots: (0..slots)
                 .map(|slot| Slot {
                     state: Mutex::new(State::of_slot(layout.columns.len(), chunks)),
@@ -148,13 +158,51 @@ impl Engine {
         Some((store.downcast_ref()?, chunk, place))
     }
 
+    /// Puts one of several products that a module makes.
+    pub(crate) fn put_part<T: Product>(&self, slot: u32, module: u16, nth: usize, product: T) {
+        if let Some(&part) = self.layout.consumers.row(module).get(nth) {
+            self.put(slot, part, product);
+        }
+    }
+
     /// A cell for what the module makes, which has none.
     #[inline]
     pub(crate) fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
-        let Some(column) = self.layout.column(module) else { return };
+        let Some(column) = self.layout.column(module) else {
+            // What needs a module without a product of its own is its products.
+            for &part in self.layout.consumers.row(module) {
+                state.begin_part(part);
+                self.take_cell(slot, state, part);
+            }
+            return;
+        };
         let slot = &self.slots[slot as usize];
         let cell = state.cells.take(&slot.table, &self.columns[usize::from(column)], slot.home);
         state.words.set_cell(module, cell);
+    }
+
+    /// A module is called, with figures: its products are counted from now on.
+    pub(crate) fn count_products(&self, module: u16) {
+        if self.alive.is_empty() {
+            return;
+        }
+        if self.layout.column(module).is_some() {
+            return self.alive[usize::from(module)].begins();
+        }
+        for &part in self.layout.consumers.row(module) {
+            self.alive[usize::from(part)].begins();
+        }
+    }
+
+    /// How many of each product there were at most, if that was counted.
+    pub(crate) fn products(&self) -> Vec<ProductFigures> {
+        let modules = 0..self.layout.source.min(self.alive.len() as u16);
+        let makes = modules.filter(|&module| self.layout.column(module).is_some());
+        let figures = makes.map(|module| ProductFigures {
+            label: self.layout.label(module).to_owned(),
+            alive_max: self.alive[usize::from(module)].max(),
+        });
+        figures.collect()
     }
 
     #[inline]

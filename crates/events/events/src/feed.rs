@@ -1,7 +1,8 @@
 //! The feed: the source, and the slots that are free.
 
 use crate::counts::Counts;
-use crate::module::{ErasedSource, Transition};
+use crate::erased::ErasedSource;
+use crate::module::Transition;
 use crate::status::Status;
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +23,8 @@ pub(crate) struct State {
     /// more, for that may have come meanwhile.
     pub(crate) again: bool,
     pub(crate) ended: bool,
+    /// The modules have been told that the job is over.
+    pub(crate) is_over: bool,
 }
 
 impl Feed {
@@ -36,6 +39,7 @@ impl Feed {
                 barrier: None,
                 again: false,
                 ended: false,
+                is_over: false,
             }),
             status,
         }

@@ -12,7 +12,8 @@ use actinium_scheduler::sync::lock;
 use actinium_scheduler::task::Task;
 use actinium_scheduler::{Turn, Worker, guard};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, Weak};
+use std::task::{Wake, Waker};
 
 impl Run {
     /// A slot has become free, or there may be other reasons to look: fills what can be filled.
@@ -32,8 +33,10 @@ impl Run {
             if !self.may_ask(&mut state) {
                 state.source = Some(source);
                 let is_over = state.ended && state.free.len() == state.slots;
+                let is_first = is_over && !std::mem::replace(&mut state.is_over, true);
                 drop(state);
-                if is_over {
+                if is_first {
+                    self.end_job();
                     self.finish();
                 }
                 return;
@@ -92,6 +95,27 @@ impl Run {
             self.feed.counts().fail();
         }
         state
+    }
+
+    /// Tells all modules that the job is over; nothing is in flight, and nothing comes any more.
+    fn end_job(&self) {
+        for (module, cause) in self.instances.end_job() {
+            self.engine.note_failure(module, None, format!("the end of the job: {cause}"));
+            self.feed.counts().fail();
+        }
+    }
+
+    /// Gives the source what has it asked again.
+    pub(crate) fn attach_source(self: &Arc<Self>) {
+        let waker = Waker::from(Arc::new(AsksAgain(Arc::downgrade(self))));
+        let attached = lock(&self.feed.state)
+            .source
+            .as_mut()
+            .map_or(Ok(()), |source| guard::catch(|| source.attach(&waker)));
+        if let Err(panicked) = attached {
+            self.engine.note_failure(self.engine.layout.source, None, panicked.to_string());
+            self.feed.counts().fail();
+        }
     }
 
     /// Makes a free slot ready for what the source makes.
@@ -172,6 +196,21 @@ impl Run {
         match self.engine.settings.order {
             Order::Completed => false,
             Order::Input { window } => number >= lock(&self.order).next + window.max(1) as u64,
+        }
+    }
+}
+
+/// Has a source asked again that had nothing.
+struct AsksAgain(Weak<Run>);
+
+impl Wake for AsksAgain {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Some(run) = self.0.upgrade() {
+            run.wake_feeder();
         }
     }
 }

@@ -1,35 +1,22 @@
-//! The graph of modules: registered one by one, checked as a whole, then kept in flat arrays.
+//! The graph of modules: checked as a whole, then kept in flat arrays.
 
-use crate::cells::{AnyStore, make_store};
+use crate::cause::{Cause, said};
+use crate::erased::{Erased, ErasedSource};
 use crate::instances::Instances;
 use crate::layout::{ColumnOf, Layout, NO_COLUMN, Rows, Traits};
-use crate::module::*;
-use crate::product::{Inputs, Product, Wanted};
+use crate::options::Threads;
+use crate::product::Inputs;
+use crate::products::Made;
 use crate::settings::StartError;
 use crate::stamp::Stamp;
-use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::guard;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// How many events may be in a module at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Threads {
-    /// Any number of events.
-    Concurrent,
-    /// One event.
-    Serial,
-    /// One event among all modules that name this resource.
-    Exclusive(String),
-    /// One instance per slot.
-    Stream,
-    /// The largest number of events at a time; at least 1.
-    Limited(u32),
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(crate) enum Role {
     Producer,
     Filter,
     Analyzer,
@@ -37,209 +24,89 @@ enum Role {
 }
 
 // tidy: guard: what it holds of the user's is guarded, and so is what it makes.
-type Make = Box<dyn Fn(&mut Inputs) -> Box<dyn Erased> + Send + Sync>;
+pub(crate) type Make = Box<dyn FnMut(&mut Inputs) -> Result<Box<dyn Erased>, Cause> + Send>;
 
-#[derive(Clone, Copy)]
-struct Made {
-    type_id: TypeId,
-    type_name: &'static str,
-    store: fn(usize, usize) -> Box<dyn AnyStore>,
+/// One of several products of a producer: its label, and its type.
+pub(crate) type Part = (String, Made);
+
+/// A product that a module asks for.
+pub(crate) struct Wants {
+    pub(crate) label: String,
+    pub(crate) type_id: TypeId,
+    pub(crate) type_name: &'static str,
 }
 
-impl Made {
-    fn of<T: Product>() -> Self {
-        let (type_id, type_name) = (TypeId::of::<T>(), std::any::type_name::<T>());
-        Made { type_id, type_name, store: make_store::<T> }
-    }
+/// A module as it was registered.
+pub(crate) struct Draft {
+    pub(crate) label: String,
+    pub(crate) version: u32,
+    pub(crate) role: Role,
+    pub(crate) threads: Threads,
+    pub(crate) waits: bool,
+    pub(crate) one_by_one: bool,
+    /// The path that an output selects.
+    pub(crate) select: Option<String>,
+    pub(crate) wanted: Vec<Wants>,
+    /// Its product, if it makes just one.
+    pub(crate) made: Option<Made>,
+    /// Its products, if it makes several.
+    pub(crate) parts: Vec<Part>,
+    /// The first instance; `None` if it could not be made.
+    pub(crate) first: Option<Box<dyn Erased>>,
+    pub(crate) make: Make,
 }
 
-struct Draft {
-    label: String,
-    version: u32,
-    role: Role,
-    threads: Threads,
-    waits: bool,
-    one_by_one: bool,
-    wanted: Vec<Wanted>,
-    made: Option<Made>,
-    make: Make,
+/// A graph as it was registered. All that makes a product has a number: the modules in their
+/// order, then each product of producers of several, then the source.
+pub(crate) struct Sketch {
+    pub(crate) source_label: String,
+    pub(crate) source_version: u32,
+    pub(crate) source_made: Made,
+    pub(crate) source: Box<dyn ErasedSource>,
+    pub(crate) drafts: Vec<Draft>,
+    /// Names, and the labels of steps.
+    pub(crate) paths: Vec<(String, Vec<String>)>,
 }
 
-/// Registers modules and paths.
-///
-/// ```
-/// use actinium_events::{Builder, Cause, Event, Input, Next, Analyzer, Producer, Processor, Settings, Source, Threads};
-///
-/// struct Numbers;
-/// impl Source for Numbers {
-///     type Product = u64;
-///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
-///         Ok(if number < 10 { Next::Event(number) } else { Next::End })
-///     }
-/// }
-/// struct Square(Input<u64>);
-/// impl Producer for Square {
-///     type Product = u128;
-///     fn produce(&self, event: &Event<'_>) -> Result<u128, Cause> {
-///         Ok(u128::from(*event.get(self.0)).pow(2))
-///     }
-/// }
-/// struct Check(Input<u128>);
-/// impl Analyzer for Check {
-///     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
-///         assert_eq!(*event.get(self.0), u128::from(event.number() * event.number()));
-///         Ok(())
-///     }
-/// }
-/// let mut builder = Builder::new("numbers", Numbers);
-/// builder.producer("square", Threads::Concurrent, |inputs| Square(inputs.get("numbers")));
-/// builder.analyzer("check", Threads::Serial, |inputs| Check(inputs.get("square")));
-/// let summary = Processor::new(builder.build()?, Settings::default().workers(2)).run()?;
-/// assert_eq!((summary.events, summary.failed), (10, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct Builder {
-    source_label: String,
-    source_version: u32,
-    source_made: Made,
-    source: Box<dyn ErasedSource>,
-    drafts: Vec<Draft>,
-    selects: HashMap<usize, String>,
-    paths: Vec<(String, Vec<String>)>,
+/// Why a module is not there.
+pub(crate) fn could_not(label: &str, slot: Option<usize>, cause: &str) -> String {
+    let of = slot.map(|slot| format!(" of slot {slot}")).unwrap_or_default();
+    format!("module '{label}'{of} could not be made: {cause}")
 }
 
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Builder({} modules)", self.drafts.len())
-    }
-}
-
-macro_rules! register {
-    ($($(#[$doc:meta])* $method:ident, $role:ident: $bound:ident in $wrap:ident, waits $waits:literal, $made:expr;)+) => {$(
-        $(#[$doc])*
-        pub fn $method<M: $bound>(
-            &mut self,
-            label: &str,
-            threads: Threads,
-            make: impl Fn(&mut Inputs) -> M + Send + Sync + 'static,
-        ) -> &mut Self {
-            let make = Guarded::new(make);
-            let make: Make = Box::new(move |inputs| Box::new($wrap(Guarded::new((*make)(inputs)))));
-            self.add(label, Role::$role, threads, $waits, $made, make)
-        }
-    )+};
-}
-
-impl Builder {
-    /// A graph whose events come from `source`; its product has this label.
-    pub fn new<S: Source>(label: &str, source: S) -> Self {
-        Builder {
-            source_label: label.to_owned(),
-            source_version: 0,
-            source_made: Made::of::<S::Product>(),
-            source: Box::new(OfSource(Guarded::new(source))),
-            drafts: Vec::new(),
-            selects: HashMap::new(),
-            paths: Vec::new(),
-        }
+impl Sketch {
+    /// All products of several that one producer makes, with the numbers of their producers.
+    fn parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+        let drafts = self.drafts.iter().enumerate();
+        drafts.flat_map(|(m, draft)| draft.parts.iter().map(move |part| (m, part)))
     }
 
-    register! {
-        /// A filter: it runs when a path comes to it.
-        filter, Filter: Filter in OfFilter, waits false, None;
-        /// An analyzer: it runs when a path comes to it, or for each event if it is on no path.
-        analyzer, Analyzer: Analyzer in OfAnalyzer, waits false, None;
-        /// An output: see [`Output`]. [`Builder::select`] says for which events.
-        output, Output: Output in OfOutput, waits false, None;
-        /// A producer: it runs when what it makes is needed.
-        producer, Producer: Producer in OfProducer, waits false, Some(Made::of::<M::Product>());
-        /// A producer that waits.
-        async_producer, Producer: AsyncProducer in OfAsyncProducer, waits true, Some(Made::of::<M::Product>());
-        /// A filter that waits.
-        async_filter, Filter: AsyncFilter in OfAsyncFilter, waits true, None;
-        /// An analyzer that waits.
-        async_analyzer, Analyzer: AsyncAnalyzer in OfAsyncAnalyzer, waits true, None;
-        /// An output that waits.
-        async_output, Output: AsyncAnalyzer in OfAsyncAnalyzer, waits true, None;
+    /// The source's number.
+    fn source(&self) -> usize {
+        self.drafts.len() + self.parts().count()
     }
 
-    fn add(
-        &mut self,
-        label: &str,
-        role: Role,
-        threads: Threads,
-        waits: bool,
-        made: Option<Made>,
-        make: Make,
-    ) -> &mut Self {
-        let mut inputs = Inputs::default();
-        // Once for what it asks for; the instances that run are made when the number of slots is
-        // known.
-        drop(make(&mut inputs));
-        let (label, wanted) = (label.to_owned(), inputs.wanted);
-        self.drafts.push(Draft {
-            label,
-            version: 0,
-            role,
-            threads,
-            waits,
-            one_by_one: false,
-            wanted,
-            made,
-            make,
-        });
-        self
+    /// What each number makes.
+    fn made(&self) -> Vec<Option<Made>> {
+        let modules = self.drafts.iter().map(|draft| draft.made);
+        let parts = self.parts().map(|(_, (_, made))| Some(*made));
+        modules.chain(parts).chain([Some(self.source_made)]).collect()
     }
 
-    /// A path: filters and analyzers, one after the other, until the first filter that says no.
-    pub fn path(&mut self, name: &str, labels: &[&str]) -> &mut Self {
-        self.paths.push((name.to_owned(), labels.iter().map(|&label| label.to_owned()).collect()));
-        self
-    }
-
-    /// The module that was registered last gets its inputs made one after the other, in the order
-    /// in which it asked for them, rather than all at once.
-    pub fn one_by_one(&mut self) -> &mut Self {
-        if let Some(last) = self.drafts.last_mut() {
-            last.one_by_one = true;
-        }
-        self
-    }
-
-    /// The module that was registered last, or the source if there is none yet, has this version; 0
-    /// if nobody says. A version is whatever changes when its results do: see [`Stamp`].
-    pub fn version(&mut self, version: u32) -> &mut Self {
-        match self.drafts.last_mut() {
-            Some(last) => last.version = version,
-            None => self.source_version = version,
-        }
-        self
-    }
-
-    /// The output that was registered last writes only events for which this path went on to its
-    /// end.
-    pub fn select(&mut self, path: &str) -> &mut Self {
-        if let Some(last) = self.drafts.len().checked_sub(1) {
-            self.selects.insert(last, path.to_owned());
-        }
-        self
-    }
-
-    /// Checks everything.
-    ///
-    /// # Errors
-    /// All that is wrong.
-    pub fn build(self) -> Result<Graph, GraphErrors> {
-        let mut errors = Vec::new();
-        let n = self.drafts.len();
+    /// Checks everything; `errors` is what was wrong before.
+    pub(crate) fn build(self, mut errors: Vec<String>) -> Result<Graph, GraphErrors> {
+        let n = self.source();
         if n >= usize::from(u16::MAX) {
-            return Err(GraphErrors(vec![format!("{n} modules: at most 65,534 are possible")]));
+            return Err(GraphErrors(vec![format!(
+                "{n} modules and products: at most 65,534 are possible"
+            )]));
         }
         let by_label = self.by_label(&mut errors);
         let ports = self.ports(&by_label, &mut errors);
         let inputs = inputs(&ports);
+        let labels: Vec<String> = self.labels();
         if let Some(cycle) = cycle(&inputs) {
-            let labels: Vec<_> = cycle.iter().map(|&m| self.drafts[m].label.as_str()).collect();
+            let labels: Vec<_> = cycle.iter().map(|&m| labels[m].as_str()).collect();
             errors.push(format!("modules need each other in a cycle: {}", labels.join(" needs ")));
         }
         let paths = self.paths(&by_label, &mut errors);
@@ -247,21 +114,15 @@ impl Builder {
         if !errors.is_empty() {
             return Err(GraphErrors(errors));
         }
-        let of_modules: Vec<_> = self
-            .drafts
-            .iter()
-            .zip(&ports)
-            .map(|(draft, ports)| (draft.label.as_str(), draft.version, ports.as_slice()))
-            .collect();
-        let stamps = crate::stamp::stamps(&of_modules, (&self.source_label, self.source_version));
+        let stamps = self.stamps(&labels, &ports);
         let roots = self.roots(&paths);
         let (columns_of, columns) = self.columns();
-        let labels = self.drafts.iter().map(|draft| draft.label.clone());
-        let labels = labels.chain([self.source_label.clone()]).collect();
-        let Registered { makes, traits, resources, exclusives } = Registered::of(self.drafts);
+        let modules = self.drafts.len() as u16;
+        let Registered { made, traits, resources, exclusives } = Registered::of(self.drafts, n);
         let layout = Layout {
+            modules,
             source: n as u16,
-            labels,
+            labels: labels.into(),
             ports: Rows::new(&ports),
             inputs: Rows::new(&inputs),
             consumers: Rows::new(&consumers(&inputs)),
@@ -276,17 +137,39 @@ impl Builder {
             resources,
             exclusives,
         };
-        Ok(Graph { layout, source: Mutex::new(self.source), makes })
+        Ok(Graph { layout, source: Mutex::new(self.source), made: Mutex::new(made) })
+    }
+
+    /// The labels of all numbers.
+    fn labels(&self) -> Vec<String> {
+        let modules = self.drafts.iter().map(|draft| &draft.label);
+        let parts = self.parts().map(|(_, (label, _))| label);
+        modules.chain(parts).chain([&self.source_label]).cloned().collect()
+    }
+
+    /// The stamps of all numbers.
+    fn stamps(&self, labels: &[String], ports: &[Vec<u16>]) -> Box<[Stamp]> {
+        let versions = self.drafts.iter().map(|draft| draft.version).chain(std::iter::repeat(0));
+        let of_modules: Vec<_> = labels
+            .iter()
+            .zip(versions)
+            .zip(ports)
+            .map(|((label, version), ports)| (label.as_str(), version, ports.as_slice()))
+            .collect();
+        crate::stamp::stamps(&of_modules, (&self.source_label, self.source_version))
     }
 
     /// Modules by their labels; the source has the number after theirs.
     fn by_label(&self, errors: &mut Vec<String>) -> ByLabel<'_> {
-        let n = self.drafts.len();
-        let mut by_label = HashMap::from([(self.source_label.as_str(), n)]);
-        for (index, draft) in self.drafts.iter().enumerate() {
-            if by_label.insert(&draft.label, index).is_some() {
-                errors.push(format!("two modules have the label '{}'", draft.label));
+        let mut by_label = HashMap::from([(self.source_label.as_str(), self.source())]);
+        let modules = self.drafts.iter().map(|draft| &draft.label);
+        let labels = modules.chain(self.parts().map(|(_, (label, _))| label));
+        for (index, label) in labels.enumerate() {
+            if by_label.insert(label, index).is_some() {
+                errors.push(format!("two modules have the label '{label}'"));
             }
+        }
+        for draft in &self.drafts {
             if draft.threads == Threads::Limited(0) {
                 errors
                     .push(format!("module '{}': limited to 0, where 1 is the least", draft.label));
@@ -297,9 +180,8 @@ impl Builder {
 
     /// Returns, for each module, the producers of what it asks for, in the order in which it asks.
     fn ports(&self, by_label: &ByLabel<'_>, errors: &mut Vec<String>) -> Vec<Vec<u16>> {
-        let n = self.drafts.len();
-        let source_made = Some(self.source_made);
-        let mut ports: Vec<Vec<u16>> = vec![Vec::new(); n];
+        let made = self.made();
+        let mut ports: Vec<Vec<u16>> = vec![Vec::new(); self.drafts.len()];
         for (draft, ports) in self.drafts.iter().zip(&mut ports) {
             for wanted in &draft.wanted {
                 let name = format!(
@@ -313,9 +195,8 @@ impl Builder {
                     ));
                     continue;
                 };
-                let made = if producer == n { &source_made } else { &self.drafts[producer].made };
-                match made {
-                    None => errors.push(format!("{name}, which makes no product")),
+                match made[producer] {
+                    None => errors.push(format!("{name}, {}", self.makes_no_such(producer))),
                     Some(made) if made.type_id != wanted.type_id => {
                         errors.push(format!("{name}, which makes {}", made.type_name));
                     }
@@ -323,7 +204,18 @@ impl Builder {
                 }
             }
         }
+        // Each product of several needs the module that makes it.
+        ports.extend(self.parts().map(|(m, _)| vec![m as u16]));
         ports
+    }
+
+    /// Says what a module makes that has no product of its own label.
+    fn makes_no_such(&self, module: usize) -> String {
+        let parts = self.drafts[module].parts.iter().map(|(label, _)| format!("'{label}'"));
+        match parts.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "which makes no product".to_owned(),
+            parts => format!("which makes several, each with a label of its own: {parts}"),
+        }
     }
 
     /// The paths, with the numbers of their modules.
@@ -363,7 +255,11 @@ impl Builder {
     ) -> Vec<(u16, Option<usize>)> {
         let mut outputs = Vec::new();
         for (index, draft) in self.drafts.iter().enumerate() {
-            let select = self.selects.get(&index).and_then(|name| {
+            if draft.select.is_some() && draft.role != Role::Output {
+                errors.push(format!("module '{}' selects a path and is no output", draft.label));
+                continue;
+            }
+            let select = draft.select.as_ref().and_then(|name| {
                 let path = paths.iter().position(|(other, _)| other == name);
                 if path.is_none() {
                     errors.push(format!(
@@ -393,8 +289,9 @@ impl Builder {
     /// one type lie in one.
     fn columns(&self) -> (Box<[u16]>, Vec<ColumnOf>) {
         let (mut columns, mut types): (Vec<ColumnOf>, Vec<TypeId>) = Default::default();
-        let all_made = self.drafts.iter().map(|draft| draft.made).chain([Some(self.source_made)]);
-        let columns_of = all_made
+        let columns_of = self
+            .made()
+            .into_iter()
             .map(|made| {
                 let Some(made) = made else { return NO_COLUMN };
                 let column =
@@ -414,17 +311,21 @@ impl Builder {
 /// Modules by their labels.
 type ByLabel<'a> = HashMap<&'a str, usize>;
 
-/// What makes modules, what is looked up at their calls, and the resources that they share.
+/// The first instance of a module, and what makes those of the other slots if each has its own.
+type First = (Option<Box<dyn Erased>>, Option<Make>);
+
+/// The modules, what is looked up at their calls, and the resources that they share.
 struct Registered {
-    makes: Vec<Make>,
+    made: Vec<First>,
     traits: Vec<Traits>,
     resources: Vec<(String, u32)>,
     exclusives: Vec<String>,
 }
 
 impl Registered {
-    fn of(drafts: Vec<Draft>) -> Self {
-        let (mut makes, mut traits, mut resources) = (Vec::new(), Vec::new(), Vec::new());
+    /// With traits for `n` numbers.
+    fn of(drafts: Vec<Draft>, n: usize) -> Self {
+        let (mut made, mut traits, mut resources) = (Vec::new(), Vec::new(), Vec::new());
         let mut names: HashMap<String, u16> = HashMap::new();
         for draft in drafts {
             let mut own = |most| {
@@ -443,10 +344,12 @@ impl Registered {
             let streams = draft.threads == Threads::Stream;
             let (waits, one_by_one) = (draft.waits, draft.one_by_one);
             traits.push(Traits { resource, streams, waits, one_by_one });
-            makes.push(draft.make);
+            made.push((draft.first, streams.then_some(draft.make)));
         }
+        let none = Traits { resource: None, streams: false, waits: false, one_by_one: false };
+        traits.resize(n, none);
         let exclusives = names.into_keys().collect();
-        Registered { makes, traits, resources, exclusives }
+        Registered { made, traits, resources, exclusives }
     }
 }
 
@@ -534,14 +437,14 @@ pub struct Graph {
     pub(crate) layout: Layout,
     /// In a lock only so that a graph is `Sync`.
     source: Mutex<Box<dyn ErasedSource>>,
-    /// What makes each module.
-    makes: Vec<Make>,
+    /// The modules. In a lock for the same reason.
+    made: Mutex<Vec<First>>,
 }
 
 impl Graph {
     /// How many modules there are.
     pub fn len(&self) -> usize {
-        self.layout.len()
+        usize::from(self.layout.modules)
     }
 
     /// Whether there is none.
@@ -549,22 +452,29 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Makes all modules for so many slots.
-    pub(crate) fn instances(&self, slots: usize) -> Result<Instances, StartError> {
+    /// Takes the graph apart: its layout, its source, and its modules for so many slots.
+    pub(crate) fn into_parts(
+        self,
+        slots: usize,
+    ) -> Result<(Layout, Box<dyn ErasedSource>, Instances), StartError> {
+        let Graph { layout, source, made } = self;
         let (mut all, mut first) = (Vec::new(), Vec::new());
-        for (m, make) in (0..).zip(&self.makes) {
+        for (m, (one, make)) in (0..).zip(made.into_inner().unwrap_or_else(PoisonError::into_inner))
+        {
             first.push(all.len() as u32);
-            let streams = self.layout.traits(m).streams;
-            for slot in 0..if streams { slots } else { 1 } {
-                let slot = streams.then_some(slot);
-                let made = guard::catch(|| make(&mut Inputs { wanted: Vec::new(), slot }));
-                all.push(made.map_err(|panicked| {
-                    let label = self.layout.label(m).to_owned();
-                    StartError::Module { label, slot, panicked }
+            all.extend(one);
+            let Some(mut make) = make else { continue };
+            for slot in 1..slots {
+                let mut inputs = Inputs { wanted: Vec::new(), slot: Some(slot) };
+                let made = said(guard::catch(|| make(&mut inputs)));
+                all.push(made.map_err(|cause| {
+                    let label = layout.label(m).to_owned();
+                    StartError::Module { label, slot: Some(slot), cause: cause.into() }
                 })?);
             }
         }
-        Ok(Instances { all: all.into(), first: first.into() })
+        let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((layout, source, Instances { all: all.into(), first: first.into() }))
     }
 
     /// Its name: its source's label.
@@ -575,11 +485,6 @@ impl Graph {
     /// The names of resources that its modules share.
     pub(crate) fn exclusives(&self) -> &[String] {
         &self.layout.exclusives
-    }
-
-    /// Takes the graph apart: its layout, and its source.
-    pub(crate) fn into_parts(self) -> (Layout, Box<dyn ErasedSource>) {
-        (self.layout, self.source.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The stamp of what this module (or the source) makes; `None` if nothing has this label.

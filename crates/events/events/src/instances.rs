@@ -1,7 +1,8 @@
 //! The modules of a run: one of each, or one of each slot.
 
 use crate::cause::said;
-use crate::module::{Erased, Transition};
+use crate::erased::Erased;
+use crate::module::Transition;
 use actinium_scheduler::guard;
 
 pub(crate) struct Instances {
@@ -22,11 +23,21 @@ impl Instances {
     /// and why.
     pub(crate) fn tell(&self, transition: Transition) -> Result<(), (u16, Box<str>)> {
         for (nth, instance) in self.all.iter().enumerate() {
-            said(guard::catch(|| instance.transition(transition))).map_err(|cause| {
-                let module = self.first.partition_point(|&first| first as usize <= nth) - 1;
-                (module as u16, cause)
-            })?;
+            said(guard::catch(|| instance.transition(transition)))
+                .map_err(|cause| (self.module(nth), cause))?;
         }
         Ok(())
+    }
+
+    /// Tells all modules that the job is over. Returns which modules failed, and why.
+    pub(crate) fn end_job(&self) -> Vec<(u16, Box<str>)> {
+        let ends = self.all.iter().map(|instance| said(guard::catch(|| instance.end_job())));
+        let failed = ends.enumerate().filter_map(|(nth, end)| Some((self.module(nth), end.err()?)));
+        failed.collect()
+    }
+
+    /// Whose instance this is.
+    fn module(&self, nth: usize) -> u16 {
+        self.first.partition_point(|&first| first as usize <= nth) as u16 - 1
     }
 }

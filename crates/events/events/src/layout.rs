@@ -45,10 +45,14 @@ pub(crate) struct Traits {
 pub(crate) const NO_COLUMN: u16 = u16::MAX;
 
 /// A graph in flat arrays, and what is known of each of its modules.
+///
+/// Numbers below `modules` are modules. Those from there to `source` are the products of producers
+/// of several: each has one input, its producer, and is done when that is.
 pub(crate) struct Layout {
-    /// The source's number, which comes after the modules'.
+    pub(crate) modules: u16,
+    /// The source's number, which comes last.
     pub(crate) source: u16,
-    /// The modules', then the source's.
+    /// The modules', the products' of several, then the source's.
     pub(crate) labels: Box<[String]>,
     /// The producers of what each module asked for, in the order in which it asked.
     pub(crate) ports: Rows,
@@ -65,7 +69,7 @@ pub(crate) struct Layout {
     pub(crate) columns_of: Box<[u16]>,
     pub(crate) columns: Vec<ColumnOf>,
     pub(crate) traits: Box<[Traits]>,
-    /// The modules', then the source's.
+    /// As `labels`.
     pub(crate) stamps: Box<[Stamp]>,
     /// Their names, and how many may use each at a time.
     pub(crate) resources: Vec<(String, u32)>,
@@ -74,7 +78,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// How many modules there are.
+    /// How many numbers there are but the source's.
     pub(crate) fn len(&self) -> usize {
         usize::from(self.source)
     }

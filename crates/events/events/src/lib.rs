@@ -10,6 +10,7 @@
 // The model checkers' scheduler has no tasks to run events by.
 #![cfg(not(any(loom, shuttle)))]
 
+mod builder;
 mod cause;
 mod cells;
 mod completion;
@@ -17,21 +18,27 @@ mod controls;
 mod counts;
 mod drops;
 mod engine;
+mod erased;
 mod event;
 mod exclusives;
+mod failed;
 mod feed;
 mod fill;
 mod future;
 mod graph;
+mod handles;
 mod helper;
 mod instances;
 mod layout;
+mod make;
 mod module;
 mod module_states;
+mod options;
 mod order;
 mod over;
 mod processor;
 mod product;
+mod products;
 mod record;
 mod resource;
 mod run;
@@ -55,20 +62,26 @@ mod woken;
 pub mod data;
 
 pub use actinium_topology::Bind;
+pub use builder::Builder;
 pub use cause::Cause;
 pub use completion::Completion;
 pub use controls::{Feeder, Monitor, Stopper};
 pub use event::Event;
-pub use graph::{Builder, Graph, GraphErrors, Threads};
+pub use failed::RunFailed;
+pub use graph::{Graph, GraphErrors};
+pub use handles::{Handle, Kept, PathHandle, PathName, ProductName, Step, StepName, Steps};
+pub use make::Makes;
 pub use module::{
-    Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Filter, Next, Output, Producer, Source,
-    Transition,
+    Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncFilter, AsyncProducer, Filter, FilterMut, Next,
+    Output, OutputMut, Producer, ProducerMut, Source, Transition,
 };
+pub use options::{ModuleOptions, Threads, ThreadsMut};
 pub use processor::Processor;
 pub use product::{Input, Inputs, Product, Read};
+pub use products::Products;
 pub use record::{
-    EventEnd, Failure, Figures, ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample,
-    Span, Stuck,
+    EventEnd, Failure, Figures, ModuleFigures, PathFigures, ProductFigures, ResourceFigures,
+    RunSummary, Sample, Span, Stuck,
 };
 pub use running::Running;
 pub use settings::{OnError, Order, Settings, StartError};

@@ -1,12 +1,13 @@
 //! The traits that a program implements: sources, producers, filters, analyzers, outputs.
+//!
+//! A module takes `&self` where several events may be in it at a time. The traits whose names end
+//! in `Mut` take `&mut self`: such a module has one event at a time, and needs no lock.
 
 use crate::cause::Cause;
-use crate::completion::{Completion, Deliver};
-use crate::engine::Engine;
+use crate::completion::Completion;
 use crate::event::Event;
 use crate::product::Product;
-use actinium_scheduler::guard::Guarded;
-use std::marker::PhantomData;
+use std::task::Waker;
 
 /// A change that all events before it and none after it belong to: a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub enum Next<T> {
     Numbered(u64, T),
     /// A barrier.
     Transition(Transition),
-    /// Nothing now: the source is asked again when an event has ended, or somebody calls
-    /// [`Feeder::wake`](crate::Feeder::wake).
+    /// Nothing now: the source is asked again when an event has ended, or somebody wakes the waker
+    /// of [`Source::attach`] or calls [`Feeder::wake`](crate::Feeder::wake).
     Later,
     /// Nothing any more.
     End,
@@ -47,32 +48,58 @@ pub trait Source: Send + 'static {
     /// # Errors
     /// Ends the run after the events before it.
     fn next(&mut self, number: u64) -> Result<Next<Self::Product>, Cause>;
+    /// The run begins. After [`Next::Later`], this waker has the source asked again, from any
+    /// thread.
+    fn attach(&mut self, _: &Waker) {}
+}
+
+macro_rules! hooks {
+    ($($this:tt)+) => {
+        /// A run or a block begins or ends; no event is in flight.
+        ///
+        /// # Errors
+        /// End the run.
+        fn transition($($this)+, _: Transition) -> Result<(), Cause> {
+            Ok(())
+        }
+        /// The job is over: all events have ended. Nothing is called after this. It is not called
+        /// if the run was given up in the middle of events.
+        ///
+        /// # Errors
+        /// Are failures of the run.
+        fn end_job($($this)+) -> Result<(), Cause> {
+            Ok(())
+        }
+    };
 }
 
 macro_rules! roles {
-    ($($(#[$doc:meta])* $role:ident, $call:ident -> $result:ty, $(#[$on:meta])*;)+) => {$(
+    ($($(#[$doc:meta])* $role:ident and $role_mut:ident, $call:ident -> $result:ty, $(#[$on:meta])*;)+) => {$(
         $(#[$doc])*
         pub trait $role: Send + Sync + 'static {
             $(#[$on])*
             fn $call(&self, event: &Event<'_>) -> Result<$result, Cause>;
-            /// A run or a block begins or ends; no event is in flight.
-            ///
-            /// # Errors
-            /// End the run.
-            fn transition(&self, _: Transition) -> Result<(), Cause> {
-                Ok(())
-            }
+            hooks!(&self);
+        }
+
+        $(#[$doc])*
+        ///
+        /// It changes a state of its own: one event at a time is in it.
+        pub trait $role_mut: Send + 'static {
+            $(#[$on])*
+            fn $call(&mut self, event: &Event<'_>) -> Result<$result, Cause>;
+            hooks!(&mut self);
         }
     )+};
 }
 
 roles! {
     /// Says whether a path goes on.
-    Filter, pass -> bool, #[doc = "Whether it goes on.\n\n# Errors\nFail the event."];
+    Filter and FilterMut, pass -> bool, #[doc = "Whether it goes on.\n\n# Errors\nFail the event."];
     /// Looks at products.
-    Analyzer, analyze -> (), #[doc = "Looks.\n\n# Errors\nFail the event."];
+    Analyzer and AnalyzerMut, analyze -> (), #[doc = "Looks.\n\n# Errors\nFail the event."];
     /// Writes what is kept of an event: when all else in the event is done and nothing failed.
-    Output, write -> (), #[doc = "Writes.\n\n# Errors\nFail the event."];
+    Output and OutputMut, write -> (), #[doc = "Writes.\n\n# Errors\nFail the event."];
 }
 
 /// Makes a product, when somebody needs it, at most once per event.
@@ -84,13 +111,20 @@ pub trait Producer: Send + Sync + 'static {
     /// # Errors
     /// Fail the event.
     fn produce(&self, event: &Event<'_>) -> Result<Self::Product, Cause>;
-    /// A run or a block begins or ends; no event is in flight.
+    hooks!(&self);
+}
+
+/// Makes a product like a [`Producer`], and changes a state of its own: one event at a time is in
+/// it.
+pub trait ProducerMut: Send + 'static {
+    /// The type of the product.
+    type Product: Product;
+    /// Makes the product.
     ///
     /// # Errors
-    /// End the run.
-    fn transition(&self, _: Transition) -> Result<(), Cause> {
-        Ok(())
-    }
+    /// Fail the event.
+    fn produce(&mut self, event: &Event<'_>) -> Result<Self::Product, Cause>;
+    hooks!(&mut self);
 }
 
 /// A producer that waits, and holds no thread meanwhile.
@@ -102,6 +136,7 @@ pub trait AsyncProducer: Send + Sync + 'static {
     /// # Errors
     /// Fail the event.
     fn start(&self, event: &Event<'_>, done: Completion<Self::Product>) -> Result<(), Cause>;
+    hooks!(&self);
 }
 
 /// A filter that waits, and holds no thread meanwhile.
@@ -111,6 +146,7 @@ pub trait AsyncFilter: Send + Sync + 'static {
     /// # Errors
     /// Fail the event.
     fn start(&self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause>;
+    hooks!(&self);
 }
 
 /// An analyzer or output that waits, and holds no thread meanwhile.
@@ -120,125 +156,5 @@ pub trait AsyncAnalyzer: Send + Sync + 'static {
     /// # Errors
     /// Fail the event.
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause>;
-}
-
-/// How a call ended.
-pub(crate) enum Ran {
-    /// For a filter: whether the path goes on.
-    Done(bool),
-    /// A completion will say.
-    Waits,
-}
-
-/// A module without its type.
-pub(crate) trait Erased: Send + Sync {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause>;
-    fn transition(&self, _: Transition) -> Result<(), Cause> {
-        Ok(())
-    }
-}
-
-pub(crate) struct OfProducer<P: 'static>(pub(crate) Guarded<P>);
-pub(crate) struct OfFilter<F: 'static>(pub(crate) Guarded<F>);
-pub(crate) struct OfAnalyzer<A: 'static>(pub(crate) Guarded<A>);
-pub(crate) struct OfOutput<O: 'static>(pub(crate) Guarded<O>);
-pub(crate) struct OfAsyncProducer<P: 'static>(pub(crate) Guarded<P>);
-pub(crate) struct OfAsyncFilter<F: 'static>(pub(crate) Guarded<F>);
-pub(crate) struct OfAsyncAnalyzer<A: 'static>(pub(crate) Guarded<A>);
-
-impl<P: Producer> Erased for OfProducer<P> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        let product = self.0.produce(event)?;
-        event.engine.put(event.slot, event.module, product);
-        Ok(Ran::Done(true))
-    }
-    fn transition(&self, transition: Transition) -> Result<(), Cause> {
-        self.0.transition(transition)
-    }
-}
-
-impl<F: Filter> Erased for OfFilter<F> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.pass(event).map(Ran::Done)
-    }
-    fn transition(&self, transition: Transition) -> Result<(), Cause> {
-        self.0.transition(transition)
-    }
-}
-
-impl<A: Analyzer> Erased for OfAnalyzer<A> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.analyze(event).map(|()| Ran::Done(true))
-    }
-    fn transition(&self, transition: Transition) -> Result<(), Cause> {
-        self.0.transition(transition)
-    }
-}
-
-impl<O: Output> Erased for OfOutput<O> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.write(event).map(|()| Ran::Done(true))
-    }
-    fn transition(&self, transition: Transition) -> Result<(), Cause> {
-        self.0.transition(transition)
-    }
-}
-
-fn completion<T>(event: &Event<'_>, deliver: Deliver<T>) -> Completion<T> {
-    Completion {
-        engine: Some(event.anchor.clone()),
-        slot: event.slot,
-        module: event.module,
-        pass: event.pass,
-        deliver,
-        result: PhantomData,
-    }
-}
-
-impl<P: AsyncProducer> Erased for OfAsyncProducer<P> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        let deliver = |engine: &Engine, slot, module, product| {
-            engine.put(slot, module, product);
-            true
-        };
-        self.0.start(event, completion(event, deliver)).map(|()| Ran::Waits)
-    }
-}
-
-impl<F: AsyncFilter> Erased for OfAsyncFilter<F> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.start(event, completion(event, |_, _, _, pass| pass)).map(|()| Ran::Waits)
-    }
-}
-
-impl<A: AsyncAnalyzer> Erased for OfAsyncAnalyzer<A> {
-    fn run(&self, event: &Event<'_>) -> Result<Ran, Cause> {
-        self.0.start(event, completion(event, |_, _, _, ()| true)).map(|()| Ran::Waits)
-    }
-}
-
-/// A source without its type.
-pub(crate) trait ErasedSource: Send {
-    /// `Ok(Event(()))`, `Ok(Numbered(_, ()))`: it lies in the slot.
-    fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause>;
-}
-
-pub(crate) struct OfSource<S: 'static>(pub(crate) Guarded<S>);
-
-impl<S: Source> ErasedSource for OfSource<S> {
-    fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause> {
-        Ok(match self.0.next(number)? {
-            Next::Event(product) => {
-                engine.put(slot, engine.layout.source, product);
-                Next::Event(())
-            }
-            Next::Numbered(own, product) => {
-                engine.put(slot, engine.layout.source, product);
-                Next::Numbered(own, ())
-            }
-            Next::Transition(transition) => Next::Transition(transition),
-            Next::Later => Next::Later,
-            Next::End => Next::End,
-        })
-    }
+    hooks!(&self);
 }

@@ -130,6 +130,12 @@ impl ModuleStates {
         less >> LEFT_FROM & MANY == 0
     }
 
+    /// Whether it has consumers that are not done and not skipped.
+    #[inline]
+    pub(crate) fn is_needed(&self, module: u16) -> bool {
+        load(self.word(module)) >> LEFT_FROM & MANY != 0
+    }
+
     /// Where the product of a module that runs or is done is, if there is one.
     #[inline]
     pub(crate) fn cell_of_done(&self, module: u16) -> Option<u16> {

@@ -204,8 +204,7 @@ impl Processor {
             exclusives.claim(graph.exclusives(), &status.name).map_err(|(name, other)| {
                 StartError::Resource { name, graph: status.name.clone(), other }
             })?;
-        let instances = graph.instances(slots)?;
-        let (layout, source) = graph.into_parts();
+        let (layout, source, instances) = graph.into_parts(slots)?;
         let slot_tasks = system.extension(|| SlotTasks::start(system.tasks(), shared.workers()));
         let engine = Arc::new(Engine::new(layout, settings, shared, slot_tasks));
         let work = Arc::new(Work { engine: engine.clone(), status: status.clone() });
@@ -251,6 +250,7 @@ fn start_tasks(run: &Arc<Run>, system: &SystemHandle) -> Option<()> {
     let poller = |worker| start("poller", worker, Box::new(Polls(over.clone(), worker)));
     let pollers: Box<[TaskRef]> = (0..workers).map(poller).collect::<Option<_>>()?;
     engine.woken.set_pollers(pollers.into_iter());
+    run.attach_source();
     let _ = run.feeder.set(start("feeder", 0, Box::new(Feeds(run.clone())))?);
     Some(())
 }

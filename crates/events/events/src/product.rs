@@ -1,5 +1,6 @@
 //! Products, as those see them who make and read them.
 
+use crate::handles::{Name, ProductName};
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -36,19 +37,19 @@ pub struct Inputs {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    pub(crate) label: String,
+    pub(crate) name: Name,
     pub(crate) type_id: TypeId,
     pub(crate) type_name: &'static str,
 }
 
 impl Inputs {
-    /// The product of type `T` that the module (or the source) of this label makes. Whether there
-    /// is one is checked when the graph is built.
-    pub fn get<T: Product>(&mut self, label: &str) -> Input<T> {
+    /// A product, by the [`Handle`](crate::Handle) that its producer (or the source) was registered
+    /// with, or by a label. Whether there is such a label is checked when the graph is built.
+    pub fn get<T: Product>(&mut self, of: impl Into<ProductName<T>>) -> Input<T> {
         let position =
             u16::try_from(self.wanted.len()).expect("a module has at most 65,535 inputs");
         self.wanted.push(Wanted {
-            label: label.to_owned(),
+            name: of.into().name,
             type_id: TypeId::of::<T>(),
             type_name: std::any::type_name::<T>(),
         });

@@ -73,6 +73,16 @@ pub struct ModuleFigures {
     pub at_home: Option<u64>,
 }
 
+/// Figures of the products of one label.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProductFigures {
+    /// The label of the producer or, if that makes several, of this product.
+    pub label: String,
+    /// The largest number of such products that lived at a time. A product lives from the call that
+    /// makes it until its last reader is done.
+    pub alive_max: u64,
+}
+
 /// Figures of one path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PathFigures {
@@ -102,9 +112,9 @@ pub struct ResourceFigures {
 pub struct Failure {
     /// The module's label, or the source's.
     pub module: String,
-    /// The event's number; `None`: it was a transition.
+    /// The event's number; `None`: it was a transition, or the end of the job.
     pub event: Option<u64>,
-    /// The module's error message.
+    /// The module's error message, followed by those of its sources.
     pub cause: String,
 }
 
@@ -155,6 +165,8 @@ pub struct RunSummary {
     pub in_flight_max: u64,
     /// In the order of registration.
     pub modules: Vec<ModuleFigures>,
+    /// In the order of registration, with [`Figures::Spans`].
+    pub products: Vec<ProductFigures>,
     /// In the order of registration.
     pub paths: Vec<PathFigures>,
     /// All resources.

@@ -4,7 +4,6 @@ use crate::record::Figures;
 use crate::wait_error::WaitError;
 use actinium_actor::BuildError;
 use actinium_scheduler::Policy;
-use actinium_scheduler::guard::Panicked;
 use actinium_topology::Bind;
 use std::time::Duration;
 
@@ -139,14 +138,14 @@ pub enum StartError {
     OfSystem(&'static str),
     /// The run's own system could not be built.
     System(BuildError),
-    /// A module could not be made: its factory panicked.
+    /// A module could not be made: its factory failed or panicked.
     Module {
         /// The module's label.
         label: String,
         /// For which slot, if each has one of its own.
         slot: Option<usize>,
-        /// The message of the panic.
-        panicked: Panicked,
+        /// The factory's error, or the message of its panic.
+        cause: String,
     },
     /// Another graph that runs on the system uses an exclusive resource of the same name.
     Resource {
@@ -186,12 +185,12 @@ impl std::fmt::Display for StartError {
                 "{name}: a graph that starts on a system uses that system's: set it there, or use Processor::run"
             ),
             StartError::System(error) => error.fmt(f),
-            StartError::Module { label, slot, panicked } => {
+            StartError::Module { label, slot, cause } => {
                 write!(f, "module '{label}'")?;
                 if let Some(slot) = slot {
                     write!(f, " of slot {slot}")?;
                 }
-                write!(f, " could not be made: {panicked}")
+                write!(f, " could not be made: {cause}")
             }
             StartError::Resource { name, graph, other } => write!(
                 f,

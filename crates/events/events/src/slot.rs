@@ -250,18 +250,11 @@ impl State {
             return;
         }
         for &consumer in layout.consumers.row(module) {
-            if self.of(consumer) != REQUESTED {
-                continue;
-            }
-            if layout.traits(consumer).one_by_one {
-                match self.next_input(layout, consumer) {
-                    Some(input) => self.request(layout, input),
-                    None => self.make_ready(consumer),
-                }
-            } else {
-                if self.words.is_last_input(consumer) {
-                    self.make_ready(consumer);
-                }
+            match self.of(consumer) {
+                REQUESTED => self.input_is_there(layout, consumer),
+                // Of all that needs this module only its own products can stand there.
+                RUNNING => self.finish_part(layout, consumer, free),
+                _ => {}
             }
         }
         for &path in layout.paths_of.row(module) {
@@ -274,6 +267,42 @@ impl State {
                 }
             }
         }
+    }
+
+    /// One more input of a module that was asked for is there.
+    #[inline(always)]
+    fn input_is_there(&mut self, layout: &Layout, module: u16) {
+        if layout.traits(module).one_by_one {
+            match self.next_input(layout, module) {
+                Some(input) => self.request(layout, input),
+                None => self.make_ready(module),
+            }
+        } else {
+            if self.words.is_last_input(module) {
+                self.make_ready(module);
+            }
+        }
+    }
+
+    /// A product of a producer of several is there.
+    #[cold]
+    fn finish_part(&mut self, layout: &Layout, part: u16, free: Free<'_>) {
+        self.set(part, YES);
+        if !self.words.is_needed(part) {
+            // Nobody reads it, or all that would have were skipped meanwhile.
+            return free(&self.words, &mut self.cells, part);
+        }
+        for &consumer in layout.consumers.row(part) {
+            if self.of(consumer) == REQUESTED {
+                self.input_is_there(layout, consumer);
+            }
+        }
+    }
+
+    /// A producer of several products is to run, and this one of them with it, wanted or not.
+    pub(crate) fn begin_part(&mut self, part: u16) {
+        self.words.make_ready(part);
+        self.set(part, RUNNING);
     }
 
     /// The event has failed: nothing new is started.
@@ -336,6 +365,9 @@ impl State {
                 if self.words.is_last(input) {
                     match self.of(input) {
                         IDLE => skipped.push(input),
+                        // A product of several, whose producer may write it now: it is freed when
+                        // that is done.
+                        RUNNING => {}
                         _ => free(&self.words, &mut self.cells, input),
                     }
                 }

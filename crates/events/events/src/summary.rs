@@ -12,7 +12,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let start_ns = count(&status.start_ns);
     let elapsed_ns = engine.now_ns().saturating_sub(start_ns);
-    let modules = (0..engine.layout.source).map(|module| module_figures(engine, module));
+    let modules = (0..engine.layout.modules).map(|module| module_figures(engine, module));
     let paths = engine.layout.paths.iter().enumerate().map(|(p, (name, _))| {
         let mut figures = PathFigures { name: name.clone(), ..Default::default() };
         for counts in engine.notes.iter().map(|notes| &notes.paths[p]) {
@@ -53,6 +53,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         slots: engine.slots.len(),
         in_flight_max: count(&counts.in_flight_max),
         modules: modules.collect(),
+        products: engine.products(),
         paths: paths.collect(),
         resources: resources.collect(),
         spans,

@@ -3,9 +3,9 @@
 
 use crate::cause::said;
 use crate::engine::Anchor;
+use crate::erased::Ran;
 use crate::event::Event;
 use crate::layout::Traits;
-use crate::module::Ran;
 use crate::record::{Figures, Span};
 use crate::resource::Waiting;
 use crate::run::{OfWorker, Run};
@@ -284,6 +284,7 @@ impl Run {
         *last_ns = 0;
         if figures >= Figures::Times {
             notes.since_ns.set(begin_ns.max(1));
+            self.engine.count_products(event.module);
             counts.wait_start_ns.add(begin_ns.saturating_sub(since.event_ns));
             if let Some(queued_ns) = since.queued_ns {
                 counts.wait_resource_ns.add(begin_ns.saturating_sub(queued_ns));

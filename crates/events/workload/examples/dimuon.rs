@@ -10,7 +10,8 @@
 
 use actinium_events::data::{RowFile, RowOutput, Rows};
 use actinium_events::{
-    Analyzer, Builder, Cause, Event, Figures, Filter, Input, Processor, Producer, Settings, Threads,
+    AnalyzerMut, Builder, Cause, Event, Figures, Filter, Input, Processor, Producer, Settings,
+    Threads, ThreadsMut,
 };
 use actinium_observe::number::count;
 use actinium_report::html::{Figure, LineChart, Section, Series, Unit};
@@ -19,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A muon: transverse momentum in GeV, direction, charge.
@@ -89,6 +89,11 @@ impl Histogram {
         }
     }
 
+    fn add(&mut self, other: &Histogram) {
+        self.bins.iter_mut().zip(&other.bins).for_each(|(bin, other)| *bin += other);
+        self.over += other.over;
+    }
+
     fn entries(&self) -> u64 {
         self.bins.iter().sum::<u64>() + self.over
     }
@@ -150,12 +155,11 @@ impl Producer for MakePair {
     }
 }
 
-struct Fill(Input<Pair>, Arc<Mutex<Histogram>>);
+struct Fill(Input<Pair>, Histogram);
 
-impl Analyzer for Fill {
-    fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
-        let mass = event.get(self.0).mass;
-        self.1.lock().map_err(|_| "the histogram is broken")?.fill(mass);
+impl AnalyzerMut for Fill {
+    fn analyze(&mut self, event: &Event<'_>) -> Result<(), Cause> {
+        self.1.fill(event.get(self.0).mass);
         Ok(())
     }
 }
@@ -239,32 +243,31 @@ pub(crate) fn run(folder: &Path, events: u64, ending: &str) -> Result<String, Bo
     }
     file.finish()?;
 
-    let histogram = Arc::new(Mutex::new(Histogram::new()));
-    let kept = RowOutput::<Pair>::create(&pairs)?;
-    let mut builder = Builder::new("collisions", Rows::<Collision>::open(&collisions)?);
-    builder
-        .producer("good muons", Threads::Concurrent, |inputs| GoodMuons(inputs.get("collisions")));
-    builder.filter("has a pair", Threads::Concurrent, |inputs| HasPair(inputs.get("good muons")));
-    builder.producer("pair", Threads::Concurrent, |inputs| {
-        MakePair(inputs.get("collisions"), inputs.get("good muons"))
+    let kept = RowOutput::create(&pairs)?;
+    let (mut builder, collisions_in) =
+        Builder::with_source("collisions", Rows::<Collision>::open(&collisions)?);
+    let good = builder.producer("good muons", Threads::Concurrent, move |inputs| {
+        GoodMuons(inputs.get(collisions_in))
     });
-    let filled = histogram.clone();
-    builder
-        .analyzer("fill", Threads::Serial, move |inputs| Fill(inputs.get("pair"), filled.clone()));
-    builder.path("pairs", &["has a pair", "fill"]);
-    let written = kept.clone();
-    builder.output("write", Threads::Serial, move |inputs| written.module(inputs.get("pair")));
-    builder.select("pairs");
+    let has_pair =
+        builder.filter("has a pair", Threads::Concurrent, move |inputs| HasPair(inputs.get(good)));
+    let pair = builder.producer("pair", Threads::Concurrent, move |inputs| {
+        MakePair(inputs.get(collisions_in), inputs.get(good))
+    });
+    // One histogram per slot: nobody waits for another.
+    let fill = builder.analyzer_mut("fill", ThreadsMut::Stream, move |inputs| {
+        Fill(inputs.get(pair), Histogram::new())
+    });
+    let with_pair = builder.path("pairs", (has_pair, &fill));
+    builder.output("write", Threads::Serial.select(with_pair), kept.of(pair));
     let settings = Settings::default()
         .slots(16)
         .figures(Figures::Spans)
         .sample_every(Duration::from_millis(5));
-    let summary = Processor::new(builder.build()?, settings).run()?;
-    if let Some(failure) = summary.failures.first() {
-        return Err(format!("{}: {}", failure.module, failure.cause).into());
-    }
+    let summary = Processor::new(builder.build()?, settings).run()?.into_result()?;
     let rows = kept.finish()?;
-    let histogram = histogram.lock().map_err(|_| "the histogram is broken")?.clone();
+    let Fill(_, histogram) =
+        fill.merge(|all, one| all.1.add(&one.1)).ok_or("the run came to no end")?;
 
     let expected = plain_loop(&collisions)?;
     let same =

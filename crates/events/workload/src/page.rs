@@ -423,9 +423,22 @@ impl<'a> RunReport<'a> {
             .chart(Bars::new("Longest running", Unit::Seconds, bars(|module| module.busy_ns)))
             .chart(self.stalls(bars(|module| module.wait_resource_ns)))
             .chart(table);
+        let section =
+            if run.products.is_empty() { section } else { section.chart(self.products()) };
         Some(match run.paths.is_empty() {
             true => section,
             false => section.chart(self.paths()),
+        })
+    }
+
+    fn products(&self) -> Table {
+        let columns = vec![Column::text("product"), Column::number("at most", Unit::Count)];
+        let mut products: Vec<_> = self.summary.products.iter().collect();
+        products.sort_by_key(|product| std::cmp::Reverse(product.alive_max));
+        let table = Table::new("Products that lived at a time", columns)
+            .note("A product lives from the call that makes it until its last reader is done.");
+        products.into_iter().fold(table, |table, product| {
+            table.row(vec![product.label.as_str().into(), product.alive_max.into()])
         })
     }
 

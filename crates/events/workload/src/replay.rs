@@ -8,7 +8,7 @@ mod seen;
 use crate::{Module, Role, Threads as FileThreads, Times, Work, Workload};
 use actinium_events::{
     Analyzer, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Completion, Event, Filter,
-    Graph, GraphErrors, Input, Inputs, Next, Output, Producer, Source, Threads,
+    Graph, GraphErrors, Input, Inputs, ModuleOptions, Next, Output, Producer, Source, Threads,
 };
 use actinium_scheduler::mixing::mix;
 use seen::{Given, Seen};
@@ -370,15 +370,9 @@ fn build(
             pace,
             sums: sums.clone(),
         };
-        register(&mut builder, workload, module, make);
-        if module.fetches_one_by_one {
-            builder.one_by_one();
-        }
-        if module.role == Role::Output
-            && let Some(path) = selecting_path(workload, number)
-        {
-            builder.select(&path);
-        }
+        let is_output = module.role == Role::Output;
+        let path = is_output.then(|| selecting_path(workload, number)).flatten();
+        register(&mut builder, workload, module, path.as_deref(), make);
     }
     for path in &workload.paths {
         let steps = path.modules.iter().map(|&m| &workload.modules[m]);
@@ -396,7 +390,8 @@ fn register(
     builder: &mut Builder,
     workload: &Workload,
     module: &Module,
-    make: impl Fn(&mut Inputs) -> Replayed + Send + Sync + 'static,
+    selects: Option<&str>,
+    make: impl Fn(&mut Inputs) -> Replayed + Send + 'static,
 ) {
     let threads = match module.threads {
         FileThreads::Concurrent => Threads::Concurrent,
@@ -407,16 +402,25 @@ fn register(
         FileThreads::Stream => Threads::Stream,
         FileThreads::Limited(n) => Threads::Limited(n.get()),
     };
+    let mut options = ModuleOptions::from(threads);
+    if module.fetches_one_by_one {
+        options = options.one_by_one();
+    }
+    if let Some(path) = selects {
+        options = options.select(path);
+    }
     let label = &module.label;
     let steals = module.steals_while_splitting && module.parts.get() > 1;
     macro_rules! register {
         ($busy:ident, $waiting:ident) => {
             match module.work {
                 Work::Busy if steals => {
-                    builder.$waiting(label, threads, move |inputs| Splits(make(inputs)))
+                    _ = builder.$waiting(label, options, move |inputs| Splits(make(inputs)));
                 }
-                Work::Busy => builder.$busy(label, threads, make),
-                Work::Wait => builder.$waiting(label, threads, move |inputs| Waits(make(inputs))),
+                Work::Busy => _ = builder.$busy(label, options, make),
+                Work::Wait => {
+                    _ = builder.$waiting(label, options, move |inputs| Waits(make(inputs)));
+                }
             }
         };
     }
@@ -425,7 +429,7 @@ fn register(
         Role::Filter => register!(filter, async_filter),
         Role::Analyzer => register!(analyzer, async_analyzer),
         Role::Output => register!(output, async_output),
-    };
+    }
 }
 
 /// The path whose filters decide what an output writes; `None` if it stands alone on one.

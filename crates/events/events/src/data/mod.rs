@@ -1,7 +1,9 @@
 //! Files of real events: one row is one event, and a row is any type that serde knows.
 //!
 //! [`Rows`] reads and is a source of a graph, [`RowFile`] writes, [`RowOutput`] is an output of a
-//! graph; the format is the file's name's end, or a [`Format`] given by hand.
+//! graph; the format is the file's name's end, or a [`Format`] given by hand. [`Files`] reads many
+//! files, and [`RowsExt`] and [`SourceExt`] make events of several rows, tell the begins and ends
+//! of runs, and read ahead. [`AsyncSource`] waits without a thread.
 //!
 //! | format | names | feature | remarks |
 //! |---|---|---|---|
@@ -34,23 +36,35 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod awaits;
+mod by_run;
 #[cfg(feature = "csv")]
 mod csv;
 mod error;
+mod files;
+mod group;
 mod json_lines;
 mod modules;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
+mod read_ahead;
+mod sources;
 mod streams;
 mod write;
 
 use std::path::Path;
 
+pub use awaits::{AsyncSource, Awaits};
+pub use by_run::ByRun;
 pub use error::DataError;
 use error::Fault;
-pub use modules::RowOutput;
+pub use files::Files;
+pub use group::Groups;
+pub use modules::{RowOutput, Writing};
 pub use read::Rows;
+pub use read_ahead::ReadAhead;
+pub use sources::{RowsExt, SourceExt};
 pub use write::RowFile;
 
 /// How rows are stored.

@@ -6,11 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::error::Fault;
-use super::{DataError, Format, RowFile, Rows};
-use crate::{Cause, Event, Input, Next, Output, Product, Source};
+use super::{DataError, Files, Format, RowFile, Rows};
+use crate::{Cause, Event, Handle, Input, Inputs, Next, Output, Product, Source};
 
 /// The rows are the events. A row that cannot be read ends the run after the events before it.
 impl<T: Product> Source for Rows<T> {
+    type Product = T;
+
+    fn next(&mut self, _number: u64) -> Result<Next<T>, Cause> {
+        match Iterator::next(self) {
+            Some(row) => Ok(Next::Event(row?)),
+            None => Ok(Next::End),
+        }
+    }
+}
+
+/// The rows of all files are the events. A row that cannot be read ends the run after the events
+/// before it.
+impl<T: Product + DeserializeOwned> Source for Files<T> {
     type Product = T;
 
     fn next(&mut self, _number: u64) -> Result<Next<T>, Cause> {
@@ -37,10 +50,9 @@ impl<T: Product> Source for Rows<T> {
 /// # std::fs::create_dir_all(&folder)?;
 /// # let (from, to) = (folder.join("hits.jsonl"), folder.join("copy.jsonl"));
 /// # std::fs::write(&from, "{\"channel\":7}\n{\"channel\":8}\n")?;
-/// let copy = RowOutput::<Hit>::create(&to)?;
-/// let file = copy.clone();
-/// let mut builder = Builder::new("hits", Rows::<Hit>::open(&from)?);
-/// builder.output("copy", Threads::Serial, move |inputs| file.module(inputs.get("hits")));
+/// let copy = RowOutput::create(&to)?;
+/// let (mut builder, hits) = Builder::with_source("hits", Rows::<Hit>::open(&from)?);
+/// builder.output("copy", Threads::Serial, copy.of(hits));
 /// let summary = Processor::new(builder.build()?, Settings::default()).run()?;
 ///
 /// assert_eq!((summary.events, copy.finish()?), (2, 2));
@@ -81,8 +93,14 @@ impl<T: Product + Serialize + DeserializeOwned> RowOutput<T> {
     /// The module that writes this input. Register it as serial: a file is written by one at a
     /// time.
     #[must_use]
-    pub fn module(&self, input: Input<T>) -> impl Output + use<T> {
+    pub fn module(&self, input: Input<T>) -> Writing<T> {
         Writing { output: self.clone(), input }
+    }
+
+    /// The factory of the module that writes this product, to be registered as serial.
+    pub fn of(&self, product: Handle<T>) -> impl FnMut(&mut Inputs) -> Writing<T> + Send + use<T> {
+        let output = self.clone();
+        move |inputs| output.module(inputs.get(product))
     }
 
     /// Puts the file in its place; answers with the number of rows.
@@ -100,7 +118,9 @@ impl<T: Product + Serialize + DeserializeOwned> RowOutput<T> {
     }
 }
 
-struct Writing<T> {
+/// The module that writes rows: see [`RowOutput`].
+#[derive(Debug)]
+pub struct Writing<T> {
     output: RowOutput<T>,
     input: Input<T>,
 }

@@ -97,7 +97,8 @@ fn producers_run_at_most_once_and_only_when_needed() {
                 })
             });
         }
-        builder.path("one", &["even", "first"]).path("two", &["even", "second"]);
+        builder.path("one", ["even", "first"]);
+        builder.path("two", ["even", "second"]);
         let summary =
             Processor::new(builder.build().expect("a graph"), settings).run().expect("runs");
         assert_eq!((summary.events, summary.failed), (40, 0), "{:?}", summary.failures);
@@ -346,7 +347,7 @@ fn all_faults_of_a_graph_are_told_at_once() {
         let (_, _): (Input<u16>, Input<u8>) = (inputs.get("tracks"), inputs.get("tarcks"));
         See(|_: &Event<'_>| Ok(()))
     });
-    builder.path("p", &["hits", "nobody"]);
+    builder.path("p", ["hits", "nobody"]);
     let text = builder.build().expect_err("much is wrong").to_string();
     for part in [
         "two modules have the label 'hits'",

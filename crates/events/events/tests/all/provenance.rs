@@ -38,16 +38,14 @@ impl Analyzer for See {
 /// which order.
 fn graph(versions: [u32; 4], c_reads: &'static [&str], seen: &Seen) -> Graph {
     let mut builder = Builder::new("number", Numbers(1));
-    builder.version(versions[0]);
+    builder.source_version(versions[0]);
     for (k, label) in ["a", "b"].into_iter().enumerate() {
         let make = |inputs: &mut actinium_events::Inputs| Add(vec![inputs.get("number")]);
-        builder.producer(label, Threads::Concurrent, make).version(versions[k + 1]);
+        builder.producer(label, Threads::Concurrent.version(versions[k + 1]), make);
     }
-    builder
-        .producer("c", Threads::Concurrent, |inputs| {
-            Add(c_reads.iter().map(|label| inputs.get(label)).collect())
-        })
-        .version(versions[3]);
+    builder.producer("c", Threads::Concurrent.version(versions[3]), |inputs| {
+        Add(c_reads.iter().map(|label| inputs.get(label)).collect())
+    });
     let seen = seen.clone();
     builder.analyzer("see", Threads::Serial, move |inputs| See(inputs.get("c"), seen.clone()));
     builder.build().expect("a graph")
@@ -211,9 +209,9 @@ fn dropped(passes: bool, other_path: bool) -> Vec<&'static str> {
     builder.analyzer("looks", Threads::Concurrent, |inputs| {
         Needs(vec![inputs.get("kept"), inputs.get("derived")], true)
     });
-    builder.path("p", &["asks", "looks"]);
+    builder.path("p", ["asks", "looks"]);
     if other_path {
-        builder.path("q", &["looks"]);
+        builder.path("q", ["looks"]);
     }
     let own = log.clone();
     builder.output("writes", Threads::Concurrent, move |_| Writes(own.clone()));

@@ -185,15 +185,13 @@ fn inputs_are_fetched_one_by_one_in_the_order_in_which_they_were_asked_for() {
                 })
             });
         }
-        builder
-            .analyzer("asks", Threads::Concurrent, move |inputs| {
-                let made = order.map(|label| inputs.get::<u64>(label));
-                See(move |event: &Event<'_>| {
-                    assert!(made.iter().all(|&input| *event.get(input) == event.number()));
-                    Ok(())
-                })
+        builder.analyzer("asks", Threads::Concurrent.one_by_one(), move |inputs| {
+            let made = order.map(|label| inputs.get::<u64>(label));
+            See(move |event: &Event<'_>| {
+                assert!(made.iter().all(|&input| *event.get(input) == event.number()));
+                Ok(())
             })
-            .one_by_one();
+        });
         let summary = run(builder, Settings::default().workers(2).slots(1));
         assert_eq!((summary.events, summary.failed), (10, 0), "{:?}", summary.failures);
         let log = log.lock().expect("not poisoned");

@@ -129,11 +129,10 @@ pub fn outputs(
             sums: sums.clone(),
         };
         let wants = format!("wants {}", module.label);
-        register(&mut builder, workload, module, make);
-        builder.select(&wants);
+        register(&mut builder, workload, module, Some(&wants), make);
         let make = move |inputs: &mut Inputs| Wants { module: number, given: inputs.get(GIVEN) };
         builder.filter(&wants, actinium_events::Threads::Concurrent, make);
-        builder.path(&wants, &[&wants]);
+        builder.path(&wants, [&wants]);
     }
     Ok(Some((builder.build()?, seen)))
 }
