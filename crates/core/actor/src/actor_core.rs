@@ -426,6 +426,14 @@ pub(crate) fn too_many(core: &Core, what: &str) -> ! {
     std::process::abort();
 }
 
+/// Hands a control to an actor, or answers for it if that has ended.
+pub(crate) fn hand(other: &Core, control: Control<CoreRef>) {
+    if let Err((control, reason)) = other.control(control) {
+        let reason = if reason.is_abnormal() { reason } else { StopReason::AlreadyStopped };
+        refuse(other.id, control, &reason);
+    }
+}
+
 /// Answers a control that came too late, for `ended` has ended.
 pub(crate) fn refuse(ended: ActorId, control: Control<CoreRef>, reason: &StopReason) {
     match control {

@@ -49,6 +49,12 @@ pub enum AskError {
     Timeout(ActorId, Duration),
     /// A worker must not block: use [`Context::ask`] in actors.
     WouldBlock,
+    /// The actor's node is down, was never met, or went down before it had answered: nobody knows
+    /// whether the actor got the request. Only of actors of other nodes.
+    NodeDown(ActorId),
+    /// The request or its answer could not be sent or understood, or the other node refused it.
+    /// Only of actors of other nodes.
+    Refused(ActorId, String),
 }
 
 impl fmt::Display for AskError {
@@ -63,6 +69,10 @@ impl fmt::Display for AskError {
             AskError::WouldBlock => f.write_str(
                 "waiting for an answer would block a worker: use Context::ask in actors",
             ),
+            AskError::NodeDown(actor) => {
+                write!(f, "the node of {actor} is down, or went down before there was an answer")
+            }
+            AskError::Refused(actor, why) => write!(f, "{actor} could not be asked: {why}"),
         }
     }
 }
@@ -72,7 +82,19 @@ impl std::error::Error for AskError {}
 /// An answer that is under way: await it, or [`Answer::wait`] for it on a thread that may block.
 ///
 /// Its deadline, if it has one, counts from when it was asked.
-pub struct Answer<R> {
+pub struct Answer<R>(Source<R>);
+
+/// An answer of an actor of another node.
+type There<R> = Pin<Box<dyn Future<Output = Result<R, AskError>> + Send>>;
+
+enum Source<R> {
+    Here(Here<R>),
+    #[cfg_attr(not(feature = "wire"), allow(dead_code))]
+    There(There<R>),
+}
+
+/// An answer of an actor of this process.
+struct Here<R> {
     state: State<R>,
     actor: ActorId,
     system: Arc<Inner>,
@@ -131,7 +153,7 @@ impl<A: Actor> Address<A> {
         self.ask_until(Some(timeout), msg)
     }
 
-    fn ask_until<R: Send + 'static>(
+    pub(crate) fn ask_until<R: Send + 'static>(
         &self,
         timeout: Option<Duration>,
         msg: impl FnOnce(Reply<R>) -> A::Msg,
@@ -146,9 +168,9 @@ impl<A: Actor> Address<A> {
         let state = match self.send(msg(Reply(reply))) {
             Ok(()) => State::Waiting(answer),
             Err(SendError::Closed(_)) => State::Refused(AskError::Closed(self.id())),
-            Err(SendError::Full(_)) => State::Refused(AskError::Full(self.id())),
+            Err(_) => State::Refused(AskError::Full(self.id())),
         };
-        Answer { state, actor: self.id(), system, deadline }
+        Answer(Source::Here(Here { state, actor: self.id(), system, deadline }))
     }
 }
 
@@ -178,14 +200,29 @@ impl<A: Actor> Context<'_, A> {
 }
 
 impl<R> Answer<R> {
+    /// An answer of an actor of another node.
+    #[cfg(feature = "wire")]
+    pub(crate) fn there(answer: There<R>) -> Self {
+        Answer(Source::There(answer))
+    }
+
     /// Waits for the answer, blocking the thread.
     ///
     /// # Errors
     /// If there is none; [`AskError::WouldBlock`] at once on a worker.
-    pub fn wait(mut self) -> Result<R, AskError> {
+    pub fn wait(self) -> Result<R, AskError> {
         if current(|worker| worker.is_some()) {
             return Err(AskError::WouldBlock);
         }
+        match self.0 {
+            Source::Here(here) => here.wait(),
+            Source::There(there) => futures_lite::future::block_on(there),
+        }
+    }
+}
+
+impl<R> Here<R> {
+    fn wait(mut self) -> Result<R, AskError> {
         let mut receiver = match std::mem::replace(&mut self.state, State::Done) {
             State::Waiting(receiver) => receiver,
             State::Refused(error) => return Err(error),
@@ -232,6 +269,17 @@ impl<R> Future for Answer<R> {
     type Output = Result<R, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Source::Here(here) => Pin::new(here).poll(cx),
+            Source::There(there) => there.as_mut().poll(cx),
+        }
+    }
+}
+
+impl<R> Future for Here<R> {
+    type Output = Result<R, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let result = match &mut this.state {
             State::Refused(error) => Poll::Ready(Err(error.clone())),
@@ -255,7 +303,7 @@ impl<R> Future for Answer<R> {
     }
 }
 
-impl<R> Drop for Answer<R> {
+impl<R> Drop for Here<R> {
     fn drop(&mut self) {
         if let Some(key) = self.deadline.as_ref().and_then(|deadline| deadline.key) {
             self.system.shared.deadlines().remove(key);
@@ -265,6 +313,9 @@ impl<R> Drop for Answer<R> {
 
 impl<R> fmt::Debug for Answer<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Answer(from {})", self.actor)
+        match &self.0 {
+            Source::Here(here) => write!(f, "Answer(from {})", here.actor),
+            Source::There(_) => f.write_str("Answer(from another node)"),
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The actions of an actor while it handles a message.
 
 use crate::actor::{Actor, Context};
-use crate::actor_core::{Core, CoreRef, NOTE_STOP, NOTE_YIELD, refuse};
+use crate::actor_core::{CoreRef, NOTE_STOP, NOTE_YIELD, hand};
 use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::control::Control;
+use crate::handle::at::{At, Handle};
 use crate::options::{SpawnError, SpawnOptions};
-use crate::stop_reason::{Down, StopReason};
+use crate::stop_reason::Down;
 use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use crate::timers::TimerId;
@@ -145,10 +146,11 @@ impl<A: Actor> Context<'_, A> {
     // ---- watching
     // ------------------------------------------------------------------------------------------------
 
-    /// Asks for a message when another actor ends; at once if it has ended.
-    pub fn watch<B: Actor>(
+    /// Asks for a message when another actor ends; at once if it has ended. Of an actor of another
+    /// node, also when that node is down ([`StopReason::NodeDown`](crate::StopReason::NodeDown)).
+    pub fn watch<H: Handle + ?Sized>(
         &self,
-        other: &Address<B>,
+        other: &H,
         msg: impl FnOnce(Down) -> A::Msg + Send + 'static,
     ) {
         let me = self.address().downgrade();
@@ -161,32 +163,54 @@ impl<A: Actor> Context<'_, A> {
                 Err(panicked) => me.0.core.fail(panicked),
             }
         });
-        self.hand(&other.0.core, Control::Watch { watcher: self.id(), notify });
+        match other.place().0 {
+            At::Here(core) => hand(core, Control::Watch { watcher: self.id(), notify }),
+            At::There(there) => there.watch(self.id(), false, notify),
+        }
     }
 
     /// Takes back what was asked with [`Context::watch`].
-    pub fn unwatch<B: Actor>(&self, other: &Address<B>) {
-        self.hand(&other.0.core, Control::Unwatch { watcher: self.id() });
+    pub fn unwatch<H: Handle + ?Sized>(&self, other: &H) {
+        match other.place().0 {
+            At::Here(core) => hand(core, Control::Unwatch { watcher: self.id() }),
+            At::There(there) => there.unwatch(self.id(), false),
+        }
     }
 
     /// Shares fate with another actor: when one of the two ends abnormally, so does the other.
-    pub fn link<B: Actor>(&self, other: &Address<B>) {
-        let core = other.0.core_ref();
-        self.with_life(|life| life.extra().links.insert(core.id, core));
-        self.hand(&other.0.core, Control::Link(CoreRef::new(self.core())));
+    ///
+    /// Of an actor of another node this is one half: this one ends when that one ends abnormally,
+    /// or when its node is down. A handle does not allow to end an actor, so that one links itself
+    /// to this one if it is to share its fate, too.
+    pub fn link<H: Handle + ?Sized>(&self, other: &H) {
+        match other.place().0 {
+            At::Here(core) => {
+                let other = CoreRef::new(core);
+                self.with_life(|life| life.extra().links.insert(other.id, other));
+                hand(core, Control::Link(CoreRef::new(self.core())));
+            }
+            At::There(there) => {
+                let me = CoreRef::new(self.core());
+                let notify = move |down: Down| {
+                    if down.reason.is_abnormal() {
+                        // One that has ended is beyond it.
+                        let _ = me.control(Control::LinkBroken(down.actor));
+                    }
+                };
+                there.watch(self.id(), true, Box::new(notify));
+            }
+        }
     }
 
     /// Takes back [`Context::link`], for both.
-    pub fn unlink<B: Actor>(&self, other: &Address<B>) {
-        let core = self.with_life(|life| life.extra().links.remove(&other.id()));
-        drop(core);
-        self.hand(&other.0.core, Control::Unlink(self.id()));
-    }
-
-    fn hand(&self, other: &Core, control: Control<CoreRef>) {
-        if let Err((control, reason)) = other.control(control) {
-            let reason = if reason.is_abnormal() { reason } else { StopReason::AlreadyStopped };
-            refuse(other.id, control, &reason);
+    pub fn unlink<H: Handle + ?Sized>(&self, other: &H) {
+        match other.place().0 {
+            At::Here(core) => {
+                let other = self.with_life(|life| life.extra().links.remove(&core.id));
+                drop(other);
+                hand(core, Control::Unlink(self.id()));
+            }
+            At::There(there) => there.unwatch(self.id(), true),
         }
     }
 }

@@ -22,6 +22,9 @@ mod control;
 mod ending;
 mod estimates;
 mod groups;
+// Parts of it serve handles of actors elsewhere, which the feature `wire` brings.
+#[cfg_attr(not(feature = "wire"), allow(dead_code, unreachable_pub))]
+mod handle;
 mod mailbox;
 mod offload;
 mod options;
@@ -56,6 +59,19 @@ pub use builder::{BuildError, SystemBuilder, Workers};
 pub use ending::{Shutdown, ShutdownReport};
 pub use estimates::Estimates;
 pub use groups::{Broadcast, Router};
+pub use handle::ask_recipient::AskRecipient;
+pub use handle::at::Handle;
+pub use handle::recipient::Recipient;
+/// What the crate that moves messages between nodes does for handles in them.
+#[cfg(feature = "wire")]
+#[doc(hidden)]
+pub mod travel {
+    pub use crate::handle::at::{Elsewhere, Room, Ticket};
+    pub use crate::handle::travel::border::{
+        Answering, Ask, Border, BorderId, Given, Line, NotSent, Origin, Read, TakenIn, Told, Write,
+        crossing,
+    };
+}
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use send_error::SendError;
 pub use state::dead_letters::DeadLetter;

@@ -102,7 +102,7 @@ impl<A: Actor> Address<A> {
 
     /// Makes a message that came back, and that nobody waits to hear of, a dead letter.
     #[inline(always)]
-    fn undeliverable(&self, result: Sent<A::Msg>) {
+    pub(crate) fn undeliverable(&self, result: Sent<A::Msg>) {
         if let Err(error) = result {
             self.returned(error);
         }
@@ -117,6 +117,11 @@ impl<A: Actor> Address<A> {
         core.system.count_returned_as_dead();
         core.add_dead_letter::<A::Msg>(1, reason);
         core.system.drop_guarded(error.into_inner());
+    }
+
+    /// Whether whoever is no actor of the system is refused, because that drains.
+    pub(crate) fn refuses_external(&self) -> bool {
+        self.0.core.system.shared.control().is_draining()
     }
 
     /// Sends to a bounded mailbox; `when_full` says what if that is full.

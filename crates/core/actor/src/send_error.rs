@@ -9,8 +9,13 @@ use std::fmt;
 pub enum SendError<M> {
     /// The actor has ended.
     Closed(M),
-    /// The actor's mailbox is full.
+    /// The actor's mailbox is full, or too much waits for its node.
     Full(M),
+    /// The actor's node is down, or was never met. Only of actors of other nodes.
+    NodeDown(M),
+    /// The message can not be encoded, or is longer than any frame: its node's listeners are told
+    /// what is wrong. Only of actors of other nodes.
+    Unsendable(M),
 }
 
 impl<M> SendError<M> {
@@ -22,13 +27,18 @@ impl<M> SendError<M> {
         match self {
             SendError::Closed(msg) => SendError::Closed(msg.open()),
             SendError::Full(msg) => SendError::Full(msg.open()),
+            SendError::NodeDown(msg) => SendError::NodeDown(msg.open()),
+            SendError::Unsendable(msg) => SendError::Unsendable(msg.open()),
         }
     }
 
     /// The message.
     pub fn into_inner(self) -> M {
         match self {
-            SendError::Closed(msg) | SendError::Full(msg) => msg,
+            SendError::Closed(msg)
+            | SendError::Full(msg)
+            | SendError::NodeDown(msg)
+            | SendError::Unsendable(msg) => msg,
         }
     }
 
@@ -40,7 +50,12 @@ impl<M> SendError<M> {
 
 impl<M> fmt::Debug for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_closed() { "Closed(..)" } else { "Full(..)" })
+        f.write_str(match self {
+            SendError::Closed(_) => "Closed(..)",
+            SendError::Full(_) => "Full(..)",
+            SendError::NodeDown(_) => "NodeDown(..)",
+            SendError::Unsendable(_) => "Unsendable(..)",
+        })
     }
 }
 
@@ -57,6 +72,13 @@ impl<M> fmt::Display for SendError<M> {
                     "the mailbox is full: try again later, or wait with send_blocking or send_async, with this {message}"
                 )
             }
+            SendError::NodeDown(_) => {
+                write!(f, "the actor's node is down: this {message} can not be delivered")
+            }
+            SendError::Unsendable(_) => write!(
+                f,
+                "this {message} can not be sent to another node: it can not be encoded, or is too long (see NodeEvent::Unsendable)"
+            ),
         }
     }
 }

@@ -39,12 +39,25 @@ pub enum StopReason {
     Shutdown,
     /// The actor had ended before the request.
     AlreadyStopped,
+    /// The actor's node is down. Whether the actor lives on there, nobody knows here.
+    NodeDown,
+    /// The actor of another node has ended, or can not be watched.
+    Elsewhere {
+        /// The reason, in the words of that node.
+        reason: String,
+        /// Whether linked actors end with it.
+        is_abnormal: bool,
+    },
 }
 
 impl StopReason {
     /// Whether linked actors end with it.
     pub fn is_abnormal(&self) -> bool {
-        matches!(self, StopReason::Panicked(_) | StopReason::Linked(_))
+        match self {
+            StopReason::Panicked(_) | StopReason::Linked(_) | StopReason::NodeDown => true,
+            StopReason::Elsewhere { is_abnormal, .. } => *is_abnormal,
+            _ => false,
+        }
     }
 }
 
@@ -58,6 +71,8 @@ impl fmt::Display for StopReason {
             StopReason::Supervisor => f.write_str("stopped by its supervisor"),
             StopReason::Shutdown => f.write_str("the system shut down"),
             StopReason::AlreadyStopped => f.write_str("it had already ended"),
+            StopReason::NodeDown => f.write_str("its node is down"),
+            StopReason::Elsewhere { reason, .. } => f.write_str(reason),
         }
     }
 }
@@ -65,7 +80,7 @@ impl fmt::Display for StopReason {
 /// The news that a watched actor has ended: see [`Context::watch`](crate::Context::watch).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Down {
-    /// The actor that ended.
+    /// The actor that ended. Of one of another node, the identity in its own system.
     pub actor: ActorId,
     /// The reason.
     pub reason: StopReason,

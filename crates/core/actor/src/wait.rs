@@ -2,13 +2,14 @@
 
 use crate::actor::Actor;
 use crate::address::Address;
+use crate::cell::actor_cell::ActorCell;
 use crate::send::WhenFull;
 use crate::send_error::SendError;
 use actinium_scheduler::current;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 /// A message that waits for capacity: see [`Address::send_async`].
 pub struct SendAsync<'a, A: Actor> {
@@ -64,17 +65,37 @@ impl<A: Actor> Future for SendAsync<'_, A> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
         let msg = self.msg.take().expect("polled after it was ready");
-        let cell = &self.address.0;
-        let result = self.address.send_bounded(msg, WhenFull::Refuse);
-        match (result, cell.core.backpressure.as_deref()) {
-            (Err(SendError::Full(msg)), Some(backpressure)) => {
-                let takes_more = || cell.len() < cell.capacity() || cell.is_closed();
-                backpressure.wait(cx.waker(), takes_more);
+        match self.address.send_bounded(msg, WhenFull::Refuse) {
+            Err(SendError::Full(msg)) => {
+                self.address.0.wait_for_room(cx.waker());
                 self.msg = Some(msg);
                 Poll::Pending
             }
-            (result, _) => Poll::Ready(result),
+            result => Poll::Ready(result),
         }
+    }
+}
+
+impl<A: Actor> ActorCell<A> {
+    fn has_room(&self) -> bool {
+        self.capacity() == 0 || self.len() < self.capacity() || self.is_closed()
+    }
+
+    /// Wakes this waker when the mailbox takes messages again, or at once if it does by now.
+    fn wait_for_room(&self, waker: &Waker) {
+        match self.core.backpressure.as_deref() {
+            Some(backpressure) => backpressure.wait(waker, || self.has_room()),
+            None => waker.wake_by_ref(),
+        }
+    }
+
+    /// Ready when the mailbox takes messages, or never will.
+    pub(crate) fn poll_room(&self, cx: &mut std::task::Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        self.wait_for_room(cx.waker());
+        Poll::Pending
     }
 }
 

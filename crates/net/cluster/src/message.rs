@@ -15,6 +15,15 @@ pub(crate) struct ActorKey {
     pub(crate) generation: u32,
 }
 
+/// Names a handle that a node has given away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct HandleKey {
+    /// Which handle: never used again in this incarnation of the node.
+    pub(crate) serial: u64,
+    /// What those know who were given it.
+    pub(crate) secret: u64,
+}
+
 /// One message of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item<'a> {
@@ -24,6 +33,10 @@ pub(crate) enum Item<'a> {
     TellWith(ActorKey, Encoding, Offer, &'a [u8]),
     /// For an actor, which is to answer this request in the same encoding.
     Ask(ActorKey, u64, Encoding, &'a [u8]),
+    /// For the actor of a handle.
+    TellTo(HandleKey, Encoding, &'a [u8]),
+    /// For the actor of a handle, which is to answer this request in the same encoding.
+    AskTo(HandleKey, u64, Encoding, &'a [u8]),
     /// The answer to a request, if there is one: whoever asked knows its encoding.
     Answer(u64, Result<&'a [u8], Unanswered>),
     /// Between the nodes themselves.
@@ -117,6 +130,12 @@ pub(crate) enum Control {
     Denied { what: Denial, index: Option<u32>, times: u64 },
     /// "You may not watch that", each time.
     NotWatched { watch: u64 },
+    /// "Tell me when the actor of this handle ends."
+    WatchHandle { watch: u64, handle: HandleKey },
+    /// "I no longer want to know that."
+    UnwatchHandle { watch: u64, handle: HandleKey },
+    /// "The actor of this handle has ended": the answer to a message for it.
+    HandleEnded { handle: HandleKey },
 }
 
 /// The answer to [`Control::Lookup`] and [`Control::Spawn`].
@@ -153,6 +172,8 @@ const ENVELOPE: u8 = 4;
 /// The bytes that an envelope adds to its content, its head included.
 pub(crate) const ENVELOPE_BYTES: usize = HEAD_BYTES + 29;
 const TELL_WITH: u8 = 5;
+const TELL_TO: u8 = 6;
+const ASK_TO: u8 = 7;
 
 /// The encoding stands above the kind.
 const ENCODING_FROM_BIT: u32 = 4;
@@ -222,6 +243,39 @@ pub(crate) fn ask<T: Serialize>(
         put_key(key, into);
         into.extend_from_slice(&request.to_le_bytes());
         encode(encoding, message, into)
+    })
+}
+
+fn put_handle(handle: HandleKey, into: &mut Vec<u8>) {
+    into.extend_from_slice(&handle.serial.to_le_bytes());
+    into.extend_from_slice(&handle.secret.to_le_bytes());
+}
+
+/// Appends a message for the actor of a handle, whose bytes `write` appends.
+pub(crate) fn tell_to(
+    handle: HandleKey,
+    encoding: Encoding,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    with_head(TELL_TO, encoding, into, |into| {
+        put_handle(handle, into);
+        write(into)
+    })
+}
+
+/// Appends a request to the actor of a handle, whose bytes `write` appends.
+pub(crate) fn ask_to(
+    handle: HandleKey,
+    request: u64,
+    encoding: Encoding,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), CodecError>,
+    into: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    with_head(ASK_TO, encoding, into, |into| {
+        put_handle(handle, into);
+        into.extend_from_slice(&request.to_le_bytes());
+        write(into)
     })
 }
 
@@ -331,6 +385,15 @@ pub(crate) fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
             let (request, body) = body.split_first_chunk::<8>()?;
             Item::Ask(key, u64::from_le_bytes(*request), encoding, body)
         }
+        TELL_TO => {
+            let (handle, body) = read_handle(body)?;
+            Item::TellTo(handle, encoding, body)
+        }
+        ASK_TO => {
+            let (handle, body) = read_handle(body)?;
+            let (request, body) = body.split_first_chunk::<8>()?;
+            Item::AskTo(handle, u64::from_le_bytes(*request), encoding, body)
+        }
         ANSWER => {
             let (request, body) = body.split_first_chunk::<8>()?;
             let (status, body) = body.split_first()?;
@@ -361,6 +424,13 @@ fn read_key(body: &[u8]) -> Option<(ActorKey, &[u8])> {
     Some((key, body))
 }
 
+fn read_handle(body: &[u8]) -> Option<(HandleKey, &[u8])> {
+    let (serial, body) = body.split_first_chunk::<8>()?;
+    let (secret, body) = body.split_first_chunk::<8>()?;
+    let (serial, secret) = (u64::from_le_bytes(*serial), u64::from_le_bytes(*secret));
+    Some((HandleKey { serial, secret }, body))
+}
+
 /// Reads a whole frame that never left, like [`read`].
 pub(crate) fn read_unsent<'a>(frame: &'a [u8], each: impl FnMut(Item<'a>)) {
     read(frame.get(HEADER_BYTES..).unwrap_or_default(), each);
@@ -372,6 +442,7 @@ mod tests {
     use proptest::prelude::*;
 
     const KEY: ActorKey = ActorKey { index: 3, generation: 9 };
+    const HANDLE: HandleKey = HandleKey { serial: 7, secret: u64::MAX - 1 };
     const OFFER: Offer = Offer { incarnation: 1, id: 2, bytes: u64::MAX };
 
     const ENVELOPE: Envelope<'_> = Envelope {
@@ -392,6 +463,9 @@ mod tests {
         answer(77, Ok(&[1, 2]), &mut bytes);
         answer(78, Err(Unanswered::NoReply), &mut bytes);
         control(&Control::Watch { watch: 4, key: KEY }, &mut bytes).unwrap();
+        let write = |into: &mut Vec<u8>| encode(NODES, &8_u8, into);
+        tell_to(HANDLE, NODES, write, &mut bytes).unwrap();
+        ask_to(HANDLE, 79, Encoding::Text, write, &mut bytes).unwrap();
         envelope(&ENVELOPE, &mut bytes);
         bytes
     }
@@ -408,6 +482,8 @@ mod tests {
             Item::Answer(77, Ok(&[1, 2])),
             Item::Answer(78, Err(Unanswered::NoReply)),
             Item::Control(Control::Watch { watch: 4, key: KEY }),
+            Item::TellTo(HANDLE, NODES, &[8]),
+            Item::AskTo(HANDLE, 79, Encoding::Text, &[8]),
             Item::Envelope(ENVELOPE),
         ];
         assert_eq!(items, expected);
@@ -425,7 +501,7 @@ mod tests {
             let mut items = 0;
             let whole = read(&bytes[..len], |_| items += 1);
             // Unless it was cut between two messages.
-            prop_assert!(!whole || items < 7);
+            prop_assert!(!whole || items < 9);
         }
     }
 }

@@ -61,24 +61,25 @@
 //! assert_eq!(answer.wait(), Ok(42));
 //! ```
 //!
-//! # An actor that wants another type of address
+//! # A probe in an actor's place
 //!
 //! A probe is an actor of its own type, [`ProbeActor`], so it cannot stand in where an
-//! `Address<Printer>` is asked for. An actor is easier to test, and to reuse, if it asks for less:
-//! for something that takes a message. Any closure does that, and [`Probe::recipient`] is one:
+//! `Address<Printer>` is asked for. An actor is easier to test, and to reuse, if it asks for what
+//! it needs: a [`Recipient`](crate::Recipient) of its messages, or an
+//! [`AskRecipient`](crate::AskRecipient). Probes convert into both:
 //!
 //! ```
 //! use actinium_actor::testing::TestSystem;
-//! use actinium_actor::{Actor, Context};
+//! use actinium_actor::{Actor, Context, Recipient};
 //!
-//! /// Tells whoever wants to hear it. In the program that is `move |line| drop(printer.send(line))`.
-//! struct Doubler<F> { to: F }
+//! /// Tells whoever wants to hear it. In the program that is `printer.into()`.
+//! struct Doubler { to: Recipient<u32> }
 //!
-//! impl<F: Fn(u32) + Send + 'static> Actor for Doubler<F> {
+//! impl Actor for Doubler {
 //!     type Msg = u32;
 //!
 //!     fn handle(&mut self, n: u32, _ctx: &mut Context<'_, Self>) {
-//!         (self.to)(2 * n);
+//!         self.to.tell(2 * n);
 //!     }
 //! }
 //!

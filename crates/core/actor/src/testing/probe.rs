@@ -3,6 +3,9 @@
 use super::driver::Driver;
 use crate::actor::{Actor, Context};
 use crate::address::Address;
+use crate::ask::Reply;
+use crate::handle::ask_recipient::AskRecipient;
+use crate::handle::recipient::Recipient;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
@@ -49,8 +52,17 @@ impl<M: Send + 'static> Probe<M> {
         self.address.clone()
     }
 
-    /// Something that takes a message, for actors that do not care whose address it is.
-    pub fn recipient(&self) -> impl Fn(M) + Clone + Send + Sync + use<M> {
+    /// The probe as whatever an actor of the program expects there:
+    /// [`Recipient`], for actors that do not care who gets their messages.
+    pub fn recipient<N: Send + 'static>(&self) -> Recipient<N>
+    where
+        M: From<N>,
+    {
+        self.into()
+    }
+
+    /// A function that sends the probe a message, for code that calls back.
+    pub fn callback(&self) -> impl Fn(M) + Clone + Send + Sync + use<M> {
         let address = self.address();
         move |msg| address.tell(msg)
     }
@@ -157,6 +169,24 @@ impl<M: Send + Debug + 'static> Probe<M> {
     }
 }
 
+impl<M: Send + 'static, N: Send + 'static> From<&Probe<M>> for Recipient<N>
+where
+    M: From<N>,
+{
+    fn from(probe: &Probe<M>) -> Self {
+        probe.address().into()
+    }
+}
+
+impl<M: Send + 'static, Q: Send + 'static, R: Send + 'static> From<&Probe<M>> for AskRecipient<Q, R>
+where
+    M: From<(Q, Reply<R>)>,
+{
+    fn from(probe: &Probe<M>) -> Self {
+        probe.address().into()
+    }
+}
+
 impl<M: Send + 'static> Debug for Probe<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = lock(&self.received).len();
@@ -195,7 +225,7 @@ mod tests {
         assert_eq!(probe.expect(|&n| n > 1), 2);
         assert_eq!(probe.expect_next(), 3);
         assert_eq!(probe.received(), [], "nothing ran beyond what was expected");
-        probe.recipient()(6);
+        probe.callback()(6);
         assert_eq!(failure(|| probe.expect_none()).split(" (").next(), {
             Some("probe actor 1 of u32 expected no message, but 4 came and 2 more")
         });

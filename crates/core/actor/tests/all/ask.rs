@@ -202,7 +202,7 @@ fn start(seed: u64) -> (TestSystem, Address<Clerk>, Probe<u64>) {
     quiet();
     let sys = TestSystem::seeded(seed);
     let came_back = sys.probe();
-    let clerk = sys.spawn(clerk(came_back.recipient()));
+    let clerk = sys.spawn(clerk(came_back.callback()));
     (sys, clerk, came_back)
 }
 
@@ -342,7 +342,7 @@ fn asker(
     clerk: Address<Clerk>,
     answers: &Probe<Result<u64, AskError>>,
 ) -> impl Actor<Msg = Msg> + use<> {
-    let told = answers.recipient();
+    let told = answers.callback();
     does(move |msg, ctx| match msg {
         Msg::Ask(question, None) => ctx.ask(&clerk, question, Msg::Answer),
         Msg::Ask(question, Some(limit)) => {

@@ -152,7 +152,7 @@ fn in_order_of_readiness_the_seed_decides_nothing() {
 fn a_day_passes_in_no_time_and_each_of_its_seconds_is_there() {
     let mut sys = TestSystem::seeded(3);
     let probe = sys.probe::<Duration>();
-    let to = probe.recipient();
+    let to = probe.callback();
     let clock = sys.spawn(does(move |start: bool, ctx| {
         if start {
             ctx.every(Duration::from_secs(60), || false);
@@ -172,7 +172,7 @@ fn back_off_takes_virtual_time() {
     quiet();
     let mut sys = TestSystem::seeded(4);
     let probe = sys.probe::<Duration>();
-    let to = probe.recipient();
+    let to = probe.callback();
     let supervision =
         Supervision::restart().backoff(Duration::from_secs(1), Duration::from_secs(10));
     let fragile = sys
@@ -206,7 +206,7 @@ fn futures_deadlines_and_offloaded_work_belong_to_the_run() {
     let mut sys = TestSystem::seeded(5);
     let probe = sys.probe::<String>();
     let silent = sys.spawn(Silent(Vec::new()));
-    let (to, asked) = (probe.recipient(), silent.clone());
+    let (to, asked) = (probe.callback(), silent.clone());
     let asker = sys.spawn(does(move |msg: Option<String>, ctx| match msg {
         Some(text) => to(format!("{text} at {:?}", Duration::from_nanos(ctx.now().ns))),
         None => {

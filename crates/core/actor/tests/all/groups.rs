@@ -16,7 +16,7 @@ fn start(seed: u64, n: usize) -> (TestSystem, Vec<Address<Member>>, Probe<(usize
     let sys = TestSystem::seeded(seed);
     let probe = sys.probe();
     let members = (0..n).map(|who| {
-        let told = probe.recipient();
+        let told = probe.callback();
         sys.spawn(does(move |msg, _| told((who, msg))))
     });
     let members = members.collect();

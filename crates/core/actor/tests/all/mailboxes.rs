@@ -37,7 +37,7 @@ fn an_actor_that_only_tries_is_not_muted() {
     for seed in 0..20 {
         let mut sys = TestSystem::seeded(seed);
         let probe = sys.probe();
-        let result = probe.recipient();
+        let result = probe.callback();
         let narrow = sys.spawn_with(bounded(1), || does(|_: u32, _| {})).unwrap();
         let sender = sys.spawn(does(move |(), _| {
             result(narrow.try_send(1).is_ok());
@@ -57,7 +57,7 @@ fn a_mailbox_exceeds_its_bound_by_at_most_a_turn_of_each_sender() {
         for (capacity, batch) in [(1, 1), (2, 1), (8, 5)] {
             let mut sys = TestSystem::builder().seed(seed).batch(batch).build();
             let probe = sys.probe();
-            let to = probe.recipient();
+            let to = probe.callback();
             let make = move || {
                 let to = to.clone();
                 does(move |from_and_n: (usize, u32), _| to(from_and_n))
@@ -93,7 +93,7 @@ fn who_is_muted_goes_on_when_the_receiver_ends() {
     for seed in 0..20 {
         let mut sys = TestSystem::seeded(seed);
         let probe = sys.probe();
-        let done = probe.recipient();
+        let done = probe.callback();
         let narrow = sys.spawn_with(bounded(1), || does(|(), _| {})).unwrap();
         let to = narrow.clone();
         let sender = sys.spawn(does(move |n: u32, _| {

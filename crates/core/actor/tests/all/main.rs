@@ -26,6 +26,7 @@ mod pipe;
 mod placed;
 mod policies;
 mod random_programs;
+mod recipients;
 mod reentry;
 mod seeds;
 mod shutdown;

@@ -12,7 +12,7 @@ fn named(name: &str) -> SpawnOptions {
 fn a_named_actor_is_found_under_its_name_and_type() {
     let mut sys = TestSystem::seeded(1);
     let probe = sys.probe::<u32>();
-    let to = probe.recipient();
+    let to = probe.callback();
     let bank = sys
         .spawn_with(named("bank"), move || {
             let to = to.clone();

@@ -26,7 +26,7 @@ fn a_result_comes_as_a_message() {
     for seed in 0..20 {
         let mut sys = TestSystem::seeded(seed);
         let probe = sys.probe();
-        let told = probe.recipient();
+        let told = probe.callback();
         let actor = sys.spawn(does(move |msg: Result<u32, u32>, ctx| match msg {
             Ok(n) => ctx.pipe(async move { 2 * n }, Err),
             Err(result) => told(result),
@@ -122,7 +122,7 @@ fn a_panic_fails_the_actor_that_asked_and_its_supervision_decides() {
         for how in 0..3 {
             let mut sys = TestSystem::seeded(seed);
             let probe = sys.probe();
-            let told = probe.recipient();
+            let told = probe.callback();
             let pipe = move || {
                 let told = told.clone();
                 does(move |msg: Option<u32>, ctx| match (msg, how) {
@@ -143,7 +143,7 @@ fn a_panic_fails_the_actor_that_asked_and_its_supervision_decides() {
             let actor = sys.spawn_with(options, pipe).unwrap();
             let watched = actor.clone();
             let downs = sys.probe::<Down>();
-            let tell = downs.recipient();
+            let tell = downs.callback();
             let watcher = sys.spawn(does(move |msg: Option<Down>, ctx| match msg {
                 None => ctx.watch(&watched, Some),
                 Some(down) => tell(down),
@@ -174,7 +174,7 @@ fn who_wants_a_panic_as_a_message_gets_it() {
     quiet();
     let mut sys = TestSystem::seeded(3);
     let probe = sys.probe();
-    let told = probe.recipient();
+    let told = probe.callback();
     let actor = sys.spawn(does(move |msg: Option<Result<u32, Panicked>>, ctx| match msg {
         None => {
             ctx.pipe_catch_unwind(async { panic!("{ON_PURPOSE}") }, Some);

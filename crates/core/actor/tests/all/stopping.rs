@@ -22,7 +22,7 @@ fn it_may_end_itself_now_or_when_its_mailbox_is_empty() {
         for (now, expected) in [(true, vec![1, 0]), (false, vec![1, 0, 2, 3])] {
             let mut sys = TestSystem::builder().seed(seed).batch(64).build();
             let probe = sys.probe();
-            let to = probe.recipient();
+            let to = probe.callback();
             let actor = sys.spawn(does(move |n: u32, ctx| {
                 to(n);
                 if n == 0 {

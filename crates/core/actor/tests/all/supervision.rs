@@ -68,7 +68,7 @@ fn factory<F: Fn(usize) -> Where + Send + 'static>(
     probe: &Probe<String>,
     panics: F,
 ) -> impl FnMut() -> Fragile + Send + use<F> {
-    let log = probe.recipient();
+    let log = probe.callback();
     let mut instance = 0;
     move || {
         instance += 1;
@@ -235,7 +235,7 @@ fn family(
     parent: Supervision,
     supervision: Supervision,
 ) -> Address<Parent> {
-    let log: Log = Arc::new(probe.recipient());
+    let log: Log = Arc::new(probe.callback());
     let make = move || Parent { children: Vec::new(), supervision, log: log.clone() };
     let parent = sys.spawn_with(supervised(parent), make).unwrap();
     sys.run_until_idle();

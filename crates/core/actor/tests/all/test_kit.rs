@@ -66,7 +66,7 @@ fn a_handler_that_comes_back_to_its_system_is_refused() {
             let probe = sys.probe::<u32>();
             let reaches = sys.spawn(Reaches { how, at_its_end, own: (0..1000).collect() });
             let later = sys.spawn(does({
-                let told = probe.recipient();
+                let told = probe.callback();
                 move |n: u32, _| told(n)
             }));
             let stats = sys.handle();

@@ -54,7 +54,7 @@ fn start(options: SpawnOptions) -> (TestSystem, Address<Clock>, Probe<String>) {
     quiet();
     let sys = TestSystem::seeded(1);
     let probe = sys.probe();
-    let tell = probe.recipient();
+    let tell = probe.callback();
     let make = move || Clock { timers: HashMap::new(), tell: Box::new(tell.clone()) };
     let clock = sys.spawn_with(options, make).unwrap();
     (sys, clock, probe)
@@ -155,7 +155,7 @@ fn a_timer_that_finds_its_mailbox_full_goes_over_the_bound_unless_it_comes_again
     let narrow = SpawnOptions::new().mailbox(Mailbox::bounded(1));
     let mut sys = TestSystem::seeded(2);
     let handled = sys.probe::<&'static str>();
-    let to = handled.recipient();
+    let to = handled.callback();
     let slow = sys
         .spawn_with(narrow, move || {
             let to = to.clone();

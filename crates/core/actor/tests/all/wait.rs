@@ -75,7 +75,7 @@ fn threads_and_tasks_send_all_and_each_in_order() {
 fn a_task_is_woken_when_there_is_room_and_not_before() {
     let mut sys = TestSystem::seeded(1);
     let probe = sys.probe();
-    let to = probe.recipient();
+    let to = probe.callback();
     let sink = sys.spawn_with(narrow(2), move || {
         does({
             let to = to.clone();
@@ -217,7 +217,7 @@ fn a_worker_is_not_blocked() {
     let mut sys = TestSystem::seeded(4);
     let probe = sys.probe();
     let sink = sys.spawn_with(narrow(1), || does(|_: u32, _| {})).unwrap();
-    let (to, there) = (probe.recipient(), sink.clone());
+    let (to, there) = (probe.callback(), sink.clone());
     let sender = sys.spawn(does(move |n: u32, _| {
         while there.try_send(n).is_ok() {}
         to(there.send_blocking(n + 1));

@@ -43,7 +43,7 @@ fn start(seed: u64) -> (TestSystem, Probe<Down>) {
 }
 
 fn friend(sys: &TestSystem, probe: &Probe<Down>) -> Address<Friend> {
-    sys.spawn(Friend { heard: Box::new(probe.recipient()) })
+    sys.spawn(Friend { heard: Box::new(probe.callback()) })
 }
 
 /// Ends at its first message, by a panic.
@@ -172,7 +172,7 @@ fn the_reason_tells_where_it_came_from() {
     let (a, b, watcher) = (friend(&sys, &probe), friend(&sys, &probe), friend(&sys, &probe));
     a.tell(Msg::Link(b.clone()));
     let watched = a.clone();
-    let heard = probe.recipient();
+    let heard = probe.callback();
     let spy = sys.spawn(does(move |down: Option<Down>, ctx| match down {
         None => ctx.watch(&watched, Some),
         Some(down) => heard(down),
@@ -234,7 +234,7 @@ fn a_panic_while_the_news_is_made_is_the_watcher_s_own() {
 #[test]
 fn a_listener_to_dead_letters_that_panics_harms_nobody() {
     let (mut sys, probe) = start(9);
-    let heard = probe.recipient();
+    let heard = probe.callback();
     sys.handle().on_dead_letter(|_| panic!("{ON_PURPOSE}"));
     sys.handle().on_dead_letter(move |letter| {
         heard(Down { actor: letter.to, reason: letter.reason.clone() });
@@ -254,7 +254,7 @@ fn who_watches_just_before_the_end_hears_of_it() {
     let (mut sys, probe) = start(10);
     for kill in [true, false] {
         let other = fragile(&sys);
-        let (watched, heard) = (other.clone(), probe.recipient());
+        let (watched, heard) = (other.clone(), probe.callback());
         // All in one turn, so that the other finds both requests when it looks.
         let watcher = sys.spawn(does(move |down: Option<Down>, ctx| match down {
             None => {

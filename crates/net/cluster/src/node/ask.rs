@@ -4,7 +4,7 @@ use super::event::NodeEvent;
 use super::peer::Peer;
 use super::requests::Outcome;
 use super::state::Inner;
-use super::watches::Notify;
+use super::watches::{Notify, WatchedBy};
 use crate::aggregator::NotAdded;
 use crate::answer::RemoteAnswer;
 use crate::codec::{CodecError, NODES, encode};
@@ -12,6 +12,7 @@ use crate::denial::Denial;
 use crate::error::{RemoteAskError, RemoteDownReason};
 use crate::locks::lock;
 use crate::message::{self, ActorKey, Control, Found, Unanswered};
+use actinium_scheduler::guard;
 use futures_channel::oneshot;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,10 +77,30 @@ impl Inner {
     }
 
     pub(crate) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, key: ActorKey, notify: Notify) {
-        let watch = lock(&self.watches).add(peer.node, notify);
-        let control = Control::Watch { watch, key };
-        if self.add(peer, true, |frame| message::control(&control, frame)).is_err() {
+        let watch = lock(&self.watches).add(peer.node, None, notify);
+        self.begin_watch(peer, watch, &Control::Watch { watch, key });
+    }
+
+    /// Watches an actor of which this node has a handle.
+    pub(super) fn watch_handle(self: &Arc<Self>, peer: &Arc<Peer>, by: WatchedBy, notify: Notify) {
+        let watch = lock(&self.watches).add(peer.node, Some(by), notify);
+        self.begin_watch(peer, watch, &Control::WatchHandle { watch, handle: by.handle });
+    }
+
+    fn begin_watch(self: &Arc<Self>, peer: &Arc<Peer>, watch: u64, control: &Control) {
+        if self.add(peer, true, |frame| message::control(control, frame)).is_err() {
             self.tell_watcher(watch, RemoteDownReason::NodeDown(None));
+        }
+    }
+
+    /// Takes back what was asked with `watch_handle`.
+    pub(super) fn unwatch_handle(self: &Arc<Self>, peer: &Arc<Peer>, by: WatchedBy) {
+        let taken = lock(&self.watches).take_by(peer.node, by);
+        for (watch, notify) in taken {
+            guard::drop_guarded(notify);
+            let control = Control::UnwatchHandle { watch, handle: by.handle };
+            // If the other node is down, it has forgotten it.
+            let _ = self.add(peer, true, |frame| message::control(&control, frame));
         }
     }
 

@@ -53,6 +53,7 @@ impl Driver {
         let (node, frame_bytes_max) = (fabric.node(), fabric.frame_bytes_max());
         let inner = Inner::new(node, system, config, frame_bytes_max, grid, incarnation, clock)?;
         let inner = Arc::new(inner);
+        inner.open_border();
         let unparker = inner.unparker.clone();
         let bell: Bell = Arc::new(move || unparker.ring());
         let can_ring = fabric.set_bell(bell);

@@ -40,7 +40,8 @@ impl Inner {
         let types = std::mem::take(&mut *self.types_mut());
         let listeners = std::mem::take(&mut *lock(&self.listeners));
         let watches = lock(&self.watches).take_all();
-        drop((arena, exports));
+        let handles = lock(&self.handles).close();
+        drop((arena, exports, handles));
         for (node, notify) in watches {
             guarded(|| notify(RemoteDown { node, reason: RemoteDownReason::NodeDown(None) }));
         }

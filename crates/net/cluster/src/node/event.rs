@@ -94,6 +94,16 @@ pub enum NodeEvent {
         /// The number of times that this node has tried it.
         times: u64,
     },
+    /// A message of this node to an actor of that one, by a handle, was refused
+    /// ([`SendError::Unsendable`](actinium_actor::SendError::Unsendable)).
+    Unsendable {
+        /// The node that it was for.
+        node: NodeId,
+        /// The message's type.
+        message: &'static str,
+        /// Why it can not be sent.
+        why: String,
+    },
     /// The two nodes do not talk.
     Refused(NodeId, Refusal),
     /// An actor of this node had a name, and another has it now, or too few nodes are up: see
@@ -132,6 +142,8 @@ pub struct NodeStats {
     pub misaddressed: u64,
     /// The number of messages and frames that this node could not read.
     pub not_understood: u64,
+    /// The number of handles of this node's actors that others were given, and whose actors live.
+    pub handles: usize,
     /// The number of times that a worker has looked after the frames itself: see
     /// [`Node::start`](crate::Node::start).
     pub driven: u64,

@@ -2,11 +2,13 @@
 
 use super::frame_receiver::{Asked, FrameReceiver, FrameReceiverMsg};
 use super::grants::Grants;
+use super::inbound::Watched;
 use super::peer::Peer;
 use crate::actor::{RemoteActor, hello};
 use crate::codec::{decode, encode};
 use crate::fabric::NodeId;
 use crate::message::{ActorKey, Found, Unanswered};
+use actinium_actor::travel::crossing;
 use actinium_actor::{Actor, Address, Context};
 use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
@@ -99,7 +101,9 @@ where
             let mut bytes = Vec::new();
             let result = match answer {
                 Ok(answer) => {
-                    encode(encoding, &answer, &mut bytes).map_err(|_| Unanswered::NotUnderstood)
+                    let encoded =
+                        crossing(asked.border, || encode(encoding, &answer, &mut bytes));
+                    encoded.map_err(|_| Unanswered::NotUnderstood)
                 }
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),
                 Err(_) => Err(Unanswered::NoReply),
@@ -114,6 +118,7 @@ where
 
     fn watch(&self, peer: &Arc<Peer>, key: ActorKey, ctx: &Context<'_, FrameReceiver>) {
         let peer = peer.clone();
+        let key = Watched::Exported(key);
         ctx.watch(self, move |down| FrameReceiverMsg::Ended(peer, key, down.reason));
     }
 

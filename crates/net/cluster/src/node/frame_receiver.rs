@@ -2,6 +2,7 @@
 //! `receive`.
 
 use super::event::NodeEvent;
+use super::inbound::Watched;
 use super::peer::{Peer, Untold};
 use crate::link::Delivery;
 use crate::message::{ActorKey, Unanswered};
@@ -16,6 +17,8 @@ pub(crate) struct Asked {
     pub(super) peer: Arc<Peer>,
     pub(super) session: u64,
     pub(super) request: u64,
+    /// The number of this node's border, which the answer crosses.
+    pub(super) border: u64,
 }
 
 /// A message to a frame receiver.
@@ -33,7 +36,7 @@ pub(crate) enum FrameReceiverMsg {
     /// session on a link of its own.
     Multihop(Arc<Peer>, Option<Untold>),
     /// An actor of this node that another one watches, or has watched, has ended.
-    Ended(Arc<Peer>, ActorKey, StopReason),
+    Ended(Arc<Peer>, Watched, StopReason),
     /// An actor that another node has started has ended.
     Free(ActorKey),
     /// A payload that was wanted has come, or will not. The number is its ticket.

@@ -4,8 +4,15 @@
 //! a later session, because the other node may have given the same number to another request by
 //! then.
 
-use crate::message::ActorKey;
+use crate::message::{ActorKey, HandleKey};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Names an actor that is watched: as one that is exported, or by a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Watched {
+    Exported(ActorKey),
+    Given(HandleKey),
+}
 
 /// The requests, watches and adopted children that one other node's actors have here: see the
 /// module.
@@ -17,7 +24,7 @@ pub(crate) struct Inbound {
     asks: usize,
     /// The watches of each actor, by the other node's numbers. An actor stays in the table until it
     /// ends, even if nobody watches it any more: so this node watches each actor once.
-    watches: BTreeMap<ActorKey, Vec<u64>>,
+    watches: BTreeMap<Watched, Vec<u64>>,
     watched: usize,
     /// Actors of this node that end with the other one.
     adopted: BTreeSet<ActorKey>,
@@ -51,7 +58,7 @@ impl Inbound {
         session == self.session
     }
 
-    pub(super) fn watch(&mut self, key: ActorKey, watch: u64, most: usize) -> Watching {
+    pub(super) fn watch(&mut self, key: Watched, watch: u64, most: usize) -> Watching {
         if self.watched >= most {
             return Watching::TooMany;
         }
@@ -62,11 +69,22 @@ impl Inbound {
     }
 
     /// Drops an actor that has ended, and returns the watches that wait for that.
-    pub(super) fn ended(&mut self, key: ActorKey) -> Vec<u64> {
-        self.adopted.remove(&key);
+    pub(super) fn ended(&mut self, key: Watched) -> Vec<u64> {
+        if let Watched::Exported(key) = key {
+            self.adopted.remove(&key);
+        }
         let watches = self.watches.remove(&key).unwrap_or_default();
         self.watched -= watches.len();
         watches
+    }
+
+    /// Ends one watch of an actor.
+    pub(super) fn unwatch(&mut self, key: Watched, watch: u64) {
+        if let Some(watches) = self.watches.get_mut(&key) {
+            let before = watches.len();
+            watches.retain(|&other| other != watch);
+            self.watched -= before - watches.len();
+        }
     }
 
     /// The numbers of open requests, watches, and children.
@@ -96,6 +114,7 @@ mod tests {
     use super::*;
 
     const KEY: ActorKey = ActorKey { index: 3, generation: 9 };
+    const WATCHED: Watched = Watched::Exported(KEY);
 
     #[test]
     fn requests_are_counted_and_those_of_an_earlier_session_are_not_answered() {
@@ -113,15 +132,19 @@ mod tests {
     #[test]
     fn watches_are_counted_and_end_with_their_session() {
         let mut inbound = Inbound::default();
-        assert_eq!(inbound.watch(KEY, 1, 2), Watching::First);
-        assert_eq!(inbound.watch(KEY, 2, 2), Watching::Another);
-        assert_eq!(inbound.watch(KEY, 3, 2), Watching::TooMany);
+        assert_eq!(inbound.watch(WATCHED, 1, 2), Watching::First);
+        assert_eq!(inbound.watch(WATCHED, 2, 2), Watching::Another);
+        assert_eq!(inbound.watch(WATCHED, 3, 2), Watching::TooMany);
         inbound.adopt(KEY);
         assert_eq!(inbound.leave(), [KEY].into());
         assert!(!inbound.has_adopted(KEY));
-        assert_eq!(inbound.watch(KEY, 1, 2), Watching::Another, "the actor is watched already");
-        assert_eq!(inbound.ended(KEY), [1]);
-        assert!(inbound.ended(KEY).is_empty());
-        assert_eq!(inbound.watch(KEY, 4, 1), Watching::First);
+        assert_eq!(inbound.watch(WATCHED, 1, 2), Watching::Another, "the actor is watched already");
+        assert_eq!(inbound.ended(WATCHED), [1]);
+        assert!(inbound.ended(WATCHED).is_empty());
+        assert_eq!(inbound.watch(WATCHED, 4, 1), Watching::First);
+        inbound.unwatch(WATCHED, 5);
+        inbound.unwatch(WATCHED, 4);
+        assert_eq!(inbound.counts(), (0, 0, 0));
+        assert_eq!(inbound.watch(WATCHED, 5, 1), Watching::Another);
     }
 }

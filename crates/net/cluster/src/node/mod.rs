@@ -8,11 +8,13 @@
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
 //! | `receive.rs` | from a frame to the mailboxes of actors |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
+//! | `handles.rs`, `border.rs`, `line.rs` | handles in messages: the table of those given away, how they become bytes and handles again, the way to their actors |
 //! | `multihop.rs`, `session.rs`, `reachability.rs`, `neighbours.rs` | a grid: what goes through other nodes, and who is reached through whom |
 //! | `start.rs`, `manual.rs`, `handle.rs` | a node with a thread, a node that is driven by hand, and what a program does with either |
 //! | `progress.rs`, `idle.rs`, `unparker.rs`, `ending.rs` | who drives, how the thread sleeps and is woken, how a node ends |
 
 mod ask;
+mod border;
 mod config;
 mod counters;
 mod driver;
@@ -24,9 +26,11 @@ mod exports;
 mod frame_receiver;
 mod grants;
 mod handle;
+mod handles;
 mod idle;
 mod inbound;
 mod limits;
+mod line;
 mod lookup;
 mod manual;
 mod multihop;

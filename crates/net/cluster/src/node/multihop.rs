@@ -34,7 +34,7 @@ impl Inner {
     /// Returns another node of the grid, which the fabric may not have told of yet.
     fn of_grid(&self, node: u32) -> Option<Arc<Peer>> {
         let is_other = node < self.grid.nodes() && node != self.node.0;
-        is_other.then(|| self.known(NodeId(node)).unwrap_or_else(|| self.peer(NodeId(node))))
+        is_other.then(|| self.met(NodeId(node))).flatten()
     }
 
     /// Hands an envelope on. Returns the next node, if too much waits for it and this node has a

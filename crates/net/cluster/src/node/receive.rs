@@ -19,7 +19,7 @@ use super::event::NodeEvent;
 use super::exports::{Exported, Place, Waiting};
 use super::frame_receiver::{Asked, Behaviour, FrameReceiver, FrameReceiverMsg};
 use super::grants::Grants;
-use super::inbound::Watching;
+use super::inbound::{Watched, Watching};
 use super::peer::Peer;
 use super::state::{Inner, guarded};
 use crate::codec::decode_hello;
@@ -27,9 +27,12 @@ use crate::denial::Denial;
 use crate::error::RemoteDownReason;
 use crate::link::Delivery;
 use crate::locks::lock;
-use crate::message::{self, ActorKey, Control, Envelope, Found, Item, Offer, Unanswered};
+use crate::message::{
+    self, ActorKey, Control, Envelope, Found, HandleKey, Item, Offer, Unanswered,
+};
 use crate::payload::{PayloadError, Want};
-use actinium_actor::Context;
+use actinium_actor::travel::{Answering, Told, crossing};
+use actinium_actor::{AskError, Context, Down};
 use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
 use std::collections::{BTreeMap, VecDeque};
@@ -110,7 +113,7 @@ impl Behaviour for Receiver {
                 self.go_on(ctx);
             }
             FrameReceiverMsg::Handled(frame) => self.inner.frame_handled(self.peer.node, frame),
-            FrameReceiverMsg::Answered(Asked { peer, session, request }, answer) => {
+            FrameReceiverMsg::Answered(Asked { peer, session, request, .. }, answer) => {
                 // In a later session the other node may have given its number to another request.
                 if lock(&peer.inbound).answered(session) {
                     let answer = answer.as_deref().map_err(|unanswered| *unanswered);
@@ -197,6 +200,16 @@ impl Receiver {
         from: usize,
         ctx: &mut Context<'_, FrameReceiver>,
     ) -> Stop {
+        // There may be handles in its messages.
+        crossing(self.inner.border.number(), || self.hand_over_piece(frame, from, ctx))
+    }
+
+    fn hand_over_piece(
+        &mut self,
+        frame: &mut Delivery,
+        from: usize,
+        ctx: &mut Context<'_, FrameReceiver>,
+    ) -> Stop {
         let (mut is_awaited, mut is_malformed) = (false, false);
         let payload = frame.payload();
         let mut rest = payload.get(from..).unwrap_or_default();
@@ -276,11 +289,24 @@ impl Receiver {
             Item::Ask(key, request, encoding, message) => {
                 self.ask(key, request, encoding, message, ctx);
             }
+            Item::TellTo(handle, encoding, message) => self.tell_to(handle, encoding, message),
+            Item::AskTo(handle, request, encoding, message) => {
+                self.ask_to(handle, request, encoding, message, ctx);
+            }
             Item::Answer(request, answer) => inner.answered(&self.peer, request, answer),
             Item::Control(Control::Lookup { request, name, hello, wait }) => {
                 inner.look_up(Waiting { name, hello, peer: self.peer.clone(), request }, wait);
             }
             Item::Control(Control::Watch { watch, key }) => self.watch(key, watch, ctx),
+            Item::Control(Control::WatchHandle { watch, handle }) => {
+                self.watch_handle(handle, watch, ctx);
+            }
+            Item::Control(Control::UnwatchHandle { watch, handle }) => {
+                lock(&self.peer.inbound).unwatch(Watched::Given(handle), watch);
+            }
+            Item::Control(Control::HandleEnded { handle }) => {
+                inner.handle_ended(&self.peer, handle);
+            }
             Item::Control(Control::Ended { watch, reason, is_abnormal }) => {
                 inner.ended(&self.peer, watch, reason, is_abnormal);
             }
@@ -435,7 +461,7 @@ impl Receiver {
         ctx: &Context<'_, FrameReceiver>,
     ) {
         let (inner, peer) = (self.inner.clone(), self.peer.clone());
-        let most = inner.config.limits.asks;
+        let (most, border) = (inner.config.limits.asks, inner.border.number());
         let unanswered = match self.reach(key, Grants::ASK) {
             None => Unanswered::Closed,
             Some((_, false)) => {
@@ -444,7 +470,7 @@ impl Receiver {
             }
             Some((actor, true)) => {
                 let begun = lock(&peer.inbound).ask(most);
-                let asked = |session| Asked { peer: peer.clone(), session, request };
+                let asked = |session| Asked { peer: peer.clone(), session, request, border };
                 match begun {
                     None => {
                         self.deny(key, Denial::Asks);
@@ -475,7 +501,8 @@ impl Receiver {
             }
             Some((_, false)) => Denial::Watch,
             Some((actor, true)) => {
-                let watching = lock(&peer.inbound).watch(key, watch, most);
+                let watched = Watched::Exported(key);
+                let watching = lock(&peer.inbound).watch(watched, watch, most);
                 match watching {
                     Watching::First => return actor.watch(&peer, key, ctx),
                     Watching::Another => return,
@@ -503,6 +530,89 @@ impl Receiver {
             Some((_, true)) => lock(&self.peer.inbound).adopt(key),
             Some(_) => self.deny(key, Denial::Adopt),
             None => {}
+        }
+    }
+}
+
+/// Messages and operations of those who were given a handle.
+impl Receiver {
+    fn tell_to(&mut self, handle: HandleKey, encoding: Encoding, message: &[u8]) {
+        let given = self.inner.given(handle);
+        // What a message does to its sender's handle is the user's code.
+        match given.map(|given| guarded(|| given.tell(encoding, message))) {
+            Some(Some(Told::Sent)) => {}
+            Some(Some(Told::NotUnderstood) | None) => self.inner.not_understood(),
+            None | Some(Some(Told::Ended)) => {
+                self.misaddressed += 1;
+                self.control(&self.peer, &Control::HandleEnded { handle });
+            }
+        }
+    }
+
+    fn ask_to(
+        &mut self,
+        handle: HandleKey,
+        request: u64,
+        encoding: Encoding,
+        message: &[u8],
+        ctx: &Context<'_, FrameReceiver>,
+    ) {
+        let (inner, peer) = (self.inner.clone(), self.peer.clone());
+        let (most, border) = (inner.config.limits.asks, inner.border.number());
+        let Some(given) = inner.given(handle) else {
+            return inner.answer(&peer, request, Err(Unanswered::Closed));
+        };
+        let begun = lock(&peer.inbound).ask(most);
+        let Some(session) = begun else {
+            inner.deny_called(&peer, None, || Some(given.takes().to_owned()), Denial::Asks);
+            return inner.answer(&peer, request, Err(Unanswered::TooMany));
+        };
+        // How bytes become its request is the user's code.
+        let unanswered = match guarded(|| given.ask(encoding, message)) {
+            Some(Answering::Asked(mut answer)) => {
+                let asked = Asked { peer, session, request, border };
+                let answer =
+                    std::future::poll_fn(move |cx| crossing(border, || answer.as_mut().poll(cx)));
+                return ctx.pipe(answer, move |answer| {
+                    let answer = answer.map_err(|error| match error {
+                        AskError::Closed(_) => Unanswered::Closed,
+                        AskError::Refused(..) => Unanswered::NotUnderstood,
+                        _ => Unanswered::NoReply,
+                    });
+                    FrameReceiverMsg::Answered(asked, answer)
+                });
+            }
+            Some(Answering::Ended) => Unanswered::Closed,
+            Some(Answering::NotUnderstood) | None => Unanswered::NotUnderstood,
+        };
+        lock(&peer.inbound).answered(session);
+        inner.answer(&peer, request, Err(unanswered));
+    }
+
+    fn watch_handle(&mut self, handle: HandleKey, watch: u64, ctx: &Context<'_, FrameReceiver>) {
+        let (inner, peer) = (self.inner.clone(), self.peer.clone());
+        let Some(given) = inner.given(handle) else {
+            let reason = "this node has no such actor (any more)".to_owned();
+            return self.control(&peer, &Control::Ended { watch, reason, is_abnormal: false });
+        };
+        let watched = Watched::Given(handle);
+        let watching = lock(&peer.inbound).watch(watched, watch, inner.config.limits.watches);
+        match watching {
+            Watching::First => {
+                let me = ctx.address().downgrade();
+                let notify = move |down: Down| {
+                    if let Some(me) = me.upgrade() {
+                        me.tell(FrameReceiverMsg::Ended(peer, watched, down.reason));
+                    }
+                };
+                given.watch(Some(ctx.id()), Box::new(notify));
+            }
+            Watching::Another => {}
+            Watching::TooMany => {
+                let called = || Some(given.takes().to_owned());
+                inner.deny_called(&peer, None, called, Denial::Watches);
+                self.control(&peer, &Control::NotWatched { watch });
+            }
         }
     }
 }

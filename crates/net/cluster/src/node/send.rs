@@ -17,6 +17,7 @@ use crate::codec::{CodecError, NODES, encode};
 use crate::link::HEADER_BYTES;
 use crate::locks::lock;
 use crate::message::{self, Control, Envelope, SessionSay};
+use actinium_actor::travel::crossing;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,7 +54,8 @@ impl Inner {
         // Taken out, not borrowed: the user's code may send while it encodes.
         let mut bytes = SCRATCH.take();
         bytes.clear();
-        let result = write(&mut bytes).map_err(NotAdded::Failed).and_then(|()| {
+        let written = crossing(self.border.number(), || write(&mut bytes));
+        let result = written.map_err(NotAdded::Failed).and_then(|()| {
             if buffer(self, peer, is_work, &bytes)? {
                 return Ok(false);
             }

@@ -15,6 +15,7 @@ use crate::fabric::NodeId;
 use crate::locks::read;
 use crate::message::{self, Control, Found};
 use crate::place::{Placement, rendezvous};
+use actinium_actor::travel::crossing;
 use actinium_actor::{Address, Context, SpawnOptions, SystemHandle};
 use actinium_wire::Encoding;
 use actinium_wire::hello::{Hello, negotiate};
@@ -136,11 +137,12 @@ impl Inner {
         timeout: Duration,
     ) -> RemoteAnswer<AnyAddress<A>> {
         let own = hello_with_args::<A, Args>(&self.config.encodings);
-        let early = encode_early(args);
+        let border = self.border.number();
+        let early = crossing(border, || encode_early(args));
         if node == self.node {
             let here = early
                 .map_err(|error| RemoteAskError::Unsendable(error.to_string()))
-                .and_then(|args| self.spawn_here(&own, &args));
+                .and_then(|args| crossing(border, || self.spawn_here(&own, &args)));
             return RemoteAnswer::ready(here);
         }
         let peer = self.peer(node);

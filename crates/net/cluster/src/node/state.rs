@@ -5,6 +5,7 @@ use super::config::NodeConfig;
 use super::counters::Counters;
 use super::event::{NodeEvent, NodeStats, PeerStats};
 use super::exports::Exports;
+use super::handles::Handles;
 use super::limits::PeerLimits;
 use super::neighbours::Heard;
 use super::peer::{Multihop, Peer};
@@ -19,10 +20,11 @@ use crate::error::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::fabric::NodeId;
 use crate::link::{BadConfig, Delivery, DownReason};
 use crate::locks::{lock, read, write};
-use crate::message::{self, ActorKey, Control, Item, Unanswered};
+use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::route::Grid;
 use actinium_actor::SystemHandle;
+use actinium_actor::travel::{BorderId, Given, crossing};
 use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +52,9 @@ pub(crate) struct Inner {
     /// [`Inner::meet`].
     pub(super) meeting: Mutex<BTreeMap<(NodeId, String), u64>>,
     pub(super) watches: Mutex<Watches>,
+    pub(super) handles: Mutex<Handles>,
+    /// The number under which this node is found by handles in its messages.
+    pub(super) border: BorderId,
     /// The frames that were handled since the driver looked last, each with the node that it came
     /// from.
     pub(super) handled: Mutex<Vec<(NodeId, Delivery)>>,
@@ -100,6 +105,8 @@ impl Inner {
             requests: Mutex::default(),
             meeting: Mutex::default(),
             watches: Mutex::default(),
+            handles: Mutex::default(),
+            border: BorderId::new(),
             handled: Mutex::default(),
             listeners: Mutex::default(),
             grid,
@@ -125,6 +132,12 @@ impl Inner {
     pub(super) fn known(&self, node: NodeId) -> Option<Arc<Peer>> {
         let peers = read(&self.peers);
         peers.get(&node).cloned()
+    }
+
+    /// Returns the state of a node that this one knows, or that is in its grid.
+    pub(super) fn met(&self, node: NodeId) -> Option<Arc<Peer>> {
+        let is_of_grid = node.0 < self.grid.nodes() && node != self.node;
+        self.known(node).or_else(|| is_of_grid.then(|| self.peer(node)))
     }
 
     /// Returns the state of a node, and makes it if necessary. The node may not be there yet: then
@@ -194,10 +207,25 @@ impl Inner {
         }
     }
 
+    /// Returns a handle that was given away, if this is its key.
+    pub(super) fn given(&self, key: HandleKey) -> Option<Arc<dyn Given>> {
+        lock(&self.handles).given(key).cloned()
+    }
+
+    /// Notes that the actor of a handle has ended, as its node says.
+    pub(super) fn handle_ended(&self, peer: &Peer, key: HandleKey) {
+        let used = lock(&self.handles).used(peer.node, key);
+        if let Some(is_closed) = used {
+            // Relaxed: a hint, which nothing is ordered by.
+            is_closed.store(true, Ordering::Relaxed);
+            lock(&self.handles).end_use(peer.node, key, is_closed);
+        }
+    }
+
     pub(super) fn complete(&self, request: u64, outcome: requests::Outcome<'_>) {
         let complete = lock(&self.requests).take(request);
         if let Some(complete) = complete {
-            guarded(|| complete(outcome));
+            guarded(|| crossing(self.border.number(), || complete(outcome)));
         }
     }
 
@@ -206,7 +234,10 @@ impl Inner {
     pub(super) fn answered(&self, peer: &Peer, request: u64, answer: Result<&[u8], Unanswered>) {
         let asked = lock(&self.requests).take_from(peer.node, request);
         match asked {
-            Ok(Some(complete)) => drop(guarded(|| complete(requests::outcome(answer)))),
+            Ok(Some(complete)) => {
+                let complete = || complete(requests::outcome(answer));
+                guarded(|| crossing(self.border.number(), complete));
+            }
             Ok(None) => {}
             Err(requests::NotAsked) => self.deny_lie(peer, None, Denial::Answer),
         }
@@ -404,6 +435,7 @@ impl Inner {
             unroutable: self.counters.unroutable.get(),
             misaddressed: self.counters.misaddressed.get(),
             not_understood: self.counters.not_understood.get(),
+            handles: lock(&self.handles).len(),
             driven: self.counters.driven.get(),
             rested: self.counters.rested.get(),
             rung: self.counters.rung.get(),

@@ -2,25 +2,50 @@
 
 use crate::error::RemoteDown;
 use crate::fabric::NodeId;
+use crate::message::HandleKey;
+use actinium_actor::ActorId;
 use std::collections::BTreeMap;
 
 pub(super) type Notify = Box<dyn FnOnce(RemoteDown) + Send>;
+
+/// Who has asked, by a handle, to be told of an actor's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WatchedBy {
+    pub(super) handle: HandleKey,
+    pub(super) actor: ActorId,
+    /// Whether it is a link: a watch and a link of one actor are two.
+    pub(super) is_link: bool,
+}
+
+struct Watch {
+    node: NodeId,
+    by: Option<WatchedBy>,
+    notify: Notify,
+}
 
 /// The watches that have not ended, by number. Nobody is told in here: that runs user code, and
 /// comes after the lock.
 #[derive(Default)]
 pub(super) struct Watches {
     next: u64,
-    open: BTreeMap<u64, (NodeId, Notify)>,
+    open: BTreeMap<u64, Watch>,
 }
 
 impl Watches {
     /// Keeps a watch of an actor on a node, and returns its number.
-    pub(super) fn add(&mut self, node: NodeId, notify: Notify) -> u64 {
+    pub(super) fn add(&mut self, node: NodeId, by: Option<WatchedBy>, notify: Notify) -> u64 {
         let watch = self.next;
         self.next += 1;
-        self.open.insert(watch, (node, notify));
+        self.open.insert(watch, Watch { node, by, notify });
         watch
+    }
+
+    /// Takes the watches of an actor on a node that somebody has asked for. Takes time in
+    /// proportion to all watches.
+    pub(super) fn take_by(&mut self, node: NodeId, by: WatchedBy) -> Vec<(u64, Notify)> {
+        let is_its = |_: &u64, watch: &mut Watch| watch.node == node && watch.by == Some(by);
+        let taken = self.open.extract_if(.., is_its);
+        taken.map(|(number, watch)| (number, watch.notify)).collect()
     }
 
     /// Whether there ever was a watch of this number. What is watched no more may end late.
@@ -30,20 +55,21 @@ impl Watches {
 
     /// The node of a watch that has not ended.
     pub(super) fn node_of(&self, watch: u64) -> Option<NodeId> {
-        self.open.get(&watch).map(|(node, _)| *node)
+        self.open.get(&watch).map(|watch| watch.node)
     }
 
     /// The watches of actors on this node.
     pub(super) fn of(&self, node: NodeId) -> Vec<u64> {
-        let of_node = self.open.iter().filter(|(_, (of, _))| *of == node);
+        let of_node = self.open.iter().filter(|(_, watch)| watch.node == node);
         of_node.map(|(&watch, _)| watch).collect()
     }
 
     pub(super) fn take(&mut self, watch: u64) -> Option<(NodeId, Notify)> {
-        self.open.remove(&watch)
+        self.open.remove(&watch).map(|watch| (watch.node, watch.notify))
     }
 
     pub(super) fn take_all(&mut self) -> Vec<(NodeId, Notify)> {
-        std::mem::take(&mut self.open).into_values().collect()
+        let open = std::mem::take(&mut self.open);
+        open.into_values().map(|watch| (watch.node, watch.notify)).collect()
     }
 }

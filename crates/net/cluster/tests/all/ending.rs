@@ -130,7 +130,7 @@ fn what_only_a_node_has_kept_goes_with_it_while_its_system_lives() {
         let back = cluster.wait(back).unwrap();
         here.tell(Msg::Know(there.clone()));
         let probe = cluster.hosts[0].system.probe();
-        here.tell(Msg::Watch(Box::new(probe.recipient())));
+        here.tell(Msg::Watch(Box::new(probe.callback())));
         drop(here);
         let mut kept = back.ask((), LIMIT);
         let node = &cluster.hosts[0].node;

@@ -8,14 +8,15 @@ use crate::{Finding, Tree};
 
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
-    (10, &["actinium-cli", "actinium-bench"]),
-    (9, &["actinium-lab"]),
-    (8, &["actinium"]),
-    (7, &["actinium-app"]),
-    (6, &["actinium-events-cluster"]),
-    (5, &["actinium-workload"]),
-    (4, &["actinium-cluster", "actinium-events", "actinium-gateway"]),
-    (3, &["actinium-actor", "actinium-report", "actinium-sim", "actinium-wire"]),
+    (11, &["actinium-cli", "actinium-bench"]),
+    (10, &["actinium-lab"]),
+    (9, &["actinium"]),
+    (8, &["actinium-app"]),
+    (7, &["actinium-events-cluster"]),
+    (6, &["actinium-workload"]),
+    (5, &["actinium-cluster", "actinium-events", "actinium-gateway"]),
+    (4, &["actinium-actor"]),
+    (3, &["actinium-report", "actinium-sim", "actinium-wire"]),
     (2, &["actinium-scheduler", "actinium-memory", "actinium-observe", "actinium-wire-macros"]),
     (1, &["actinium-topology", "actinium-wire-model"]),
     // Beside the house: sees no other crate, and is seen by none.
