@@ -231,8 +231,8 @@ pub mod observe {
 /// The items that most programs use.
 pub mod prelude {
     pub use actinium_actor::{
-        Actor, ActorId, Address, Answer, AskError, Broadcast, Context, Down, Mailbox, Policy,
-        Reply, Router, SendError, Shutdown, SpawnOptions, StopReason, Supervision, System,
+        Actor, ActorId, Address, Answer, AskError, AskRecipient, Broadcast, Context, Down, Mailbox,
+        Policy, Recipient, Reply, Router, SendError, Shutdown, SpawnOptions, StopReason, Supervision, System,
         SystemHandle, Time, TimerId, WeakAddress,
     };
 }

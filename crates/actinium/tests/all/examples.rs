@@ -36,3 +36,14 @@ examples! {
         "20000 units in 20 accounts, before and after; every message accounted for.",
     ];
 }
+
+#[cfg(feature = "cluster")]
+examples! {
+    reply_addresses "../../examples/reply_addresses.rs": [
+        "the shop sells the violin",
+        "at most 900 for the violin",
+        "the bank has 300 left on account 7",
+        "the shop sells the trumpet",
+        "at most 10 for the trumpet",
+    ];
+}

@@ -1,7 +1,24 @@
 //! Errors of messages and links. Each error names the link, the offset, the expected and the found.
 
 use crate::encoding::Encoding;
+use std::cell::Cell;
 use std::fmt::{self, Display};
+
+thread_local! {
+    static EXPLAINED: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Keeps the words of an error that a type's own code is about to return. For `binary`, whose
+/// library keeps no words of such errors; the next error on this thread takes them.
+#[doc(hidden)]
+pub fn explain(problem: &str) {
+    EXPLAINED.set(Some(problem.to_owned()));
+}
+
+/// Takes the words of the last error of a type's own code, if it has said any.
+pub(crate) fn explained() -> Option<String> {
+    EXPLAINED.take()
+}
 
 /// A message that an encoding has no way to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +30,7 @@ pub struct EncodeError {
 impl EncodeError {
     #[cold]
     pub(crate) fn new(encoding: Encoding, problem: impl ToString) -> Self {
+        explained();
         EncodeError { encoding, problem: problem.to_string() }
     }
 }
@@ -39,6 +57,7 @@ pub struct DecodeError {
 impl DecodeError {
     #[cold]
     pub(crate) fn new(encoding: Encoding, offset: usize, problem: impl ToString) -> Self {
+        explained();
         DecodeError { encoding, offset, problem: problem.to_string() }
     }
 

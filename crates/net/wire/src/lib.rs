@@ -80,6 +80,8 @@ pub use codec::Xml;
 pub use codec::{Binary, Codec, SelfDescribing, Text};
 pub use description::{DescribedState, DescribedWord, Description};
 pub use encoding::Encoding;
+#[doc(hidden)]
+pub use error::explain;
 pub use error::{DecodeError, EncodeError};
 pub use fnv::fnv1a;
 pub use limits::Limits;

@@ -43,9 +43,10 @@ impl Watches {
     /// Takes the watches of an actor on a node that somebody has asked for. Takes time in
     /// proportion to all watches.
     pub(super) fn take_by(&mut self, node: NodeId, by: WatchedBy) -> Vec<(u64, Notify)> {
-        let is_its = |_: &u64, watch: &mut Watch| watch.node == node && watch.by == Some(by);
-        let taken = self.open.extract_if(.., is_its);
-        taken.map(|(number, watch)| (number, watch.notify)).collect()
+        let of_it = self.open.iter().filter(|(_, it)| it.node == node && it.by == Some(by));
+        let numbers: Vec<u64> = of_it.map(|(&number, _)| number).collect();
+        let take = |number| Some((number, self.open.remove(&number)?.notify));
+        numbers.into_iter().filter_map(take).collect()
     }
 
     /// Whether there ever was a watch of this number. What is watched no more may end late.

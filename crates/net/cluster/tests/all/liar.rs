@@ -20,6 +20,13 @@ pub(crate) struct Key {
     pub(crate) life: u32,
 }
 
+/// As in the crate's `message`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Handle {
+    pub(crate) serial: u64,
+    pub(crate) secret: u64,
+}
+
 /// As in the crate's `message`: variants are told by their order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Control {
@@ -35,6 +42,9 @@ pub(crate) enum Control {
     Misaddressed { messages: u64 },
     Denied { what: Denial, index: Option<u32>, times: u64 },
     NotWatched { watch: u64 },
+    WatchHandle { watch: u64, handle: Handle },
+    UnwatchHandle { watch: u64, handle: Handle },
+    HandleEnded { handle: Handle },
 }
 
 /// As in the crate's `message`: what a lookup or a spawn finds.
@@ -98,6 +108,17 @@ pub(crate) fn answer(request: u64, answer: &impl Serialize) -> Vec<u8> {
 
 pub(crate) fn control(control: &Control) -> Vec<u8> {
     item(3, &[&bytes(control)])
+}
+
+/// For the actor of a handle.
+pub(crate) fn tell_to(handle: Handle, message: &impl Serialize) -> Vec<u8> {
+    let key = [handle.serial.to_le_bytes(), handle.secret.to_le_bytes()].concat();
+    item(6, &[&key, &bytes(message)])
+}
+
+pub(crate) fn ask_to(handle: Handle, request: u64, message: &impl Serialize) -> Vec<u8> {
+    let key = [handle.serial, handle.secret, request].map(u64::to_le_bytes).concat();
+    item(7, &[&key, &bytes(message)])
 }
 
 /// With an offer of so many bytes.

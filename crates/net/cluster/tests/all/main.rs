@@ -8,6 +8,8 @@ mod common;
 mod encodings;
 mod ending;
 mod grid;
+mod handles;
+mod handles_trust;
 mod hostile_types;
 mod job;
 mod leaving;

@@ -2,7 +2,7 @@
 
 use super::interface::{Codec, unbox};
 use crate::encoding::Encoding;
-use crate::error::{DecodeError, EncodeError};
+use crate::error::{DecodeError, EncodeError, explained};
 use crate::limited::{Budget, Limited};
 use crate::limits::Limits;
 use postcard::de_flavors::Flavor as Source;
@@ -69,6 +69,8 @@ fn refused(error: Error) -> EncodeError {
         Error::SerializeSeqLengthUnknown => {
             "it has no room for a list whose length is not known beforehand".to_owned()
         }
+        // See `say`.
+        Error::SerdeSerCustom => explained().unwrap_or_else(|| error.to_string()),
         other => other.to_string(),
     };
     EncodeError::new(Encoding::Binary, problem)
@@ -98,10 +100,10 @@ fn say(error: Error) -> String {
         Error::DeserializeBadVarint => "expected a number, found one that is too large".to_owned(),
         // Postcard keeps no text of what a type's own code complains about, in a build without its
         // logging.
-        Error::SerdeDeCustom => {
+        Error::SerdeDeCustom => explained().unwrap_or_else(|| {
             "expected a value that the type takes, within the limits of nesting and memory; found another"
                 .to_owned()
-        }
+        }),
         other => other.to_string(),
     }
 }

@@ -12,9 +12,10 @@ use super::kind::{Data, Kind, TICKET, kind, takes};
 use crate::handle::ask_recipient::AskRecipient;
 use crate::handle::at::{At, Ticket};
 use crate::handle::recipient::Recipient;
+use actinium_wire::explain;
 use actinium_wire::schema::{Describe, Field, Shape, Type, Types};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
@@ -122,7 +123,7 @@ impl<'de, T: Data> Visitor<'de> for Reader<T> {
         }
         match ticket {
             Some(ticket) if is_named => Ok(ticket),
-            Some(_) => Err(A::Error::custom(format_args!(
+            Some(_) => Err(unread(format!(
                 "expected a handle that {}, found one that '{found}'",
                 kind::<T>().takes()
             ))),
@@ -135,8 +136,22 @@ impl<'de, T: Data> Visitor<'de> for Reader<T> {
 fn check<T, E: Error>(list: Vec<T>) -> Result<(), E> {
     match list.len() {
         0 => Ok(()),
-        count => Err(E::custom(format_args!("a handle holds no messages, found {count}"))),
+        count => Err(unread(format!("a handle holds no messages, found {count}"))),
     }
+}
+
+/// The error of a handle that can not be written.
+#[cold]
+fn unwritten<E: serde::ser::Error>(why: String) -> E {
+    explain(&why);
+    E::custom(why)
+}
+
+/// The error of a handle that can not be read.
+#[cold]
+fn unread<E: Error>(why: String) -> E {
+    explain(&why);
+    E::custom(why)
 }
 
 fn describe<H: 'static, T: Data>(handle: &str, types: &mut Types) -> Type {
@@ -160,7 +175,7 @@ impl<M: Data> Serialize for Recipient<M> {
             Arc::new(GivenRecipient { actor: self.id(), target: self.0.downgrade() })
         };
         let ticket = leave(self.0.at(), TypeId::of::<Self>(), kind::<M>(), &given);
-        write::<M, S>("Recipient", &ticket.map_err(S::Error::custom)?, serializer)
+        write::<M, S>("Recipient", &ticket.map_err(unwritten)?, serializer)
     }
 }
 
@@ -171,7 +186,7 @@ impl<'de, M: Data> Deserialize<'de> for Recipient<M> {
             Some(given) => Ok(given.target.upgrade().map(Recipient)),
             None => Err(other_kind(given, kind::<M>())),
         };
-        arrive(&ticket, kind::<M>(), find, |far| Recipient(Arc::new(far))).map_err(Error::custom)
+        arrive(&ticket, kind::<M>(), find, |far| Recipient(Arc::new(far))).map_err(unread)
     }
 }
 
@@ -187,7 +202,7 @@ impl<Q: Data, R: Data> Serialize for AskRecipient<Q, R> {
             Arc::new(GivenAskRecipient { actor: self.id(), target: self.0.downgrade() })
         };
         let ticket = leave(self.0.at(), TypeId::of::<Self>(), kind::<(Q, R)>(), &given);
-        write::<(Q, R), S>("AskRecipient", &ticket.map_err(S::Error::custom)?, serializer)
+        write::<(Q, R), S>("AskRecipient", &ticket.map_err(unwritten)?, serializer)
     }
 }
 
@@ -201,7 +216,7 @@ impl<'de, Q: Data, R: Data> Deserialize<'de> for AskRecipient<Q, R> {
                 None => Err(other_kind(given, kind)),
             }
         };
-        arrive(&ticket, kind, find, |far| AskRecipient(Arc::new(far))).map_err(Error::custom)
+        arrive(&ticket, kind, find, |far| AskRecipient(Arc::new(far))).map_err(unread)
     }
 }
 
