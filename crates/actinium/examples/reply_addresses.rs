@@ -140,7 +140,9 @@ impl Actor for Customer {
 
     fn handle(&mut self, msg: CustomerMsg, _ctx: &mut Context<'_, Self>) {
         let line = match msg {
-            CustomerMsg::News(News::Accepted { article }) => format!("the shop sells the {article}"),
+            CustomerMsg::News(News::Accepted { article }) => {
+                format!("the shop sells the {article}")
+            }
             CustomerMsg::News(News::Paid { account, left }) => {
                 format!("the bank has {left} left on account {account}")
             }

@@ -232,8 +232,8 @@ pub mod observe {
 pub mod prelude {
     pub use actinium_actor::{
         Actor, ActorId, Address, Answer, AskError, AskRecipient, Broadcast, Context, Down, Mailbox,
-        Policy, Recipient, Reply, Router, SendError, Shutdown, SpawnOptions, StopReason, Supervision, System,
-        SystemHandle, Time, TimerId, WeakAddress,
+        Policy, Recipient, Reply, Router, SendError, Shutdown, SpawnOptions, StopReason,
+        Supervision, System, SystemHandle, Time, TimerId, WeakAddress,
     };
 }
 

@@ -84,6 +84,7 @@ impl std::error::Error for AskError {}
 /// Its deadline, if it has one, counts from when it was asked.
 pub struct Answer<R>(Source<R>);
 
+// tidy: guard: made by `handle::travel`; what it holds of the user's is an answer that comes.
 /// An answer of an actor of another node.
 type There<R> = Pin<Box<dyn Future<Output = Result<R, AskError>> + Send>>;
 

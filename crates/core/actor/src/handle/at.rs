@@ -10,6 +10,7 @@ use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 
+// tidy: guard: it holds nothing of the user's.
 /// A future that is done when a send is worth trying again.
 pub type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -47,6 +48,7 @@ pub trait Elsewhere: Send + Sync {
     fn border(&self) -> u64;
     /// Whether the actor is known to have ended.
     fn is_closed(&self) -> bool;
+    // tidy: guard: what it holds of the user's is guarded (`Context::watch`).
     /// Tells when the actor has ended, or its node is down. `by` is the actor that wants to know,
     /// and `is_link` says for which of two reasons: see [`Elsewhere::unwatch`].
     fn watch(&self, by: ActorId, is_link: bool, notify: Box<dyn FnOnce(Down) + Send>);

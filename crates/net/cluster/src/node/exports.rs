@@ -101,8 +101,7 @@ where
             let mut bytes = Vec::new();
             let result = match answer {
                 Ok(answer) => {
-                    let encoded =
-                        crossing(asked.border, || encode(encoding, &answer, &mut bytes));
+                    let encoded = crossing(asked.border, || encode(encoding, &answer, &mut bytes));
                     encoded.map_err(|_| Unanswered::NotUnderstood)
                 }
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),

@@ -289,24 +289,11 @@ impl Receiver {
             Item::Ask(key, request, encoding, message) => {
                 self.ask(key, request, encoding, message, ctx);
             }
-            Item::TellTo(handle, encoding, message) => self.tell_to(handle, encoding, message),
-            Item::AskTo(handle, request, encoding, message) => {
-                self.ask_to(handle, request, encoding, message, ctx);
-            }
             Item::Answer(request, answer) => inner.answered(&self.peer, request, answer),
             Item::Control(Control::Lookup { request, name, hello, wait }) => {
                 inner.look_up(Waiting { name, hello, peer: self.peer.clone(), request }, wait);
             }
             Item::Control(Control::Watch { watch, key }) => self.watch(key, watch, ctx),
-            Item::Control(Control::WatchHandle { watch, handle }) => {
-                self.watch_handle(handle, watch, ctx);
-            }
-            Item::Control(Control::UnwatchHandle { watch, handle }) => {
-                lock(&self.peer.inbound).unwatch(Watched::Given(handle), watch);
-            }
-            Item::Control(Control::HandleEnded { handle }) => {
-                inner.handle_ended(&self.peer, handle);
-            }
             Item::Control(Control::Ended { watch, reason, is_abnormal }) => {
                 inner.ended(&self.peer, watch, reason, is_abnormal);
             }
@@ -353,6 +340,7 @@ impl Receiver {
             // Only whoever begins a way makes an envelope, and none in an envelope.
             Item::Envelope(_) if self.is_inside => inner.not_understood(),
             Item::Envelope(envelope) => self.envelope(&envelope, ctx),
+            of_handle => self.item_of_handle(of_handle, ctx),
         }
     }
 
@@ -536,6 +524,25 @@ impl Receiver {
 
 /// Messages and operations of those who were given a handle.
 impl Receiver {
+    fn item_of_handle(&mut self, item: Item<'_>, ctx: &Context<'_, FrameReceiver>) {
+        match item {
+            Item::TellTo(handle, encoding, message) => self.tell_to(handle, encoding, message),
+            Item::AskTo(handle, request, encoding, message) => {
+                self.ask_to(handle, request, encoding, message, ctx);
+            }
+            Item::Control(Control::WatchHandle { watch, handle }) => {
+                self.watch_handle(handle, watch, ctx);
+            }
+            Item::Control(Control::UnwatchHandle { watch, handle }) => {
+                lock(&self.peer.inbound).unwatch(Watched::Given(handle), watch);
+            }
+            Item::Control(Control::HandleEnded { handle }) => {
+                self.inner.handle_ended(&self.peer, handle);
+            }
+            _ => debug_assert!(false, "nothing else is of a handle"),
+        }
+    }
+
     fn tell_to(&mut self, handle: HandleKey, encoding: Encoding, message: &[u8]) {
         let given = self.inner.given(handle);
         // What a message does to its sender's handle is the user's code.

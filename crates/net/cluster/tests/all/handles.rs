@@ -247,10 +247,8 @@ fn in_a_grid_a_handle_leads_through_other_nodes() {
         assert_eq!(probe.received(), (0..100).collect::<Vec<_>>());
         probe.address().stop();
         desks.cluster.steps(500);
-        let reason = StopReason::Elsewhere {
-            reason: StopReason::Requested.to_string(),
-            is_abnormal: false,
-        };
+        let reason =
+            StopReason::Elsewhere { reason: StopReason::Requested.to_string(), is_abnormal: false };
         assert_eq!(heard.received(), [Down { actor: at_7.id(), reason }], "{route}");
         assert_eq!(at_7.send(1), Ok(()), "nobody has told the sender yet");
         desks.cluster.steps(500);

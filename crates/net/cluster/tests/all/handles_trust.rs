@@ -159,11 +159,7 @@ fn a_false_ticket_in_a_message_leads_to_nobody() {
     let asks = (1_u32, ticket, Vec::<(u64, u64)>::new(), "note");
     let no_encoding = parcel(Ticket { node: 1, encodings: 0, ..ticket });
     let not_empty = (0_u32, ticket, vec![7_u64]);
-    let said = [
-        tell(world.key, &asks),
-        tell(world.key, &no_encoding),
-        tell(world.key, &not_empty),
-    ];
+    let said = [tell(world.key, &asks), tell(world.key, &no_encoding), tell(world.key, &not_empty)];
     world.say(&said);
     assert_eq!(world.not_understood(), before + 3);
     assert!(world.kept.lock().unwrap().is_empty());

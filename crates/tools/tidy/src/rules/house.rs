@@ -44,7 +44,7 @@ fn floor_of(folder: &str) -> String {
     }
 }
 
-/// The floor and the folders of a row: `| 3 | `core/actor` | .. |`.
+/// The floor and the folders of a row: `| 4 | `core/actor` | .. |`.
 fn row(line: &str) -> Vec<(String, String)> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let [_, floor, folders, ..] = cells[..] else { return Vec::new() };
@@ -67,8 +67,8 @@ mod tests {
             files.push((PAGE, table));
             check(&Tree::of(&files)).len()
         };
-        assert_eq!(found("| 3 | `core/actor` | x |\n| - | `tools/tidy` | y |"), 0);
-        assert_eq!(found("| 4 | `core/actor` | x |\n| - | `tools/tidy` | y |"), 2);
+        assert_eq!(found("| 4 | `core/actor` | x |\n| - | `tools/tidy` | y |"), 0);
+        assert_eq!(found("| 3 | `core/actor` | x |\n| - | `tools/tidy` | y |"), 2);
         assert_eq!(found("| - | `tools/tidy` | y |\n| word | `core/actor` | y |"), 1);
         assert_eq!(check(&Tree::of(&[("crates/core/actor/Cargo.toml", "")])).len(), 0);
     }

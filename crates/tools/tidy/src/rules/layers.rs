@@ -103,7 +103,7 @@ mod tests {
         for (name, section, seen) in [
             ("actinium-scheduler", "dependencies", "actinium-actor"),
             ("actinium-scheduler", "dev-dependencies", "actinium"),
-            ("actinium-actor", "build-dependencies", "actinium-report"),
+            ("actinium-actor", "build-dependencies", "actinium-events"),
             ("actinium-actor", "target.'cfg(unix)'.dependencies", "actinium"),
             ("actinium", "dependencies", "actinium-tidy"),
             ("actinium", "dependencies", "actinium-unheard-of"),

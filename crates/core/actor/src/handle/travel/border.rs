@@ -36,6 +36,7 @@ pub enum Told {
     NotUnderstood,
 }
 
+// tidy: guard: an answer that comes, and code of this crate.
 /// An answer's bytes that are under way.
 type AnswerBytes = Pin<Box<dyn Future<Output = Result<Vec<u8>, AskError>> + Send>>;
 
@@ -55,6 +56,7 @@ pub trait Given: Send + Sync {
     fn tell(&self, encoding: Encoding, message: &[u8]) -> Told;
     /// Asks the actor.
     fn ask(&self, encoding: Encoding, request: &[u8]) -> Answering;
+    // tidy: guard: what it holds of the user's is guarded (`Context::watch`).
     /// Tells when the actor has ended, at once if it has. `by` is the actor that wants to know, if
     /// one does.
     fn watch(&self, by: Option<ActorId>, notify: Box<dyn FnOnce(Down) + Send>);
@@ -67,9 +69,11 @@ pub trait Given: Send + Sync {
 /// Appends the bytes of a message.
 pub type Write<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), String>;
 
+// tidy: guard: it holds the way to the asker, and code of this crate.
 /// Reads the bytes of an answer.
 pub type Read = Box<dyn FnOnce(&[u8]) -> Result<(), String> + Send>;
 
+// tidy: guard: it holds nothing of the user's.
 /// A request to another node that is under way.
 pub type Ask = Pin<Box<dyn Future<Output = Result<(), AskError>> + Send>>;
 

@@ -210,12 +210,11 @@ impl<'de, Q: Data, R: Data> Deserialize<'de> for AskRecipient<Q, R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ticket = read::<(Q, R), D>("AskRecipient", deserializer)?;
         let kind = kind::<(Q, R)>();
-        let find = |given: &dyn Given| {
-            match given.as_any().downcast_ref::<GivenAskRecipient<Q, R>>() {
+        let find =
+            |given: &dyn Given| match given.as_any().downcast_ref::<GivenAskRecipient<Q, R>>() {
                 Some(given) => Ok(given.target.upgrade().map(AskRecipient)),
                 None => Err(other_kind(given, kind)),
-            }
-        };
+            };
         arrive(&ticket, kind, find, |far| AskRecipient(Arc::new(far))).map_err(unread)
     }
 }

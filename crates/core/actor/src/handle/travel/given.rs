@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::sync::Arc;
 
+// tidy: guard: what it holds of the user's is guarded (`Context::watch`).
 type Notify = Box<dyn FnOnce(Down) + Send>;
 
 /// Appends a value's bytes. A panic of the user's code is an error.
