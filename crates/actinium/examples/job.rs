@@ -5,6 +5,7 @@
 //! With the feature `zenoh`, the same binary is several nodes:
 //! `actinium launch -n 3 -- target/release/examples/job`. With `mpi`: `mpiexec -n 3`.
 
+use actinium::Runtime;
 use actinium::cluster::fabric::NodeId;
 use actinium::cluster::{Node, RemoteActor, Team};
 use actinium::prelude::*;
@@ -69,8 +70,7 @@ fn run() -> Result<String, Box<dyn Error>> {
     }
     // Nobody leaves while somebody still asks.
     everybody.barrier().wait()?;
-    node.leave();
-    system.shutdown(Shutdown::Drain);
+    Runtime::new(system).node(node).shutdown(Shutdown::Drain);
     Ok(text)
 }
 

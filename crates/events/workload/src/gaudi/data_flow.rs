@@ -44,7 +44,7 @@ impl DataFlow {
         let document = document(text, reporter)?;
         let graph = Graph::of(&document, "data flow", reporter)?;
         let at = reporter.position(graph.graph.range().start);
-        let vertices = vertices(&graph, document.root_element().range().start, reporter);
+        let vertices = vertices(&graph, document.root_element().range().start, reporter)?;
         let flow = DataFlow { vertices, makers: HashMap::new(), needs: HashMap::new(), at };
         Some(flow.with_edges(&graph, reporter))
     }
@@ -112,12 +112,17 @@ fn kind(value: &str) -> Option<Kind> {
     }
 }
 
-fn vertices(graph: &Graph<'_, '_>, root: usize, reporter: &mut Reporter<'_>) -> Vec<Vertex> {
+/// The nodes, if it is a data flow at all.
+fn vertices(
+    graph: &Graph<'_, '_>,
+    root: usize,
+    reporter: &mut Reporter<'_>,
+) -> Option<Vec<Vertex>> {
     if !graph.has_any(&ATTRIBUTES) {
         let message = "there is no <key attr.name=\"type\" for=\"node\">, nor one of _type, class \
                        or _class: nothing says what is an algorithm";
         reporter.error(root, message);
-        return Vec::new();
+        return None;
     }
     let mut seen = HashMap::new();
     let mut vertices = Vec::new();
@@ -131,7 +136,7 @@ fn vertices(graph: &Graph<'_, '_>, root: usize, reporter: &mut Reporter<'_>) -> 
                 let message = "this is a control flow: name the data flow that it belongs to \
                                (df.NAME.graphml), and this one with --control-flow";
                 reporter.error(at, message);
-                return Vec::new();
+                return None;
             }
             let is = values.first().map_or("nothing".to_owned(), |value| quoted(value));
             let message = format!(
@@ -151,5 +156,5 @@ fn vertices(graph: &Graph<'_, '_>, root: usize, reporter: &mut Reporter<'_>) -> 
         let class = class.map_or(values[index], |(_, class)| class).to_owned();
         vertices.push(Vertex { id: id.to_owned(), kind, class, at: position });
     }
-    vertices
+    Some(vertices)
 }
