@@ -5,7 +5,7 @@ use crate::module::{Next, Source};
 use crate::product::Product;
 use actinium_actor::SendError;
 use async_channel::{Receiver, Sender, TrySendError};
-use futures_core::Stream;
+use futures_lite::Stream;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -13,6 +13,7 @@
 mod builder;
 mod cause;
 mod cells;
+mod channel;
 mod completion;
 mod controls;
 mod counts;
@@ -64,6 +65,7 @@ pub mod data;
 pub use actinium_topology::Bind;
 pub use builder::Builder;
 pub use cause::Cause;
+pub use channel::{ChannelSource, EventSender, channel};
 pub use completion::Completion;
 pub use controls::{Feeder, Monitor, Stopper};
 pub use event::Event;

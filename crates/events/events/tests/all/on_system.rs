@@ -1,10 +1,10 @@
 //! Graphs on a system, beside actors and other graphs.
 
 use actinium_actor::testing::TestSystem;
-use actinium_actor::{Actor, Address, Context, Shutdown, System, SystemHandle};
+use actinium_actor::{Actor, Address, Context, SendError, Shutdown, System, SystemHandle};
 use actinium_events::{
-    Analyzer, AsyncProducer, Builder, Cause, Completion, Event, Graph, Input, Next, Processor,
-    RunSummary, Settings, Source, StartError, Threads, WaitError,
+    Analyzer, AsyncProducer, Builder, Cause, Completion, Event, EventSender, Graph, Input, Next,
+    Processor, RunSummary, Settings, Source, StartError, Threads, WaitError, channel,
 };
 use actinium_scheduler::Policy;
 use std::sync::{Arc, Mutex, mpsc};
@@ -398,4 +398,56 @@ fn many_graphs_come_and_go_on_one_system() {
     });
     let events = system.audit(MINUTE).unwrap().events;
     assert!(events.is_balanced() && events.in_flight == 0, "{events:?}");
+}
+
+#[test]
+fn a_channel_bounds_what_waits_and_says_what_was_lost() {
+    let system = System::builder().workers(1).build().unwrap();
+    let (sender, source) = channel::<u64>(2);
+    assert_eq!(sender.try_send(1), Ok(()));
+    assert_eq!(sender.try_send(2), Ok(()));
+    assert_eq!(sender.try_send(3), Err(SendError::Full(3)));
+    let graph = Builder::new("numbers", source).build().unwrap();
+    let running = Processor::new(graph, Settings::default().slots(1)).start(&system).unwrap();
+    let others = sender.clone();
+    let thread = std::thread::spawn(move || {
+        (0..1_000).for_each(|n| others.send_blocking(n).expect("it is taken"));
+    });
+    thread.join().unwrap();
+    sender.end();
+    assert_eq!(sender.try_send(9), Err(SendError::Closed(9)));
+    assert_eq!(running.wait().unwrap().events, 1_002);
+    assert_eq!(sender.lost(), 0);
+
+    let (sender, source) = channel::<u64>(5);
+    (0..5).for_each(|n| sender.try_send(n).unwrap());
+    drop(source);
+    assert_eq!((sender.lost(), sender.try_send(7)), (5, Err(SendError::Closed(7))));
+}
+
+/// Sends an event, and fails.
+struct Fails(EventSender<u64>);
+
+impl Actor for Fails {
+    type Msg = u64;
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        self.0.try_send(n).unwrap();
+        assert!(n < 3, "the third is too much");
+    }
+}
+
+#[test]
+fn a_source_actor_that_dies_midway_ends_the_run_with_an_error_that_names_it() {
+    let system = System::builder().workers(2).build().unwrap();
+    let (sender, source) = channel::<u64>(10);
+    let graph = Builder::new("numbers", source).build().unwrap();
+    let running = Processor::new(graph, Settings::default()).start(&system).unwrap();
+    let fails = system.spawn(Fails(sender));
+    (1..=3).for_each(|n| fails.tell(n));
+    let summary = running.wait().unwrap();
+    assert_eq!((summary.events, summary.ended_by_failure), (3, true), "what was sent has run");
+    let failure = &summary.failures[0];
+    assert_eq!(failure.module, "numbers");
+    assert!(failure.cause.contains("all its senders were dropped"), "{}", failure.cause);
+    assert!(system.audit(MINUTE).unwrap().is_balanced());
 }

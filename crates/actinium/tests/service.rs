@@ -1,0 +1,80 @@
+//! The example `service` as a process: asked over HTTP, and ended by a signal.
+//!
+//! A program of its own: it starts itself as the example, and needs a `main`.
+
+#[path = "../examples/service.rs"]
+mod service;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// Set in the process that is the example.
+const IS_EXAMPLE: &str = "SERVICE_IS_EXAMPLE";
+
+fn main() {
+    if std::env::var_os(IS_EXAMPLE).is_some() {
+        return service::main().expect("it serves");
+    }
+    let mut example = Command::new(std::env::current_exe().expect("this program"))
+        .arg("127.0.0.1:0")
+        .env(IS_EXAMPLE, "1")
+        .env("ACTINIUM_WORKERS", "2")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(example.stdout.take().expect("piped")).lines();
+    let mut line = || lines.next().expect("a line").expect("UTF-8");
+    let first = line();
+    let address = first.strip_prefix("listening at http://").expect("an address").to_owned();
+
+    assert_eq!(post(&address, "[1, 3]"), (200, r#"{"mean":2.0,"spread":1.0,"rank":0}"#.into()));
+    assert_eq!(post(&address, "[5, 5]"), (200, r#"{"mean":5.0,"spread":0.0,"rank":0}"#.into()));
+    assert_eq!(post(&address, "[0, 9]"), (200, r#"{"mean":4.5,"spread":4.5,"rank":2}"#.into()));
+    assert_eq!(post(&address, "[]"), (400, "an empty array has no mean".into()));
+    assert_eq!(post(&address, "[1, ").0, 400);
+    many_at_once(&address);
+
+    end(&mut example);
+    assert_eq!(line(), "graph requests: ended");
+    let actors = line();
+    assert!(actors.starts_with("actors: ") && actors.ends_with(", 0 dropped"), "{actors}");
+    assert!(example.wait().expect("it ends").success());
+}
+
+/// Each gets its own answer.
+fn many_at_once(address: &str) {
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            scope.spawn(move || {
+                for k in 0..20 {
+                    let mean = f64::from(n * 100 + k);
+                    let (code, body) = post(address, &format!("[{mean}, {mean}]"));
+                    let is_own = body.starts_with(&format!("{{\"mean\":{mean:.1},\"spread\":0.0"));
+                    assert!(code == 200 && is_own, "{code} {body}");
+                }
+            });
+        }
+    });
+}
+
+fn post(address: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let length = body.len();
+    write!(
+        stream,
+        "POST / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let code = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    (code, body.to_owned())
+}
+
+fn end(example: &mut Child) {
+    let pid = example.id().to_string();
+    let killed = Command::new("kill").args(["-INT", &pid]).status().expect("kill");
+    assert!(killed.success());
+}
