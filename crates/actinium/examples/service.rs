@@ -1,8 +1,8 @@
 //! A web service whose requests become events of a graph, and whose answers come from an actor.
 //!
-//! `POST /` takes a JSON array of numbers. It becomes an event; the graph's modules compute its mean
-//! and its spread. The actor that sent the event gets the result, compares it with all results so
-//! far, and answers the request. Graph and actor share the workers of one system.
+//! `POST /` takes a JSON array of numbers. It becomes an event; the graph's modules compute its
+//! mean and its spread. The actor that sent the event gets the result, compares it with all results
+//! so far, and answers the request. Graph and actor share the workers of one system.
 //!
 //! `cargo run -p actinium --features events --example service -- 127.0.0.1:8080`, and then
 //! `curl -d '[1, 2, 3]' http://127.0.0.1:8080`

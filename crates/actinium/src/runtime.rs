@@ -108,8 +108,8 @@ impl Runtime {
         self
     }
 
-    /// Adds the run of a graph (with the feature `events`, a `Running`): it ends behind the sources,
-    /// and before the actors.
+    /// Adds the run of a graph (with the feature `events`, a `Running`): it ends behind the
+    /// sources, and before the actors.
     pub fn graph(mut self, name: &str, graph: impl Part) -> Self {
         let (name, part) = (name.to_owned(), Arc::new(graph));
         self.parts.graphs.push(Named { kind: PartKind::Graph, name, part });

@@ -115,9 +115,9 @@ impl Inner {
         }
     }
 
-    /// Ends the tasks, and the actors of this worker's shard (and, for worker 0, those that external
-    /// threads spawned); all that it can have, if it is short-handed. All workers have left their loops, or
-    /// were given up.
+    /// Ends the tasks, and the actors of this worker's shard (and, for worker 0, those that
+    /// external threads spawned); all that it can have, if it is short-handed. All workers have
+    /// left their loops, or were given up.
     pub(crate) fn dispose(&self, worker: &Worker) {
         self.attached.close();
         self.tasks.dispose(worker);

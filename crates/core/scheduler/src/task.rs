@@ -17,8 +17,8 @@
 //! # Memory
 //!
 //! `refs` counts each [`TaskRef`], one for the scheduler while the task lives, and one for the
-//! register. A task is dropped in its last turn; [`Tasks::dispose`] disposes of what is left when all
-//! workers have left their loops.
+//! register. A task is dropped in its last turn; [`Tasks::dispose`] disposes of what is left when
+//! all workers have left their loops.
 
 use crate::owned::Owned;
 use crate::runnable::{
@@ -217,8 +217,8 @@ impl Tasks {
         Tasks { shared, living: Mutex::new(Living::default()) }
     }
 
-    /// Starts a task that prefers worker `home`. Its first turn comes at once. `None`: the scheduler
-    /// has ended, and the task was dropped.
+    /// Starts a task that prefers worker `home`. Its first turn comes at once. `None`: the
+    /// scheduler has ended, and the task was dropped.
     ///
     /// # Panics
     /// If there is no such worker.

@@ -67,9 +67,9 @@ struct Shared {
 
 /// Sends events into a graph. See [`channel`].
 ///
-/// One of the senders has to say that no more events come ([`EventSender::end`]). If all are dropped
-/// without that, because the actor that had the last one has failed, say, the run ends with an
-/// error: after the events that were sent.
+/// One of the senders has to say that no more events come ([`EventSender::end`]). If all are
+/// dropped without that, because the actor that had the last one has failed, say, the run ends with
+/// an error: after the events that were sent.
 pub struct EventSender<T> {
     sender: Sender<T>,
     shared: Arc<Shared>,
@@ -88,8 +88,8 @@ impl<T: Product> EventSender<T> {
         })
     }
 
-    /// Sends an event, and waits for capacity in the queue. For an actor: `ctx.pipe(sender.send(..),
-    /// Msg::Sent)`. It sends when it is polled, not before.
+    /// Sends an event, and waits for capacity in the queue. For an actor:
+    /// `ctx.pipe(sender.send(..), Msg::Sent)`. It sends when it is polled, not before.
     ///
     /// # Errors
     /// [`SendError::Closed`] as for [`EventSender::try_send`].
@@ -113,7 +113,8 @@ impl<T: Product> EventSender<T> {
 
     /// No more events come. Those that were sent still run; what is sent from now on comes back.
     pub fn end(&self) {
-        // Release: pairs with the acquire in `next`, which looks when it has found the queue closed.
+        // Release: pairs with the acquire in `next`, which looks when it has found the queue
+        // closed.
         self.shared.is_ended.store(true, Ordering::Release);
         self.sender.close();
     }

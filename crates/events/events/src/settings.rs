@@ -61,8 +61,8 @@ pub struct Settings {
     /// For [`Processor::run`](crate::Processor::run): to which PUs workers are bound, of those that
     /// no other system has claimed; `None`: as `ACTINIUM_BIND` says, or else [`Bind::Auto`].
     pub bind: Option<Bind>,
-    /// For [`Processor::run`](crate::Processor::run): bytes of each worker's stack, on which modules
-    /// run, 64 KiB to 1 GiB; `None`: 8 MiB.
+    /// For [`Processor::run`](crate::Processor::run): bytes of each worker's stack, on which
+    /// modules run, 64 KiB to 1 GiB; `None`: 8 MiB.
     pub stack_size: Option<usize>,
 }
 
@@ -104,8 +104,8 @@ impl Settings {
         slots: usize => Some(slots);
         /// Sets where work runs.
         policy: Policy => Some(policy);
-        /// Sets the share of the workers, among the graphs that run on one system: a graph of weight
-        /// 3 gets three times the time of one of weight 1, while both have work.
+        /// Sets the share of the workers, among the graphs that run on one system: a graph of
+        /// weight 3 gets three times the time of one of weight 1, while both have work.
         weight: u32 => weight;
         /// Sets the effect of a failure on the other events.
         on_error: OnError => on_error;
