@@ -48,7 +48,7 @@ fn write(folder: &Path) -> [String; 2] {
 fn run(folder: &Path, files: &[String; 2]) -> (Option<i32>, String) {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.env(IS_EXAMPLE, "1").args(files).current_dir(folder);
-    command.args(["--workers", "2", "--slots", "8", "--order", "input"]);
+    command.args(["--workers", "2", "--slots", "8", "--order", "input", "--report", "page.html"]);
     let output = command.output().expect("it starts");
     (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
 }
@@ -67,6 +67,10 @@ fn gains_are_those_of_the_run_and_hard_clusters_are_written(folder: &Path) {
     };
     let expected: Vec<_> = (1..=3).flat_map(of).filter(|cluster| cluster.energy > 10.0).collect();
     assert_eq!(clusters, expected);
+    let page = std::fs::read_to_string(folder.join("page.html")).expect("the page");
+    for part in ["Products that lived at a time", "calibrate", "clusters"] {
+        assert!(page.contains(part), "{part}");
+    }
     // 12 is 6 hits of run 1, 3 of run 2 and 2 of run 3.
     assert!(stderr.contains("22 clusters; most have an energy of 12\n"), "{stderr}");
 }

@@ -88,7 +88,7 @@ impl Run {
 
     /// Tells all modules of a transition; nothing is in flight.
     fn pass_barrier(&self, transition: Transition) -> MutexGuard<'_, State> {
-        let told = self.instances.tell(transition);
+        let told = self.instances.tell(transition, |module| self.engine.within(module));
         let state = lock(&self.feed.state);
         if let Err((module, cause)) = told {
             self.engine.note_failure(module, None, format!("{transition:?}: {cause}"));
@@ -99,7 +99,7 @@ impl Run {
 
     /// Tells all modules that the job is over; nothing is in flight, and nothing comes any more.
     fn end_job(&self) {
-        for (module, cause) in self.instances.end_job() {
+        for (module, cause) in self.instances.end_job(|module| self.engine.within(module)) {
             self.engine.note_failure(module, None, format!("the end of the job: {cause}"));
             self.feed.counts().fail();
         }
@@ -108,10 +108,9 @@ impl Run {
     /// Gives the source what has it asked again.
     pub(crate) fn attach_source(self: &Arc<Self>) {
         let waker = Waker::from(Arc::new(AsksAgain(Arc::downgrade(self))));
-        let attached = lock(&self.feed.state)
-            .source
-            .as_mut()
-            .map_or(Ok(()), |source| guard::catch(|| source.attach(&waker)));
+        let Some(mut source) = lock(&self.feed.state).source.take() else { return };
+        let attached = guard::catch(|| source.attach(&waker));
+        lock(&self.feed.state).source = Some(source);
         if let Err(panicked) = attached {
             self.engine.note_failure(self.engine.layout.source, None, panicked.to_string());
             self.feed.counts().fail();

@@ -1,6 +1,6 @@
 //! The modules of a run: one of each, or one of each slot.
 
-use crate::cause::said;
+use crate::cause::{Cause, said};
 use crate::erased::Erased;
 use crate::module::Transition;
 use actinium_scheduler::guard;
@@ -20,20 +20,33 @@ impl Instances {
     }
 
     /// Tells all modules of a transition; no event is in flight. Returns which module failed first,
-    /// and why.
-    pub(crate) fn tell(&self, transition: Transition) -> Result<(), (u16, Box<str>)> {
-        for (nth, instance) in self.all.iter().enumerate() {
-            said(guard::catch(|| instance.transition(transition)))
-                .map_err(|cause| (self.module(nth), cause))?;
-        }
-        Ok(())
+    /// and why. `within` notes that a module is called, until what it returns is dropped.
+    pub(crate) fn tell<W>(
+        &self,
+        transition: Transition,
+        within: impl Fn(u16) -> W,
+    ) -> Result<(), (u16, Box<str>)> {
+        let call = |instance: &dyn Erased| instance.transition(transition);
+        self.call_all(call, within).next().map_or(Ok(()), Err)
     }
 
     /// Tells all modules that the job is over. Returns which modules failed, and why.
-    pub(crate) fn end_job(&self) -> Vec<(u16, Box<str>)> {
-        let ends = self.all.iter().map(|instance| said(guard::catch(|| instance.end_job())));
-        let failed = ends.enumerate().filter_map(|(nth, end)| Some((self.module(nth), end.err()?)));
-        failed.collect()
+    pub(crate) fn end_job<W>(&self, within: impl Fn(u16) -> W) -> Vec<(u16, Box<str>)> {
+        self.call_all(|instance| instance.end_job(), within).collect()
+    }
+
+    /// Calls all modules one after the other. Returns those that fail.
+    fn call_all<W>(
+        &self,
+        call: impl Fn(&dyn Erased) -> Result<(), Cause>,
+        within: impl Fn(u16) -> W,
+    ) -> impl Iterator<Item = (u16, Box<str>)> {
+        self.all.iter().enumerate().filter_map(move |(nth, instance)| {
+            let module = self.module(nth);
+            let _within = within(module);
+            let said = said(guard::catch(|| call(&**instance)));
+            said.err().map(|cause| (module, cause))
+        })
     }
 
     /// Whose instance this is.

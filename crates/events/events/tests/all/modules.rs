@@ -6,7 +6,9 @@ use actinium_events::{
     RunSummary, Settings, Source, Threads, ThreadsMut, Transition,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Numbers from 0, with a run around each ten.
 struct Numbers(u64, Vec<Transition>);
@@ -500,4 +502,42 @@ impl AsyncAnalyzer for Gathers {
         }
         Ok(())
     }
+}
+
+/// Never comes to the end of its job by itself.
+struct Stays(Sender<()>, Receiver<()>);
+impl AnalyzerMut for Stays {
+    fn analyze(&mut self, _: &Event<'_>) -> Result<(), Cause> {
+        Ok(())
+    }
+    fn end_job(&mut self) -> Result<(), Cause> {
+        self.0.send(())?;
+        let _ = self.1.recv();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_module_that_does_not_end_its_job_is_named() {
+    let ((called, was_called), (release, never)) = (channel(), channel());
+    let (mut builder, _) = numbers(3);
+    let mut ends = Some((called, never));
+    let kept = builder.analyzer_mut("stays", ThreadsMut::Serial, move |_| {
+        let (called, never) = ends.take().ok_or("it is made once")?;
+        Ok(Stays(called, never))
+    });
+    let graph = builder.build().expect("a graph");
+    let processor = Processor::new(graph, Settings::default().workers(1));
+    let stopper = processor.stopper();
+    let stops = std::thread::spawn(move || {
+        was_called.recv().expect("the job ends");
+        stopper.stop_within(Duration::ZERO);
+    });
+    let summary = processor.run().expect("it runs");
+    stops.join().expect("it has stopped");
+    assert_eq!(summary.stuck[0].module.as_deref(), Some("stays"), "{:?}", summary.stuck);
+    let error = summary.into_result().expect_err("a worker is left behind").to_string();
+    assert!(error.contains("has not returned from stays"), "{error}");
+    assert!(kept.take().is_empty());
+    drop(release);
 }

@@ -234,6 +234,28 @@ fn a_source_that_waits_holds_no_worker() {
 }
 
 #[test]
+fn a_source_that_panics_when_it_is_attached_ends_the_run() {
+    struct Panics;
+    impl Source for Panics {
+        type Product = u64;
+        fn next(&mut self, _: u64) -> Result<Next<u64>, Cause> {
+            Ok(Next::Event(7))
+        }
+        fn attach(&mut self, _: &Waker) {
+            panic!("no tape");
+        }
+    }
+    for source in [None, Some(())] {
+        let (seen, summary) = match source {
+            None => seen(Panics, 2).join().expect("it ends"),
+            Some(()) => seen(Panics.read_ahead(2), 2).join().expect("it ends"),
+        };
+        assert_eq!((seen, summary.ended_by_failure), (Vec::new(), true));
+        assert_eq!(summary.failures[0].cause, "it panicked: no tape");
+    }
+}
+
+#[test]
 fn a_source_gets_a_waker_that_outlives_the_run() {
     struct Keeps(Arc<Mutex<Option<Waker>>>);
     impl Source for Keeps {
