@@ -127,6 +127,8 @@ impl Alive {
     }
 }
 
+const _: () = assert!(!cfg!(target_pointer_width = "64") || size_of::<Column>() == 64);
+
 /// The store of one product type, with its place in each slot's table of chunks.
 pub(crate) struct Column {
     pub(crate) store: Box<dyn AnyStore>,
@@ -136,11 +138,12 @@ pub(crate) struct Column {
     /// there until the next one comes.
     has_destructor: bool,
     /// Those of all modules, if they are counted.
-    alive: Option<Arc<[Alive]>>,
-    number: usize,
+    alive: Option<Box<Arc<[Alive]>>>,
+    // In 32 bits, so that a column has a power of two of bytes and is quickly found.
+    number: u32,
     /// Where its part of a slot's table of chunks begins, and how long it is.
-    first: usize,
-    chunks: usize,
+    first: u32,
+    chunks: u32,
     /// A chunk's mask when all its cells are taken.
     full: u16,
     /// Chunks that no slot has, for each worker.
@@ -165,9 +168,9 @@ impl Column {
             has_destructor: store.has_destructor(),
             alive: None,
             store,
-            number,
-            first,
-            chunks,
+            number: number as u32,
+            first: first as u32,
+            chunks: chunks as u32,
             full: u16::MAX >> (CHUNK - cells),
             free: (0..workers).map(|_| Mutex::default()).collect(),
             made: AtomicU32::new(0),
@@ -176,12 +179,12 @@ impl Column {
 
     /// Counts the ends of products with these, by the numbers of their modules.
     pub(crate) fn counts(mut self, alive: Arc<[Alive]>) -> Self {
-        (self.alive, self.looks_at_ends) = (Some(alive), true);
+        (self.alive, self.looks_at_ends) = (Some(Box::new(alive)), true);
         self
     }
 
     pub(crate) fn chunks(&self) -> usize {
-        self.chunks
+        self.chunks as usize
     }
 
     /// A chunk for a slot that is at home there.
@@ -213,7 +216,7 @@ impl Table {
     pub(crate) fn find(&self, column: &Column, cell: u16) -> (u32, usize) {
         let (nth, cell) = (usize::from(cell) / CHUNK, usize::from(cell) % CHUNK);
         // Relaxed: ordered by the slot's lock (see above).
-        (self.0[column.first + nth].load(Ordering::Relaxed), cell)
+        (self.0[column.first as usize + nth].load(Ordering::Relaxed), cell)
     }
 }
 
@@ -259,13 +262,14 @@ impl Cells {
     /// most one.
     #[inline]
     pub(crate) fn take(&mut self, table: &Table, column: &Column, home: usize) -> u16 {
-        let full = &mut self.full[column.number];
-        let masks = &mut self.taken[column.first..column.first + column.chunks];
+        let full = &mut self.full[column.number as usize];
+        let first = column.first as usize;
+        let masks = &mut self.taken[first..first + column.chunks as usize];
         while masks[usize::from(*full)] == column.full {
             *full += 1;
         }
         let nth = usize::from(*full);
-        let entry = &table.0[column.first + nth];
+        let entry = &table.0[first + nth];
         // Relaxed: under the slot's lock.
         if masks[nth] == 0 && entry.load(Ordering::Relaxed) == NO_CHUNK {
             entry.store(column.take(home), Ordering::Relaxed);
@@ -296,12 +300,13 @@ impl Cells {
                 alive[usize::from(module)].ends();
             }
         }
-        let at = column.first + usize::from(cell) / CHUNK;
+        let first = column.first as usize;
+        let at = first + usize::from(cell) / CHUNK;
         self.taken[at] &= !(1 << place);
-        let full = &mut self.full[column.number];
-        *full = (*full).min((at - column.first) as u16);
+        let full = &mut self.full[column.number as usize];
+        *full = (*full).min((at - first) as u16);
         self.count -= 1;
-        if self.taken[at] == 0 && at > column.first {
+        if self.taken[at] == 0 && at > first {
             // Relaxed: under the slot's lock.
             table.0[at].store(NO_CHUNK, Ordering::Relaxed);
             column.give_back(home, chunk);

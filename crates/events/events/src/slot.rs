@@ -250,12 +250,13 @@ impl State {
             return;
         }
         for &consumer in layout.consumers.row(module) {
-            match self.of(consumer) {
-                REQUESTED => self.input_is_there(layout, consumer),
-                // Of all that needs this module only its own products can stand there.
-                RUNNING => self.finish_part(layout, consumer, free),
-                _ => {}
+            if self.of(consumer) != REQUESTED {
+                continue;
             }
+            self.input_is_there(layout, consumer);
+        }
+        if layout.column(module).is_none() {
+            self.finish_parts(layout, module, free);
         }
         for &path in layout.paths_of.row(module) {
             let step = self.steps[usize::from(path)];
@@ -284,8 +285,15 @@ impl State {
         }
     }
 
+    /// What needs a module without a product of its own is its products, which are there now.
+    #[inline(never)]
+    fn finish_parts(&mut self, layout: &Layout, module: u16, free: Free<'_>) {
+        for &part in layout.consumers.row(module) {
+            self.finish_part(layout, part, free);
+        }
+    }
+
     /// A product of a producer of several is there.
-    #[cold]
     fn finish_part(&mut self, layout: &Layout, part: u16, free: Free<'_>) {
         self.set(part, YES);
         if !self.words.is_needed(part) {
