@@ -4,6 +4,8 @@ use crate::actor::{Actor, Context};
 use crate::actor_core::Inner;
 use crate::actor_id::ActorId;
 use crate::address::Address;
+#[cfg(feature = "wire")]
+use crate::passage::Passage;
 use crate::send_error::SendError;
 use actinium_scheduler::deadlines::DeadlineKey;
 use actinium_scheduler::{Worker, current};
@@ -12,6 +14,8 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+#[cfg(feature = "wire")]
+use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -19,19 +23,63 @@ use std::time::Duration;
 /// The handle by which an actor answers a request: see [`Reply::send`].
 ///
 /// Dropping it unanswered tells the asker so.
+///
+/// In a program with the feature `cluster` it is data in messages that go through a node: then the
+/// other node's actor answers. If that node goes down first, the asker is told that there is no
+/// answer.
 #[derive(Debug)]
-pub struct Reply<R>(oneshot::Sender<R>);
+pub struct Reply<R> {
+    /// None: it was used.
+    sender: Option<oneshot::Sender<R>>,
+    /// How it leaves in a message to another node, once it was encoded in one.
+    #[cfg(feature = "wire")]
+    passage: Mutex<Option<Arc<Passage<R>>>>,
+}
 
 impl<R> Reply<R> {
+    pub(crate) fn new(sender: oneshot::Sender<R>) -> Self {
+        Reply {
+            sender: Some(sender),
+            #[cfg(feature = "wire")]
+            passage: Mutex::new(None),
+        }
+    }
+
+    /// Begins to leave in a message to another node: when this is dropped, the way to the asker
+    /// goes to the passage. None if it stands in another message already.
+    #[cfg(feature = "wire")]
+    pub(crate) fn begin_passage(&self) -> Option<Arc<Passage<R>>> {
+        let mut passage = self.passage.lock().unwrap_or_else(PoisonError::into_inner);
+        if passage.as_ref().is_some_and(|former| former.is_open()) {
+            return None;
+        }
+        let new = Arc::new(Passage::new());
+        *passage = Some(new.clone());
+        Some(new)
+    }
+
     /// Answers.
     ///
     /// # Errors
     /// Gives the value back if nobody waits for it any more.
-    pub fn send(self, value: R) -> Result<(), R> {
+    pub fn send(mut self, value: R) -> Result<(), R> {
         // Cause before effect: what the running turn has sent is there when whoever hears this
         // looks.
         current(|worker| worker.into_iter().for_each(Worker::flush_lanes));
-        self.0.send(value)
+        match self.sender.take() {
+            Some(sender) => sender.send(value),
+            None => Err(value),
+        }
+    }
+}
+
+#[cfg(feature = "wire")]
+impl<R> Drop for Reply<R> {
+    fn drop(&mut self) {
+        let passage = self.passage.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(passage), Some(sender)) = (passage, self.sender.take()) {
+            passage.leave(sender);
+        }
     }
 }
 
@@ -166,7 +214,7 @@ impl<A: Actor> Address<A> {
             let at_ns = system.shared.clock().now_ns().saturating_add(ns);
             Deadline { at_ns, timeout, key: None }
         });
-        let state = match self.send(msg(Reply(reply))) {
+        let state = match self.send(msg(Reply::new(reply))) {
             Ok(()) => State::Waiting(answer),
             Err(SendError::Closed(_)) => State::Refused(AskError::Closed(self.id())),
             Err(_) => State::Refused(AskError::Full(self.id())),

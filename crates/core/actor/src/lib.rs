@@ -28,6 +28,8 @@ mod handle;
 mod mailbox;
 mod offload;
 mod options;
+#[cfg(feature = "wire")]
+mod passage;
 mod pipe;
 mod send;
 mod send_error;
@@ -68,8 +70,8 @@ pub use handle::recipient::Recipient;
 pub mod travel {
     pub use crate::handle::at::{Elsewhere, Room, Ticket};
     pub use crate::handle::travel::border::{
-        Answering, Ask, Border, BorderId, Given, Line, NotSent, Origin, Read, TakenIn, Told, Write,
-        crossing,
+        AnswerLater, Answering, Ask, Border, BorderId, Given, GivenReply, Line, NotSent, Origin,
+        Read, TakenIn, Told, Write, crossing,
     };
 }
 pub use options::{Mailbox, SpawnError, SpawnOptions};

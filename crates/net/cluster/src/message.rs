@@ -37,6 +37,8 @@ pub(crate) enum Item<'a> {
     TellTo(HandleKey, Encoding, &'a [u8]),
     /// For the actor of a handle, which is to answer this request in the same encoding.
     AskTo(HandleKey, u64, Encoding, &'a [u8]),
+    /// The answer by a reply handle, in this encoding; None: there is none.
+    Reply(HandleKey, Encoding, Option<&'a [u8]>),
     /// The answer to a request, if there is one: whoever asked knows its encoding.
     Answer(u64, Result<&'a [u8], Unanswered>),
     /// Between the nodes themselves.
@@ -174,6 +176,7 @@ pub(crate) const ENVELOPE_BYTES: usize = HEAD_BYTES + 29;
 const TELL_WITH: u8 = 5;
 const TELL_TO: u8 = 6;
 const ASK_TO: u8 = 7;
+const REPLY: u8 = 8;
 
 /// The encoding stands above the kind.
 const ENCODING_FROM_BIT: u32 = 4;
@@ -277,6 +280,22 @@ pub(crate) fn ask_to(
         into.extend_from_slice(&request.to_le_bytes());
         write(into)
     })
+}
+
+/// Appends the answer by a reply handle, if there is one.
+pub(crate) fn reply(
+    handle: HandleKey,
+    encoding: Encoding,
+    answer: Option<&[u8]>,
+    into: &mut Vec<u8>,
+) {
+    let written = with_head(REPLY, encoding, into, |into| {
+        put_handle(handle, into);
+        into.push(answer.is_some().into());
+        into.extend_from_slice(answer.unwrap_or_default());
+        Ok(())
+    });
+    debug_assert_eq!(written, Ok(()));
 }
 
 /// Appends an answer that is bytes already.
@@ -394,6 +413,16 @@ pub(crate) fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
             let (request, body) = body.split_first_chunk::<8>()?;
             Item::AskTo(handle, u64::from_le_bytes(*request), encoding, body)
         }
+        REPLY => {
+            let (handle, body) = read_handle(body)?;
+            let (status, body) = body.split_first()?;
+            let answer = match status {
+                0 => None,
+                1 => Some(body),
+                _ => return None,
+            };
+            Item::Reply(handle, encoding, answer)
+        }
         ANSWER => {
             let (request, body) = body.split_first_chunk::<8>()?;
             let (status, body) = body.split_first()?;
@@ -466,6 +495,8 @@ mod tests {
         let write = |into: &mut Vec<u8>| encode(NODES, &8_u8, into);
         tell_to(HANDLE, NODES, write, &mut bytes).unwrap();
         ask_to(HANDLE, 79, Encoding::Text, write, &mut bytes).unwrap();
+        reply(HANDLE, Encoding::Text, Some(&[7]), &mut bytes);
+        reply(HANDLE, NODES, None, &mut bytes);
         envelope(&ENVELOPE, &mut bytes);
         bytes
     }
@@ -484,6 +515,8 @@ mod tests {
             Item::Control(Control::Watch { watch: 4, key: KEY }),
             Item::TellTo(HANDLE, NODES, &[8]),
             Item::AskTo(HANDLE, 79, Encoding::Text, &[8]),
+            Item::Reply(HANDLE, Encoding::Text, Some(&[7])),
+            Item::Reply(HANDLE, NODES, None),
             Item::Envelope(ENVELOPE),
         ];
         assert_eq!(items, expected);
@@ -501,7 +534,7 @@ mod tests {
             let mut items = 0;
             let whole = read(&bytes[..len], |_| items += 1);
             // Unless it was cut between two messages.
-            prop_assert!(!whole || items < 9);
+            prop_assert!(!whole || items < 11);
         }
     }
 }

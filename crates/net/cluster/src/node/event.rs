@@ -142,7 +142,8 @@ pub struct NodeStats {
     pub misaddressed: u64,
     /// The number of messages and frames that this node could not read.
     pub not_understood: u64,
-    /// The number of handles of this node's actors that others were given, and whose actors live.
+    /// The number of handles of this node's actors that others were given, and whose actors live;
+    /// and of reply handles that others were given and have not answered.
     pub handles: usize,
     /// The number of times that a worker has looked after the frames itself: see
     /// [`Node::start`](crate::Node::start).

@@ -3,6 +3,7 @@
 use super::frame_receiver::{Asked, FrameReceiver, FrameReceiverMsg};
 use super::grants::Grants;
 use super::inbound::Watched;
+use super::leaving;
 use super::peer::Peer;
 use crate::actor::{RemoteActor, hello};
 use crate::codec::{decode, encode};
@@ -101,7 +102,11 @@ where
             let mut bytes = Vec::new();
             let result = match answer {
                 Ok(answer) => {
-                    let encoded = crossing(asked.border, || encode(encoding, &answer, &mut bytes));
+                    let replies = leaving::count();
+                    let encoded = crossing(asked.border, asked.peer.node.0, || {
+                        encode(encoding, &answer, &mut bytes)
+                    });
+                    leaving::have_left(replies);
                     encoded.map_err(|_| Unanswered::NotUnderstood)
                 }
                 Err(actinium_actor::AskError::Closed(_)) => Err(Unanswered::Closed),

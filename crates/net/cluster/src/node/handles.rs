@@ -8,7 +8,7 @@
 
 use crate::fabric::NodeId;
 use crate::message::HandleKey;
-use actinium_actor::travel::{Given, Origin};
+use actinium_actor::travel::{Given, GivenReply, Origin};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicBool;
@@ -21,6 +21,21 @@ struct Note {
     given: Arc<dyn Given>,
 }
 
+/// A reply handle of this process that was given away.
+struct ReplyNote {
+    secret: u64,
+    /// The node that it was sent to.
+    to: NodeId,
+    given: Arc<dyn GivenReply>,
+}
+
+/// The error of an answer by somebody who was not given the handle for it.
+#[derive(Debug)]
+pub(super) struct NotGiven;
+
+/// As many notes of replies are kept before those are looked for that nobody waits for.
+const REPLIES_UNSWEPT: usize = 256;
+
 /// The table: see the module.
 #[derive(Default)]
 pub(super) struct Handles {
@@ -31,6 +46,9 @@ pub(super) struct Handles {
     last: u64,
     notes: BTreeMap<u64, Note>,
     by_origin: BTreeMap<Origin, u64>,
+    replies: BTreeMap<u64, ReplyNote>,
+    /// The number of replies at which those go that nobody waits for.
+    sweep_at: usize,
     /// For each handle of another node that is in use here, whether its actor is known to have
     /// ended.
     in_use: BTreeMap<(NodeId, HandleKey), Weak<AtomicBool>>,
@@ -74,15 +92,70 @@ impl Handles {
 
     /// Empties the table, because the node has ended, and returns what was in it.
     #[must_use = "it is dropped behind the lock"]
-    pub(super) fn close(&mut self) -> Vec<Arc<dyn Given>> {
-        self.is_closed = true;
-        self.by_origin.clear();
-        std::mem::take(&mut self.notes).into_values().map(|note| note.given).collect()
+    pub(super) fn close(&mut self) -> Self {
+        std::mem::replace(self, Handles { is_closed: true, ..Handles::default() })
     }
 
-    /// The number of handles that were given away and whose actors live.
+    /// Notes a reply handle that is given to a node. None if this node has left. Returns, too, the
+    /// replies that nobody waits for any more.
+    #[must_use = "they are dropped behind the lock"]
+    pub(super) fn note_reply(
+        &mut self,
+        to: NodeId,
+        given: Arc<dyn GivenReply>,
+    ) -> (Option<HandleKey>, Vec<Arc<dyn GivenReply>>) {
+        if self.is_closed {
+            return (None, vec![given]);
+        }
+        let mut swept = Vec::new();
+        if self.replies.len() >= self.sweep_at.max(REPLIES_UNSWEPT) {
+            swept = self.take_replies(|note| !note.given.is_awaited());
+            self.sweep_at = 2 * self.replies.len();
+        }
+        self.last += 1;
+        let serial = self.last;
+        let secret = self.secrets.hash_one(serial);
+        self.replies.insert(serial, ReplyNote { secret, to, given });
+        (Some(HandleKey { serial, secret }), swept)
+    }
+
+    /// Takes a reply handle that is answered. None: nobody waits for it any more.
+    ///
+    /// # Errors
+    /// If the key was never given.
+    pub(super) fn take_reply(
+        &mut self,
+        key: HandleKey,
+    ) -> Result<Option<Arc<dyn GivenReply>>, NotGiven> {
+        match self.replies.get(&key.serial) {
+            Some(note) if note.secret == key.secret => Ok(self.forget_reply(key.serial)),
+            None if (1..=self.last).contains(&key.serial) => Ok(None),
+            _ => Err(NotGiven),
+        }
+    }
+
+    /// Forgets a reply handle whose message was not sent.
+    #[must_use = "it is dropped behind the lock"]
+    pub(super) fn forget_reply(&mut self, serial: u64) -> Option<Arc<dyn GivenReply>> {
+        self.replies.remove(&serial).map(|note| note.given)
+    }
+
+    /// Forgets the reply handles that were given to a node, which is down.
+    #[must_use = "they are dropped behind the lock"]
+    pub(super) fn forget_replies(&mut self, node: NodeId) -> Vec<Arc<dyn GivenReply>> {
+        self.take_replies(|note| note.to == node)
+    }
+
+    fn take_replies(&mut self, which: impl Fn(&ReplyNote) -> bool) -> Vec<Arc<dyn GivenReply>> {
+        let taken = self.replies.iter().filter(|(_, note)| which(note));
+        let serials: Vec<u64> = taken.map(|(&serial, _)| serial).collect();
+        serials.into_iter().filter_map(|serial| self.forget_reply(serial)).collect()
+    }
+
+    /// The number of handles that were given away and whose actors live, and of reply handles that
+    /// were given away.
     pub(super) fn len(&self) -> usize {
-        self.notes.len()
+        self.notes.len() + self.replies.len()
     }
 
     /// Begins to use a handle of another node. Returns whether its actor is known to have ended.

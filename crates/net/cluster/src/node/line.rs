@@ -68,6 +68,17 @@ pub(super) fn key(ticket: &Ticket) -> HandleKey {
     HandleKey { serial: ticket.serial, secret: ticket.secret }
 }
 
+/// The first of these encodings that the ticket's node takes. `is_same`: it knows the messages by the
+/// very same types.
+pub(super) fn encoding(ticket: &Ticket, own: &[Encoding], is_same: bool) -> Option<Encoding> {
+    let takes = |encoding: &Encoding| ticket.encodings >> encoding.id() & 1 == 1;
+    let mut common = own.iter().copied().filter(takes).peekable();
+    let has_one = common.peek().is_some();
+    let readable = common.find(|&encoding| is_same || encoding != Encoding::Binary);
+    // Whoever takes binary takes what stands in for it.
+    readable.or_else(|| has_one.then_some(Encoding::SelfDescribing))
+}
+
 impl Drop for HandleLine {
     fn drop(&mut self) {
         if let Some(is_closed) = self.is_closed.take() {
@@ -145,12 +156,7 @@ impl Line for HandleLine {
         if self.is_closed() {
             return Some(Encoding::SelfDescribing);
         }
-        let takes = |encoding: &Encoding| self.ticket.encodings >> encoding.id() & 1 == 1;
-        let mut common = self.inner.config.encodings.iter().copied().filter(takes).peekable();
-        let has_one = common.peek().is_some();
-        let readable = common.find(|&encoding| is_same || encoding != Encoding::Binary);
-        // Whoever takes binary takes what stands in for it.
-        readable.or_else(|| has_one.then_some(Encoding::SelfDescribing))
+        encoding(&self.ticket, &self.inner.config.encodings, is_same)
     }
 
     fn tell(&self, encoding: Encoding, of: &'static str, write: Write<'_>) -> Result<(), NotSent> {

@@ -8,7 +8,7 @@
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
 //! | `receive.rs` | from a frame to the mailboxes of actors |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
-//! | `handles.rs`, `border.rs`, `line.rs` | handles in messages: the table of those given away, how they become bytes and handles again, the way to their actors |
+//! | `handles.rs`, `border.rs`, `line.rs`, `replier.rs` | handles in messages: the table of those given away, how they become bytes and handles again, the way to their actors, and back to askers |
 //! | `multihop.rs`, `session.rs`, `reachability.rs`, `neighbours.rs` | a grid: what goes through other nodes, and who is reached through whom |
 //! | `start.rs`, `manual.rs`, `handle.rs` | a node with a thread, a node that is driven by hand, and what a program does with either |
 //! | `progress.rs`, `idle.rs`, `unparker.rs`, `ending.rs` | who drives, how the thread sleeps and is woken, how a node ends |
@@ -29,6 +29,7 @@ mod handle;
 mod handles;
 mod idle;
 mod inbound;
+mod leaving;
 mod limits;
 mod line;
 mod lookup;
@@ -39,6 +40,7 @@ pub(crate) mod peer;
 mod progress;
 mod reachability;
 mod receive;
+mod replier;
 mod requests;
 pub(crate) mod send;
 mod session;

@@ -201,7 +201,8 @@ impl Receiver {
         ctx: &mut Context<'_, FrameReceiver>,
     ) -> Stop {
         // There may be handles in its messages.
-        crossing(self.inner.border.number(), || self.hand_over_piece(frame, from, ctx))
+        let (border, other) = (self.inner.border.number(), self.peer.node.0);
+        crossing(border, other, || self.hand_over_piece(frame, from, ctx))
     }
 
     fn hand_over_piece(
@@ -539,6 +540,9 @@ impl Receiver {
             Item::Control(Control::HandleEnded { handle }) => {
                 self.inner.handle_ended(&self.peer, handle);
             }
+            Item::Reply(key, encoding, answer) => {
+                self.inner.replied(&self.peer, key, encoding, answer);
+            }
             _ => debug_assert!(false, "nothing else is of a handle"),
         }
     }
@@ -577,9 +581,11 @@ impl Receiver {
         // How bytes become its request is the user's code.
         let unanswered = match guarded(|| given.ask(encoding, message)) {
             Some(Answering::Asked(mut answer)) => {
+                let from = peer.node.0;
                 let asked = Asked { peer, session, request, border };
-                let answer =
-                    std::future::poll_fn(move |cx| crossing(border, || answer.as_mut().poll(cx)));
+                let answer = std::future::poll_fn(move |cx| {
+                    crossing(border, from, || answer.as_mut().poll(cx))
+                });
                 return ctx.pipe(answer, move |answer| {
                     let answer = answer.map_err(|error| match error {
                         AskError::Closed(_) => Unanswered::Closed,
@@ -647,7 +653,8 @@ impl Receiver {
                 let neighbour = std::mem::replace(&mut self.peer, from);
                 let of_neighbour = std::mem::take(&mut self.misaddressed);
                 self.is_inside = true;
-                self.items(envelope.payload, ctx);
+                let (border, other) = (self.inner.border.number(), self.peer.node.0);
+                crossing(border, other, || self.items(envelope.payload, ctx));
                 self.is_inside = false;
                 self.tell_misaddressed();
                 self.misaddressed = of_neighbour;

@@ -9,6 +9,7 @@
 //! with those for the next node on the way: see `multihop`.
 
 use super::event::NodeEvent;
+use super::leaving;
 use super::peer::{Multihop, Peer};
 use super::session::Session;
 use super::state::Inner;
@@ -54,7 +55,8 @@ impl Inner {
         // Taken out, not borrowed: the user's code may send while it encodes.
         let mut bytes = SCRATCH.take();
         bytes.clear();
-        let written = crossing(self.border.number(), || write(&mut bytes));
+        let replies = leaving::count();
+        let written = crossing(self.border.number(), peer.node.0, || write(&mut bytes));
         let result = written.map_err(NotAdded::Failed).and_then(|()| {
             if buffer(self, peer, is_work, &bytes)? {
                 return Ok(false);
@@ -65,6 +67,12 @@ impl Inner {
         });
         if bytes.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(bytes);
+        }
+        if leaving::count() > replies {
+            match result {
+                Ok(_) => leaving::have_left(replies),
+                Err(_) => self.have_not_left(replies),
+            }
         }
         if result? {
             self.unparker.ring();

@@ -138,11 +138,11 @@ impl Inner {
     ) -> RemoteAnswer<AnyAddress<A>> {
         let own = hello_with_args::<A, Args>(&self.config.encodings);
         let border = self.border.number();
-        let early = crossing(border, || encode_early(args));
+        let early = crossing(border, node.0, || encode_early(args));
         if node == self.node {
             let here = early
                 .map_err(|error| RemoteAskError::Unsendable(error.to_string()))
-                .and_then(|args| crossing(border, || self.spawn_here(&own, &args)));
+                .and_then(|args| crossing(border, node.0, || self.spawn_here(&own, &args)));
             return RemoteAnswer::ready(here);
         }
         let peer = self.peer(node);

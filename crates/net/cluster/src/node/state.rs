@@ -225,7 +225,7 @@ impl Inner {
     pub(super) fn complete(&self, request: u64, outcome: requests::Outcome<'_>) {
         let complete = lock(&self.requests).take(request);
         if let Some(complete) = complete {
-            guarded(|| crossing(self.border.number(), || complete(outcome)));
+            guarded(|| complete(outcome));
         }
     }
 
@@ -236,7 +236,7 @@ impl Inner {
         match asked {
             Ok(Some(complete)) => {
                 let complete = || complete(requests::outcome(answer));
-                guarded(|| crossing(self.border.number(), complete));
+                guarded(|| crossing(self.border.number(), peer.node.0, complete));
             }
             Ok(None) => {}
             Err(requests::NotAsked) => self.deny_lie(peer, None, Denial::Answer),
@@ -300,6 +300,7 @@ impl Inner {
         for complete in requests {
             complete(Err(RemoteAskError::NodeDown(node)));
         }
+        self.forget_replies(node);
         let watches = lock(&self.watches).of(node);
         for watch in watches {
             self.tell_watcher(watch, RemoteDownReason::NodeDown(Some(reason)));

@@ -66,6 +66,19 @@ pub trait Given: Send + Sync {
     fn takes(&self) -> &'static str;
 }
 
+/// A reply handle of this process that was given away. If it is dropped before there was an answer,
+/// the asker is told that there is none.
+pub trait GivenReply: Send + Sync {
+    /// Answers. False if the bytes are no answer that the asker takes: then it gets none.
+    fn answer(&self, encoding: Encoding, answer: &[u8]) -> bool;
+    /// Whether the asker may still wait.
+    fn is_awaited(&self) -> bool;
+}
+
+// tidy: guard: an answer that comes, and code of this crate.
+/// The bytes of an answer to another node that are under way; None: there is no answer.
+pub type AnswerLater = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
+
 /// Appends the bytes of a message.
 pub type Write<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), String>;
 
@@ -139,6 +152,33 @@ pub trait Border: Send + Sync {
 
     /// A way to an actor that has ended.
     fn ended(self: Arc<Self>, ticket: &Ticket) -> Arc<dyn Line>;
+
+    /// Notes a reply handle that leaves in a message to node `to`. The note lives until the answer
+    /// comes, that node is down, or the message turns out not to have been sent.
+    ///
+    /// # Errors
+    /// If the node has left.
+    fn give_reply(
+        self: Arc<Self>,
+        to: u32,
+        fingerprint: u64,
+        given: Arc<dyn GivenReply>,
+    ) -> Result<Ticket, String>;
+
+    /// The encoding of an answer. `is_same`: the other node knows it by the very same types.
+    fn answers_in(&self, ticket: &Ticket, is_same: bool) -> Option<Encoding>;
+
+    /// Takes a reply handle that has come in a message of node `from`: sends the answer there.
+    ///
+    /// # Errors
+    /// If the handle is not of that node, or too many of its requests are open.
+    fn take_reply(
+        self: Arc<Self>,
+        from: u32,
+        ticket: &Ticket,
+        encoding: Encoding,
+        answer: AnswerLater,
+    ) -> Result<(), String>;
 }
 
 // ---- which border
@@ -152,8 +192,9 @@ static BORDERS: RwLock<BTreeMap<u64, Weak<dyn Border>>> = RwLock::new(BTreeMap::
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The border that the message on this thread crosses; 0: none.
-    static CROSSED: Cell<u64> = const { Cell::new(0) };
+    /// The border that the message on this thread crosses (0: none), and the node at the other
+    /// side.
+    static CROSSED: Cell<(u64, u32)> = const { Cell::new((0, 0)) };
 }
 
 /// The number of a border, under which it is found as long as this lives.
@@ -188,11 +229,12 @@ impl Drop for BorderId {
     }
 }
 
-/// Calls `f`, which encodes or decodes messages of a node, whose border has this number.
+/// Calls `f`, which encodes or decodes messages of a node, whose border has this number, to or from
+/// node `other`.
 #[inline(always)]
-pub fn crossing<R>(border: u64, f: impl FnOnce() -> R) -> R {
-    /// Puts the former number back, even if `f` panics: encoding may send other messages.
-    struct Before(u64);
+pub fn crossing<R>(border: u64, other: u32, f: impl FnOnce() -> R) -> R {
+    /// Puts the former ones back, even if `f` panics: encoding may send other messages.
+    struct Before((u64, u32));
 
     impl Drop for Before {
         #[inline(always)]
@@ -201,17 +243,25 @@ pub fn crossing<R>(border: u64, f: impl FnOnce() -> R) -> R {
         }
     }
 
-    let _before = Before(CROSSED.replace(border));
+    let _before = Before(CROSSED.replace((border, other)));
     f()
 }
 
-/// The border that is crossed now, and its number.
-pub(super) fn crossed() -> Result<(u64, Arc<dyn Border>), String> {
-    let number = CROSSED.get();
+/// A border that is crossed.
+pub(super) struct Crossed {
+    pub(super) number: u64,
+    /// The node at the other side.
+    pub(super) other: u32,
+    pub(super) border: Arc<dyn Border>,
+}
+
+/// The border that is crossed now.
+pub(super) fn crossed() -> Result<Crossed, String> {
+    let (number, other) = CROSSED.get();
     let borders = BORDERS.read().unwrap_or_else(PoisonError::into_inner);
     let border = borders.get(&number).and_then(Weak::upgrade);
-    let border = border.map(|border| (number, border));
-    border.ok_or_else(|| {
+    let crossed = border.map(|border| Crossed { number, other, border });
+    crossed.ok_or_else(|| {
         "handles of actors are data only in messages that go through a node of a cluster".to_owned()
     })
 }

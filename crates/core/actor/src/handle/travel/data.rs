@@ -5,15 +5,17 @@
 //! holds what the handles in them take, and two nodes that do not agree on it hear of that when one
 //! looks an actor of the other up.
 
-use super::border::{Given, Origin, TakenIn, crossed};
+use super::border::{Crossed, Given, Origin, TakenIn, crossed};
 use super::far::Far;
-use super::given::{GivenAskRecipient, GivenRecipient};
+use super::given::{GivenAnswer, GivenAskRecipient, GivenRecipient, encode};
 use super::kind::{Data, Kind, TICKET, kind, takes};
+use crate::ask::Reply;
 use crate::handle::ask_recipient::AskRecipient;
 use crate::handle::at::{At, Ticket};
 use crate::handle::recipient::Recipient;
 use actinium_wire::explain;
 use actinium_wire::schema::{Describe, Field, Shape, Type, Types};
+use futures_channel::oneshot;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::any::TypeId;
@@ -31,7 +33,7 @@ fn leave(
     kind: &Kind,
     given: &dyn Fn() -> Arc<dyn Given>,
 ) -> Result<Ticket, String> {
-    let (number, border) = crossed()?;
+    let Crossed { number, border, .. } = crossed()?;
     match at {
         At::Here(core) => {
             let system = Arc::as_ptr(&core.system).addr();
@@ -53,7 +55,7 @@ fn arrive<T>(
     find: impl FnOnce(&dyn Given) -> Result<Option<T>, String>,
     far: impl FnOnce(Far) -> T,
 ) -> Result<T, String> {
-    let (_, border) = crossed()?;
+    let border = crossed()?.border;
     let line = match Arc::clone(&border).take(ticket)? {
         TakenIn::There(line) => line,
         TakenIn::Here(given) => match find(&*given)? {
@@ -61,10 +63,13 @@ fn arrive<T>(
             None => border.ended(ticket),
         },
     };
-    let encoding = line.encoding(ticket.fingerprint == kind.fingerprint).ok_or_else(|| {
-        format!("node {} takes messages in no encoding that this one has", ticket.node)
-    })?;
+    let is_same = ticket.fingerprint == kind.fingerprint;
+    let encoding = line.encoding(is_same).ok_or_else(|| no_encoding(ticket))?;
     Ok(far(Far { line, encoding }))
+}
+
+fn no_encoding(ticket: &Ticket) -> String {
+    format!("node {} takes messages in no encoding that this one has", ticket.node)
 }
 
 fn other_kind(given: &dyn Given, kind: &Kind) -> String {
@@ -222,5 +227,48 @@ impl<'de, Q: Data, R: Data> Deserialize<'de> for AskRecipient<Q, R> {
 impl<Q: Data, R: Data> Describe for AskRecipient<Q, R> {
     fn describe(types: &mut Types) -> Type {
         describe::<Self, (Q, R)>("AskRecipient", types)
+    }
+}
+
+/// The ticket of a reply handle that leaves.
+fn leave_reply<R: Data>(reply: &Reply<R>) -> Result<Ticket, String> {
+    let Crossed { other, border, .. } = crossed()?;
+    let passage = reply
+        .begin_passage()
+        .ok_or_else(|| "a reply handle can stand in one message, and there once".to_owned())?;
+    border.give_reply(other, kind::<R>().fingerprint, Arc::new(GivenAnswer { passage }))
+}
+
+/// The reply handle of a ticket that has come.
+fn arrive_reply<R: Data>(ticket: &Ticket) -> Result<Reply<R>, String> {
+    let Crossed { other, border, .. } = crossed()?;
+    let is_same = ticket.fingerprint == kind::<R>().fingerprint;
+    let encoding = border.answers_in(ticket, is_same).ok_or_else(|| no_encoding(ticket))?;
+    let (sender, receiver) = oneshot::channel();
+    let answer = async move {
+        let answer: R = receiver.await.ok()?;
+        let mut bytes = Vec::new();
+        encode(encoding, &answer, &mut bytes).ok()?;
+        Some(bytes)
+    };
+    border.take_reply(other, ticket, encoding, Box::pin(answer))?;
+    Ok(Reply::new(sender))
+}
+
+impl<R: Data> Serialize for Reply<R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write::<R, S>("Reply", &leave_reply(self).map_err(unwritten)?, serializer)
+    }
+}
+
+impl<'de, R: Data> Deserialize<'de> for Reply<R> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        arrive_reply(&read::<R, D>("Reply", deserializer)?).map_err(unread)
+    }
+}
+
+impl<R: Data> Describe for Reply<R> {
+    fn describe(types: &mut Types) -> Type {
+        describe::<Self, R>("Reply", types)
     }
 }

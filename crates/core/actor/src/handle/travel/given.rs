@@ -1,6 +1,6 @@
 //! Handles of this process that were given away.
 
-use super::border::{Answering, Given, Told};
+use super::border::{Answering, Given, GivenReply, Told};
 use super::kind::{Data, kind};
 use crate::actor_core::hand;
 use crate::actor_id::ActorId;
@@ -8,6 +8,7 @@ use crate::ask::AskError;
 use crate::control::Control;
 use crate::handle::at::At;
 use crate::handle::target::{WeakAsked, WeakTell};
+use crate::passage::Passage;
 use crate::stop_reason::{Down, StopReason};
 use actinium_scheduler::guard;
 use actinium_wire::{Encoding, Limits};
@@ -116,5 +117,29 @@ impl<Q: Data, R: Data> Given for GivenAskRecipient<Q, R> {
 
     fn takes(&self) -> &'static str {
         kind::<(Q, R)>().takes()
+    }
+}
+
+/// A reply handle that was given away.
+pub(super) struct GivenAnswer<R> {
+    pub(super) passage: Arc<Passage<R>>,
+}
+
+impl<R: Data> GivenReply for GivenAnswer<R> {
+    fn answer(&self, encoding: Encoding, answer: &[u8]) -> bool {
+        let answer = decode(encoding, answer).ok();
+        let is_understood = answer.is_some();
+        self.passage.answer(answer);
+        is_understood
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.passage.is_awaited()
+    }
+}
+
+impl<R> Drop for GivenAnswer<R> {
+    fn drop(&mut self) {
+        self.passage.answer(None);
     }
 }
