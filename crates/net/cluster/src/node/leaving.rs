@@ -1,5 +1,5 @@
-//! The reply handles in the message that is being encoded on this thread, and in those whose encoding
-//! has begun it: their notes go if the message is not sent.
+//! The reply handles in the message that is being encoded on this thread, and in those whose
+//! encoding has begun it: their notes go if the message is not sent.
 
 use std::cell::RefCell;
 

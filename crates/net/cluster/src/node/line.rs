@@ -68,8 +68,8 @@ pub(super) fn key(ticket: &Ticket) -> HandleKey {
     HandleKey { serial: ticket.serial, secret: ticket.secret }
 }
 
-/// The first of these encodings that the ticket's node takes. `is_same`: it knows the messages by the
-/// very same types.
+/// The first of these encodings that the ticket's node takes. `is_same`: it knows the messages by
+/// the very same types.
 pub(super) fn encoding(ticket: &Ticket, own: &[Encoding], is_same: bool) -> Option<Encoding> {
     let takes = |encoding: &Encoding| ticket.encodings >> encoding.id() & 1 == 1;
     let mut common = own.iter().copied().filter(takes).peekable();
