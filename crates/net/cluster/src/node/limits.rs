@@ -6,7 +6,7 @@
 /// defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerLimits {
-    /// The number of its requests, and of its reply handles, that actors here have not answered yet.
+    /// The number of its requests and reply handles that actors here have not answered yet.
     pub asks: usize,
     /// The number of actors' ends that it waits for here.
     pub watches: usize,
