@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// See the module.
+/// See the module. On cache lines of its own, for each event writes it.
 #[derive(Default)]
+#[repr(align(128))]
 pub(crate) struct Counts {
     /// Ask the source for no more events.
     stop: AtomicBool,

@@ -39,6 +39,8 @@ const FAILURES_MAX: usize = 100;
 /// modules that wait on different workers do not count their references to the engine in one place.
 pub(crate) type Anchor = Arc<Arc<Engine>>;
 
+/// On cache lines of its own: slots that lie side by side are at home on different workers.
+#[repr(align(128))]
 pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Made for its first event.

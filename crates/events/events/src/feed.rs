@@ -6,6 +6,9 @@ use crate::module::Transition;
 use crate::status::Status;
 use std::sync::{Arc, Mutex};
 
+/// On cache lines of its own: each event writes it, and what stands beside it in a run is read at
+/// each call.
+#[repr(align(128))]
 pub(crate) struct Feed {
     pub(crate) state: Mutex<State>,
     status: Arc<Status>,

@@ -25,7 +25,9 @@ pub(crate) struct Waiting {
     pub(crate) since_ns: u64,
 }
 
+/// On cache lines of its own.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Resource {
     pub(crate) name: String,
     state: Mutex<(u32, BinaryHeap<Reverse<Waiting>>)>,

@@ -150,7 +150,9 @@ impl Queues {
     }
 }
 
+/// One worker's, on cache lines of its own.
 #[derive(Default)]
+#[repr(align(128))]
 struct Pool {
     queues: Mutex<Queues>,
     tasks: OnceLock<Box<[TaskRef]>>,
