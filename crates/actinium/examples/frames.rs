@@ -4,10 +4,10 @@
 //!
 //! `cargo run --release -p actinium --example frames`
 
+use actinium::memory::heap::{Arena, Heap, Payload};
+use actinium::memory::{Placement, Segment, Size};
 use actinium::prelude::*;
 use actinium::topology::{PuId, Topology};
-use actinium_memory::heap::{Arena, Heap, Payload};
-use actinium_memory::{Placement, Segment, Size};
 use std::error::Error;
 use std::sync::mpsc;
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 use std::iter;
 
+use actinium::memory::heap::{self, Heap, SharedArena};
+use actinium::memory::{Mode, Placement, Segment, Size};
 use actinium::prelude::*;
 use actinium::topology::Topology;
 use actinium::{Bind, SpawnError};
-use actinium_memory::heap::{self, Heap, SharedArena};
-use actinium_memory::{Mode, Placement, Segment, Size};
 use allocator_api2::vec::Vec as VecIn;
 use std::time::Duration;
 

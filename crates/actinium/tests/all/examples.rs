@@ -2,10 +2,12 @@
 
 /// Runs an example and looks for lines in what it says.
 macro_rules! examples {
-    ($($name:ident $path:literal: $expected:expr;)+) => {$(
+    ($($(#[$only:meta])* $name:ident $path:literal: $expected:expr;)+) => {$(
+        $(#[$only])*
         #[path = $path]
         mod $name;
 
+        $(#[$only])*
         #[test]
         fn $name() {
             let text = $name::run().expect("the example succeeds");
@@ -29,6 +31,7 @@ examples! {
         "9 / 3 = 3 (number 1 since its start)",
         "5 / 1: no living actor has the name 'divider'",
     ];
+    #[cfg(feature = "memory")]
     frames "../../examples/frames.rs": ["4000 frames seen, 0 copied."];
     ask_async "../../examples/ask_async.rs": ["half of 84 is 42"];
     router "../../examples/router.rs": ["4 the", "2 fox", "2 quick", "1 lazy"];

@@ -4,6 +4,7 @@
 mod examples;
 #[cfg(feature = "events")]
 mod graphs;
+#[cfg(feature = "memory")]
 mod payloads;
 mod runtime;
 #[cfg(feature = "wire")]

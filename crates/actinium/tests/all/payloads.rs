@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use actinium::Bind;
+use actinium::memory::heap::{Arena, Heap, Payload};
 use actinium::prelude::*;
-use actinium_memory::heap::{Arena, Heap, Payload};
 use std::time::Duration;
 
 const PAYLOADS: u64 = 1_000;
@@ -125,7 +125,7 @@ fn what_is_copied_is_counted() {
     let heap = Heap::leak_plain(1, 4).expect("memory");
     let mut arena = heap.arena(0).expect("it is free");
     drop(arena.payload(&[1; 5000]).expect("room"));
-    actinium_memory::heap::flush();
+    actinium::memory::heap::flush();
     let figures = arena.figures();
     assert_eq!((figures.copied_bytes, figures.returned, figures.batches), (5000, 1, 1));
 }
