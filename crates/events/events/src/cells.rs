@@ -139,10 +139,10 @@ pub(crate) struct Column {
     has_destructor: bool,
     /// Those of all modules, if they are counted.
     alive: Option<Box<Arc<[Alive]>>>,
-    // In 32 bits, so that a column has a power of two of bytes and is quickly found.
+    // In 32 bits, as `chunks`, so that a column has a power of two of bytes and is quickly found.
     number: u32,
     /// Where its part of a slot's table of chunks begins, and how long it is.
-    first: u32,
+    first: usize,
     chunks: u32,
     /// A chunk's mask when all its cells are taken.
     full: u16,
@@ -169,7 +169,7 @@ impl Column {
             alive: None,
             store,
             number: number as u32,
-            first: first as u32,
+            first,
             chunks: chunks as u32,
             full: u16::MAX >> (CHUNK - cells),
             free: (0..workers).map(|_| Mutex::default()).collect(),
@@ -216,7 +216,7 @@ impl Table {
     pub(crate) fn find(&self, column: &Column, cell: u16) -> (u32, usize) {
         let (nth, cell) = (usize::from(cell) / CHUNK, usize::from(cell) % CHUNK);
         // Relaxed: ordered by the slot's lock (see above).
-        (self.0[column.first as usize + nth].load(Ordering::Relaxed), cell)
+        (self.0[column.first + nth].load(Ordering::Relaxed), cell)
     }
 }
 
@@ -263,7 +263,7 @@ impl Cells {
     #[inline]
     pub(crate) fn take(&mut self, table: &Table, column: &Column, home: usize) -> u16 {
         let full = &mut self.full[column.number as usize];
-        let first = column.first as usize;
+        let first = column.first;
         let masks = &mut self.taken[first..first + column.chunks as usize];
         while masks[usize::from(*full)] == column.full {
             *full += 1;
@@ -300,7 +300,7 @@ impl Cells {
                 alive[usize::from(module)].ends();
             }
         }
-        let first = column.first as usize;
+        let first = column.first;
         let at = first + usize::from(cell) / CHUNK;
         self.taken[at] &= !(1 << place);
         let full = &mut self.full[column.number as usize];

@@ -255,7 +255,7 @@ impl State {
             }
             self.input_is_there(layout, consumer);
         }
-        if layout.column(module).is_none() {
+        if self.words.cell_of_done(module).is_none() {
             self.finish_parts(layout, module, free);
         }
         for &path in layout.paths_of.row(module) {
@@ -289,7 +289,9 @@ impl State {
     #[inline(never)]
     fn finish_parts(&mut self, layout: &Layout, module: u16, free: Free<'_>) {
         for &part in layout.consumers.row(module) {
-            self.finish_part(layout, part, free);
+            if self.of(part) == RUNNING {
+                self.finish_part(layout, part, free);
+            }
         }
     }
 
