@@ -90,6 +90,16 @@ impl ModuleStates {
         store(word, load(word) & !(u32::MAX << STATE_FROM) | u32::from(state) << STATE_FROM);
     }
 
+    /// A module that ran is done, and this is its state. Returns whether it has a product of its
+    /// own.
+    #[inline]
+    pub(crate) fn finish(&self, module: u16, state: u8) -> bool {
+        let word = self.word(module);
+        let now = load(word);
+        store(word, now & !(u32::MAX << STATE_FROM) | u32::from(state) << STATE_FROM);
+        now as u16 != NO_CELL
+    }
+
     fn set(&self, module: u16, state: u8, low: u16) {
         let word = self.word(module);
         let left = load(word) & MANY << LEFT_FROM;

@@ -240,7 +240,7 @@ impl State {
     /// A module is done. `free` is called for each producer whose product nobody needs any more.
     pub(crate) fn finish(&mut self, layout: &Layout, module: u16, pass: bool, free: Free<'_>) {
         self.open -= 1;
-        self.set(module, if pass { YES } else { NO });
+        let has_product = self.words.finish(module, if pass { YES } else { NO });
         for &input in layout.inputs.row(module) {
             if self.words.is_last(input) {
                 free(&self.words, &mut self.cells, input);
@@ -255,7 +255,7 @@ impl State {
             }
             self.input_is_there(layout, consumer);
         }
-        if self.words.cell_of_done(module).is_none() {
+        if !has_product {
             self.finish_parts(layout, module, free);
         }
         for &path in layout.paths_of.row(module) {
