@@ -124,7 +124,7 @@ fn another_scheduler_s_worker_is_an_outsider() {
         while step(&worker) {}
         stranger.enter(|stranger| {
             task.wake_from(Some(stranger));
-            assert!(is_refused(|| end(stranger, &tasks)));
+            assert!(is_refused(|| tasks.dispose(stranger)));
         });
         while step(&stranger) {}
         while step(&worker) {}
