@@ -88,14 +88,18 @@ impl<T: Product> EventSender<T> {
         })
     }
 
-    /// Sends an event, and waits for capacity in the queue. For an actor:
-    /// `ctx.pipe(sender.send(..), Msg::Sent)`. It sends when it is polled, not before.
+    /// Sends an event, at once if the queue has capacity for it; else the future waits for that. For
+    /// an actor: `ctx.pipe(sender.send(..), Msg::Sent)`. Events that wait at the same time may
+    /// overtake each other: to keep an order, wait for one before you send the next.
     ///
     /// # Errors
     /// [`SendError::Closed`] as for [`EventSender::try_send`].
     pub fn send(&self, event: T) -> impl Future<Output = Result<(), SendError<T>>> + Send + use<T> {
-        let sender = self.sender.clone();
-        async move { sender.send(event).await.map_err(|error| SendError::Closed(error.0)) }
+        let (sent, sender) = (self.try_send(event), self.sender.clone());
+        async move {
+            let Err(SendError::Full(event)) = sent else { return sent };
+            sender.send(event).await.map_err(|error| SendError::Closed(error.0))
+        }
     }
 
     /// Sends an event; blocks the thread while the queue is full. On a worker of the graph's system

@@ -407,6 +407,7 @@ fn a_channel_bounds_what_waits_and_says_what_was_lost() {
     assert_eq!(sender.try_send(1), Ok(()));
     assert_eq!(sender.try_send(2), Ok(()));
     assert_eq!(sender.try_send(3), Err(SendError::Full(3)));
+    let (third, fourth) = (sender.send(3), sender.send(4));
     let graph = Builder::new("numbers", source).build().unwrap();
     let running = Processor::new(graph, Settings::default().slots(1)).start(&system).unwrap();
     let others = sender.clone();
@@ -414,9 +415,11 @@ fn a_channel_bounds_what_waits_and_says_what_was_lost() {
         (0..1_000).for_each(|n| others.send_blocking(n).expect("it is taken"));
     });
     thread.join().unwrap();
+    assert_eq!(futures_lite::future::block_on(third), Ok(()));
     sender.end();
+    assert_eq!(futures_lite::future::block_on(fourth), Err(SendError::Closed(4)));
     assert_eq!(sender.try_send(9), Err(SendError::Closed(9)));
-    assert_eq!(running.wait().unwrap().events, 1_002);
+    assert_eq!(running.wait().unwrap().events, 1_003);
     assert_eq!(sender.lost(), 0);
 
     let (sender, source) = channel::<u64>(5);

@@ -42,6 +42,8 @@ pub(super) struct Reachability {
     told: Vec<u8>,
     /// The neighbours that may not know it.
     untold: BTreeSet<NodeId>,
+    /// The nodes that are no neighbours and to which there was a way at the last look.
+    ways: BTreeSet<NodeId>,
     /// Whether a link has come up or gone down since the last look.
     is_stale: bool,
     hello_at_ns: u64,
@@ -59,6 +61,7 @@ impl Reachability {
             peers: BTreeMap::new(),
             told: Vec::new(),
             untold: BTreeSet::new(),
+            ways: BTreeSet::new(),
             is_stale: true,
             hello_at_ns: 0,
             count_at_ns: 0,
@@ -121,7 +124,8 @@ impl Reachability {
     }
 
     /// Finds the nodes that this node reaches now. Sessions with nodes that are reached no longer
-    /// end.
+    /// end. One that began without a way to the other node is not ended here: `hello` gives it time
+    /// to find one.
     fn look(&mut self, inner: &Arc<Inner>, ends: &mut Ends) {
         let mut reach = vec![0_u8; (self.grid.nodes() as usize).div_ceil(8)];
         let mut ended = Vec::new();
@@ -132,7 +136,12 @@ impl Reachability {
             if has_way || is_up(ends, node) {
                 reach[node.0 as usize / 8] |= 1 << (node.0 % 8);
             }
-            if !has_way && let Some(peer) = self.peers.get(&node) {
+            let Some(peer) = self.peers.get(&node) else { continue };
+            let had_way = match has_way {
+                true => !self.ways.insert(node),
+                false => self.ways.remove(&node),
+            };
+            if had_way && !has_way {
                 ended.push(peer.clone());
             }
         }
