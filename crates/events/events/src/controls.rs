@@ -4,7 +4,6 @@ use crate::status::Status;
 use actinium_scheduler::clock::Until;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Wake, Waker};
 use std::time::Duration;
 
 /// Asks a run to stop, from any thread: the first time it takes no more events and finishes those
@@ -28,9 +27,7 @@ impl Stopper {
         if let Some(at) = Until::after(limit) {
             self.0.end_by(at);
         }
-        if self.0.asked() == 0 {
-            self.0.stop();
-        }
+        self.0.stop_once();
     }
 
     /// How often it was asked.
@@ -48,21 +45,6 @@ impl Feeder {
     /// Tells the processor that the source has something again.
     pub fn wake(&self) {
         self.0.wake_feeder();
-    }
-
-    /// A waker that does what [`Feeder::wake`] does: for sources that poll a stream.
-    pub fn waker(&self) -> Waker {
-        Waker::from(Arc::new(self.clone()))
-    }
-}
-
-impl Wake for Feeder {
-    fn wake(self: Arc<Self>) {
-        Feeder::wake(&self);
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        Feeder::wake(self);
     }
 }
 

@@ -39,9 +39,7 @@ pub(crate) struct Work {
 
 impl Attached for Work {
     fn stop(&self) {
-        if self.status.asked() == 0 {
-            self.status.stop();
-        }
+        self.status.stop_once();
     }
 
     fn given_up(&self, workers: &[usize]) {

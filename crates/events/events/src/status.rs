@@ -111,6 +111,13 @@ impl Status {
         }
     }
 
+    /// Asks it to stop, unless somebody has.
+    pub(crate) fn stop_once(&self) {
+        if self.asked() == 0 {
+            self.stop();
+        }
+    }
+
     /// Ends the run as soon as the modules that run return.
     pub(crate) fn finish(&self) {
         self.run().into_iter().for_each(|run| run.finish());
