@@ -88,8 +88,8 @@ impl<T: Product> EventSender<T> {
         })
     }
 
-    /// Sends an event, at once if the queue has capacity for it; else the future waits for that. For
-    /// an actor: `ctx.pipe(sender.send(..), Msg::Sent)`. Events that wait at the same time may
+    /// Sends an event, at once if the queue has capacity for it; else the future waits for that.
+    /// For an actor: `ctx.pipe(sender.send(..), Msg::Sent)`. Events that wait at the same time may
     /// overtake each other: to keep an order, wait for one before you send the next.
     ///
     /// # Errors
