@@ -204,7 +204,7 @@ impl Aggregator {
     }
 
     /// Adds what a turn has buffered: so many messages, behind room for a header. The buffered
-    /// frame is empty afterwards. True as for `add`. It is never refused, for its senders were told
+    /// frame is empty afterwards, unless the destination is down. True as for `add`. It is never refused, for its senders were told
     /// that it was taken; a turn adds at most about one frame to what may wait.
     pub(crate) fn add_batch(
         &self,
@@ -214,7 +214,6 @@ impl Aggregator {
     ) -> Result<bool, NotAdded> {
         let state = &mut *self.lock();
         if state.is_closed {
-            buffered.truncate(HEADER_BYTES);
             return Err(NotAdded::Closed);
         }
         let fits = |open: &Batch| open.frame.len() + buffered.len() <= self.config.frame_bytes;

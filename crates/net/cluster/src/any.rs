@@ -4,6 +4,7 @@ use crate::actor::RemoteActor;
 use crate::answer::RemoteAnswer;
 use crate::error::{RemoteDown, RemoteDownReason, RemoteSendError};
 use crate::fabric::NodeId;
+use crate::node::Undelivered;
 use crate::remote::RemoteAddress;
 use actinium_actor::{Actor, Address, Context, Down};
 use actinium_memory::heap::Payload;
@@ -73,6 +74,14 @@ impl<A: RemoteActor> AnyAddress<A> {
                 Ok(())
             }
             AnyAddress::There(there) => there.send_with_payload(message, payload),
+        }
+    }
+
+    /// Gives back messages that do not arrive: see [`RemoteAddress::on_undelivered`]. Those to an
+    /// actor of this node do, or are dead letters.
+    pub fn on_undelivered(&self, listener: impl Fn(Undelivered<A>) + Send + Sync + 'static) {
+        if let AnyAddress::There(there) = self {
+            there.on_undelivered(listener);
         }
     }
 

@@ -58,7 +58,7 @@ pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables};
 pub use names::{Names, NamesConfig};
 pub use node::{
     ExportError, Grants, ManualNode, Node, NodeConfig, NodeEvent, NodeHandle, NodeStats,
-    PeerLimits, PeerStats, RegisterError, SpawnArgs, StartError,
+    PeerLimits, PeerStats, RegisterError, SpawnArgs, StartError, Undelivered,
 };
 pub use payload::{PayloadConfig, PayloadError};
 pub use place::Placement;

@@ -76,10 +76,16 @@ pub struct Down {
 pub struct Undelivered {
     /// Messages in it.
     pub messages: u32,
+    pub(crate) was_sent: bool,
     pub(crate) frame: Vec<u8>,
 }
 
 impl Undelivered {
+    /// Whether it was sent at least once, so that it may have arrived.
+    pub fn was_sent(&self) -> bool {
+        self.was_sent
+    }
+
     /// The bytes that were sent.
     pub fn payload(&self) -> &[u8] {
         &self.frame[super::HEADER_BYTES..]

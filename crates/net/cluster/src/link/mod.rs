@@ -108,6 +108,8 @@ pub struct Link {
     /// Until this time nothing is heard of the other end, because it was cut off. 0: it was not.
     shut_until_ns: u64,
     outgoing: Outgoing,
+    /// See [`Link::keep_sent`].
+    keep_bytes: usize,
     incoming: Incoming,
     say: Say,
     heard_ns: u64,
@@ -159,6 +161,7 @@ impl Link {
             refused: None,
             shut_until_ns: 0,
             outgoing: Outgoing::default(),
+            keep_bytes: 0,
             incoming: Incoming::default(),
             say: Say { hello: true, ..Say::default() },
             heard_ns: now_ns,
@@ -179,6 +182,13 @@ impl Link {
     /// Whether a frame may be sent now.
     pub fn has_credit(&self) -> bool {
         self.is_up && self.outgoing.has_credit()
+    }
+
+    /// Lets a link that does not resend keep what it sends until it is handled, within so many
+    /// bytes: it comes back when the session ends. Those of a reliable link do in any case.
+    pub fn keep_sent(&mut self, bytes: usize) {
+        self.keep_bytes = bytes;
+        self.outgoing.keep_bytes = bytes;
     }
 
     /// Whether all that was sent has been handled at the other end.
@@ -359,6 +369,7 @@ impl Link {
         self.refused = None;
         let window_frames = peer.window_frames.min(self.config.window_frames);
         self.outgoing = Outgoing::new(self.config.reliable, window_frames);
+        self.outgoing.keep_bytes = self.keep_bytes;
         self.incoming = Incoming::new(peer.reliable, window_frames);
         self.acknowledged = 0;
         self.say = Say { heartbeat: true, ..Say::default() };

@@ -33,6 +33,10 @@ pub(super) struct Outgoing {
     resend_at_ns: u64,
     /// The losses that the other node has reported.
     lost: Lost,
+    /// The bytes of frames that are kept to come back when the session ends, and would not be
+    /// otherwise, and the most that are.
+    kept_bytes: usize,
+    pub(super) keep_bytes: usize,
 }
 
 /// One frame to send: the header's fields, and the bytes.
@@ -122,7 +126,12 @@ impl Outgoing {
                 self.messages_unsent = messages_before + messages;
             }
             if !self.reliable {
-                it.frame = None;
+                let bytes = self.kept_bytes + frame.len();
+                if bytes <= self.keep_bytes {
+                    self.kept_bytes = bytes;
+                } else {
+                    it.frame = None;
+                }
             }
         }
         if self.reliable && (due || self.resend_at_ns == u64::MAX) {
@@ -143,7 +152,11 @@ impl Outgoing {
         let arrived = arrived.min(self.unsent);
         self.arrived = self.arrived.max(arrived);
         while self.acknowledged < handled.min(arrived) {
-            self.in_flight.pop_front();
+            let handled = self.in_flight.pop_front();
+            if self.kept_bytes > 0 {
+                let bytes = handled.and_then(|it| it.frame).map_or(0, |frame| frame.len());
+                self.kept_bytes -= bytes;
+            }
             self.acknowledged += 1;
         }
         if self.in_flight.is_empty() {
@@ -168,10 +181,14 @@ impl Outgoing {
     /// Ends the session. Returns the size of all that was not acknowledged, and the payloads that
     /// are still kept.
     pub(super) fn end(self) -> (Lost, Vec<Undelivered>) {
+        let unsent = self.unsent - self.acknowledged;
         let messages = self.in_flight.iter().map(|it| u64::from(it.messages)).sum();
         let lost = Lost { frames: self.in_flight.len() as u64, messages };
-        let back = |it: InFlight| Some(Undelivered { messages: it.messages, frame: it.frame? });
-        (lost, self.in_flight.into_iter().filter_map(back).collect())
+        let back = |(index, it): (u64, InFlight)| {
+            let was_sent = index < unsent;
+            Some(Undelivered { messages: it.messages, was_sent, frame: it.frame? })
+        };
+        (lost, (0..).zip(self.in_flight).filter_map(back).collect())
     }
 }
 

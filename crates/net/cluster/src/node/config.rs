@@ -30,6 +30,10 @@ pub struct NodeConfig {
     /// Bounds on payloads: see
     /// [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).
     pub payload: PayloadConfig,
+    /// The most bytes of messages to another node that come back from one session with it, if
+    /// somebody asks for that ([`RemoteAddress::on_undelivered`](crate::RemoteAddress::on_undelivered)):
+    /// those sent first. The rest is counted ([`NodeEvent::Returned`](crate::NodeEvent::Returned)).
+    pub undelivered_bytes: usize,
     /// The largest number of living actors that other nodes may have started here
     /// ([`NodeHandle::spawn_on`](crate::NodeHandle::spawn_on)). It bounds the share of this node
     /// that they take.
@@ -48,6 +52,7 @@ impl Default for NodeConfig {
             encodings: Encoding::available(),
             linger: Duration::from_secs(1),
             payload: PayloadConfig::default(),
+            undelivered_bytes: 16 << 20,
             spawned_max: 1 << 20,
             limits: PeerLimits::default(),
         }

@@ -117,6 +117,9 @@ impl Driver {
             if !end.link.has_credit() {
                 did |= end.cut_if_unread(inner, now_ns);
             }
+            if end.peer.returns.are_wanted() {
+                end.link.keep_sent(inner.config.undelivered_bytes);
+            }
             end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
             let handled = end.link.handled_there();
             if !end.exchange.is_idle(&end.peer, handled) {

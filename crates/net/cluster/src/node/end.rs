@@ -113,12 +113,17 @@ impl End {
 
     pub(super) fn down(&mut self, inner: &Inner, fabric: &mut dyn Fabric, down: Down) {
         let node = self.peer.node;
+        let mut back = inner.taken_back(&self.peer);
         self.payloads(inner, fabric, |exchange, here| exchange.end(here));
         let mut undelivered = 0;
-        for back in &down.undelivered {
-            message::read(back.payload(), |item| undelivered += inner.came_back(&item));
+        let mut not_kept = down.unacknowledged.messages;
+        for it in down.undelivered {
+            message::read(it.payload(), |item| undelivered += inner.came_back(&item));
+            not_kept = not_kept.saturating_sub(it.messages.into());
+            back.add(it.frame, it.messages, it.was_sent);
         }
-        undelivered += inner.close(&self.peer);
+        back.beyond(not_kept);
+        undelivered += inner.close(&self.peer, &mut back);
         let event = NodeEvent::Down {
             node,
             reason: down.reason,
@@ -129,8 +134,10 @@ impl End {
         if self.peer.is_multihop() {
             inner.end_multihop(&self.peer, DownReason::Straight, false);
             self.rests = true;
+            self.peer.returns.end(back);
             return self.event_multihop(inner, event);
         }
+        self.peer.returns.end(back);
         // Behind all that it has said: an answer, say, that came just before it left. A system that
         // drains takes nothing from outside.
         if let Err(refused) =

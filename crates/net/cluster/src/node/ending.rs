@@ -9,7 +9,7 @@
 
 use super::state::{Inner, guarded};
 use crate::error::{RemoteDown, RemoteDownReason};
-use crate::locks::lock;
+use crate::locks::{lock, read};
 use actinium_scheduler::guard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,6 +39,10 @@ impl Inner {
         let exports = self.exports_mut().take();
         let types = std::mem::take(&mut *self.types_mut());
         let listeners = std::mem::take(&mut *lock(&self.listeners));
+        let claims: Vec<_> = {
+            let peers = read(&self.peers);
+            peers.values().flat_map(|peer| peer.returns.close()).collect()
+        };
         let watches = lock(&self.watches).take_all();
         let handles = lock(&self.handles).close();
         drop((arena, exports, handles));
@@ -47,5 +51,6 @@ impl Inner {
         }
         types.into_values().for_each(guard::drop_guarded);
         listeners.into_iter().for_each(guard::drop_guarded);
+        claims.into_iter().for_each(guard::drop_guarded);
     }
 }

@@ -38,6 +38,24 @@ pub enum NodeEvent {
         /// The number of these messages.
         messages: u64,
     },
+    /// Of the messages of which [`NodeEvent::Down`], [`NodeEvent::Undelivered`] or
+    /// [`NodeEvent::LostThere`] has told just before, some were given back to those who had asked
+    /// for them: see [`RemoteAddress::on_undelivered`](crate::RemoteAddress::on_undelivered).
+    /// Nothing is told if nobody has.
+    Returned {
+        /// The node that they were for.
+        node: NodeId,
+        /// The number of messages that were given back.
+        messages: u64,
+        /// The number of messages that were not kept, those that nobody has asked for included: too
+        /// many bytes had waited
+        /// ([`NodeConfig::undelivered_bytes`](crate::NodeConfig::undelivered_bytes)), or they were
+        /// sent before anybody asked.
+        not_kept: u64,
+        /// The number of messages that could not be read here. One with a
+        /// [`Reply`](actinium_actor::Reply) in it can not: whoever waits for that answer is told.
+        unreadable: u64,
+    },
     /// Messages of that node to this one are lost. In a grid, the count of a neighbour holds all
     /// that its link has lost, messages that it has handed on included. The count of a node further
     /// away holds just the messages that it has sent, whoever has lost them, and no frames.

@@ -7,6 +7,7 @@
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
 //! | `receive.rs` | from a frame to the mailboxes of actors |
+//! | `returns.rs`, `undelivered.rs` | messages that come back to whoever wants them |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
 //! | `handles.rs`, `border.rs`, `line.rs`, `replier.rs` | handles in messages: the table of those given away, how they become bytes and handles again, the way to their actors, and back to askers |
 //! | `multihop.rs`, `session.rs`, `reachability.rs`, `neighbours.rs` | a grid: what goes through other nodes, and who is reached through whom |
@@ -42,12 +43,14 @@ mod reachability;
 mod receive;
 mod replier;
 mod requests;
+mod returns;
 pub(crate) mod send;
 mod session;
 mod spawn;
 mod start;
 pub(crate) mod state;
 mod types;
+mod undelivered;
 mod unparker;
 mod watches;
 
@@ -60,3 +63,4 @@ pub use limits::PeerLimits;
 pub use manual::ManualNode;
 pub use spawn::{RegisterError, SpawnArgs};
 pub use start::{Node, StartError};
+pub use undelivered::Undelivered;

@@ -18,6 +18,7 @@
 
 use super::event::NodeEvent;
 use super::peer::{Multihop, Peer};
+use super::returns::Kept;
 use super::session::Session;
 use super::state::Inner;
 use crate::codec::{NODES, decode};
@@ -78,7 +79,7 @@ impl Inner {
         let mut is_new = false;
         if envelope.messages == 0 {
             let say: SessionSay = decode(NODES, envelope.payload).map_err(|_| NotOurs)?;
-            let ended = || self.closed(&peer);
+            let ended = |kept| self.closed(&peer, kept);
             answer = session.said(envelope.to_incarnation, say, ended);
         } else {
             is_new = session.arrived(envelope.to_incarnation, envelope.number, envelope.messages);
@@ -115,6 +116,9 @@ impl Inner {
             // If there is no way, the session ends.
             if self.add_multihop(peer, multihop, session, batch.messages, payload).is_err() {
                 let messages = batch.messages.into();
+                if peer.returns.are_wanted() {
+                    session.lost_kept.push(batch.frame, batch.messages);
+                }
                 session.events.push_back(NodeEvent::Undelivered { node: peer.node, messages });
             }
         }
@@ -122,8 +126,12 @@ impl Inner {
     }
 
     /// Closes the aggregators for a node, and returns the number of messages that came back.
-    fn closed(&self, peer: &Peer) -> u64 {
-        self.close(peer)
+    fn closed(&self, peer: &Peer, kept: Kept) -> u64 {
+        let mut back = self.taken_back(peer);
+        back.add_kept(kept);
+        let undelivered = self.close(peer, &mut back);
+        peer.returns.end(back);
+        undelivered
     }
 
     /// Ends the session with a node: the way to it has ended, or the two meet directly from now on
@@ -132,7 +140,7 @@ impl Inner {
         let Some(multihop) = &peer.multihop else { return };
         let mut session = lock(&multihop.session);
         session.is_straight = is_straight;
-        session.end(reason, || self.closed(peer));
+        session.end(reason, |kept| self.closed(peer, kept));
         multihop.note(&session);
     }
 
@@ -140,7 +148,7 @@ impl Inner {
     pub(super) fn leave_multihop(&self, peer: &Peer) {
         let Some(multihop) = &peer.multihop else { return };
         let mut session = lock(&multihop.session);
-        let bye = session.leave(|| self.closed(peer));
+        let bye = session.leave(|kept| self.closed(peer, kept));
         multihop.note(&session);
         drop(session);
         if let Some((to_incarnation, say)) = bye {
@@ -166,6 +174,13 @@ impl Inner {
                 None => return,
                 Some(NodeEvent::Up(_)) => self.went_up(peer),
                 Some(event @ NodeEvent::Down { .. }) => self.went_down(peer, event),
+                Some(event @ (NodeEvent::LostThere(..) | NodeEvent::Undelivered { .. })) => {
+                    let lost = std::mem::take(&mut lock(&multihop.session).lost_kept);
+                    self.tell_listeners(&event);
+                    let mut back = self.taken_back(peer);
+                    back.add_kept(lost);
+                    self.return_all(peer, back);
+                }
                 Some(event) => self.tell_listeners(&event),
             }
         }

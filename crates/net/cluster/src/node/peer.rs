@@ -1,6 +1,7 @@
 //! The state of another node that all parts of this one share.
 
 use super::inbound::Inbound;
+use super::returns::Returns;
 use super::session::Session;
 use crate::aggregator::Aggregator;
 use crate::denial::Denial;
@@ -25,6 +26,8 @@ pub(crate) struct Peer {
     /// The state of a node that is no neighbour: messages for it go through others.
     pub(super) multihop: Option<Multihop>,
     pub(crate) payloads: Payloads,
+    /// Who takes back the messages that it does not get.
+    pub(super) returns: Returns,
     pub(super) is_up: AtomicBool,
     /// The number of ends of its sessions that are to be told behind all that came before.
     pub(super) ends_untold: AtomicUsize,

@@ -96,9 +96,13 @@ impl Inner {
             Ok(false) => {}
             // The node went down while the turn ran.
             Err(_) => {
+                let mut back = self.taken_back(peer);
+                back.add(frame.clone(), messages, false);
+                frame.truncate(HEADER_BYTES);
                 peer.payloads.offers.release(&offered);
                 let messages = messages.into();
                 self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
+                self.return_all(peer, back);
             }
         }
     }
@@ -124,7 +128,7 @@ impl Inner {
         self.add_multihop(peer, multihop, session, 1, message)
     }
 
-    /// Adds a batch like `Aggregator::add_batch`, to the aggregator of the next node on the way.
+    /// Adds a batch like `Aggregator::add_batch`, with its room for a header, to the aggregator of the next node on the way.
     pub(super) fn add_batch_via_next_hop(
         &self,
         peer: &Peer,
@@ -136,7 +140,9 @@ impl Inner {
             if session.is_up() {
                 let result =
                     self.add_multihop(peer, multihop, session, messages, &frame[HEADER_BYTES..]);
-                frame.truncate(HEADER_BYTES);
+                if result.is_ok() {
+                    frame.truncate(HEADER_BYTES);
+                }
                 return result;
             }
         }
@@ -164,6 +170,8 @@ impl Inner {
         let batch = self.put(&multihop.via, &envelope);
         if batch.is_err() {
             session.unsend(messages);
+        } else if peer.returns.are_wanted() {
+            session.keep(messages, payload, self.config.undelivered_bytes);
         }
         lock(&self.busy).insert(peer.node);
         batch

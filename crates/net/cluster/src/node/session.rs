@@ -13,6 +13,7 @@
 //! exchange of hellos that begins the session shows that there is one back.
 
 use super::event::NodeEvent;
+use super::returns::Kept;
 use crate::fabric::NodeId;
 use crate::link::{COUNT_MAX, DownReason, Lost, Refusal};
 use crate::message::SessionSay;
@@ -48,6 +49,10 @@ pub(super) struct Session {
     owes: bool,
     /// The time at which to ask how far the other end is.
     ask_at_ns: u64,
+    /// Copies of what was sent and not acknowledged, if somebody wants that back.
+    kept: Kept,
+    /// Those of which some are lost, although the session goes on.
+    pub(super) lost_kept: Kept,
     pub(super) events: VecDeque<NodeEvent>,
 }
 
@@ -71,6 +76,8 @@ impl Session {
             lost: 0,
             owes: false,
             ask_at_ns: 0,
+            kept: Kept::default(),
+            lost_kept: Kept::default(),
             events: VecDeque::new(),
         }
     }
@@ -103,6 +110,12 @@ impl Session {
         Some((to_incarnation, number))
     }
 
+    /// Keeps a copy of the messages that [`Session::send`] has numbered last, if there are no more
+    /// than `most` bytes then.
+    pub(super) fn keep(&mut self, messages: u32, payload: &[u8], most: usize) {
+        self.kept.add(self.sent, messages, payload, most);
+    }
+
     /// Takes the numbers of messages back that were given to [`Session::send`] just now, and did
     /// not leave.
     pub(super) fn unsend(&mut self, messages: u32) {
@@ -133,7 +146,7 @@ impl Session {
         &mut self,
         to_incarnation: u64,
         say: SessionSay,
-        ended: impl FnOnce() -> u64,
+        ended: impl FnOnce(Kept) -> u64,
     ) -> Option<SessionSay> {
         match say {
             SessionSay::Hello { from_incarnation, to_incarnation, is_up } => {
@@ -176,7 +189,10 @@ impl Session {
                 // It has come the same way as all before it.
                 self.skip_to(sent);
                 self.acknowledged = self.acknowledged.max(received.min(self.sent));
+                let handled = self.kept.take_until(self.acknowledged);
                 if lost > self.lost_there {
+                    // Nobody knows which of them.
+                    self.lost_kept.append(handled);
                     let messages = lost - self.lost_there;
                     self.lost_there = lost;
                     let lost = Lost { frames: 0, messages };
@@ -237,22 +253,24 @@ impl Session {
     }
 
     /// Ends the session, if it was up. `undelivered` closes the aggregator for the other node, and
-    /// returns the number of messages that came back.
-    pub(super) fn end(&mut self, reason: DownReason, undelivered: impl FnOnce() -> u64) {
+    /// returns the number of messages that came back. It is given what was sent and kept.
+    pub(super) fn end(&mut self, reason: DownReason, undelivered: impl FnOnce(Kept) -> u64) {
         if !self.is_up {
             return;
         }
+        let kept = std::mem::take(&mut self.kept);
         self.events.push_back(NodeEvent::Down {
             node: self.node,
             reason,
             last_acknowledged: self.acknowledged,
             unacknowledged: Lost { frames: 0, messages: self.sent - self.acknowledged },
-            undelivered: undelivered(),
+            undelivered: undelivered(kept),
         });
         *self = Session {
             seen_incarnation: self.seen_incarnation,
             is_straight: self.is_straight,
             is_over: self.is_over,
+            lost_kept: std::mem::take(&mut self.lost_kept),
             events: std::mem::take(&mut self.events),
             ..Session::new(self.node, self.incarnation + 1)
         };
@@ -260,7 +278,10 @@ impl Session {
 
     /// Ends the session because this node leaves. Returns the farewell, and the incarnation that it
     /// goes to.
-    pub(super) fn leave(&mut self, undelivered: impl FnOnce() -> u64) -> Option<(u64, SessionSay)> {
+    pub(super) fn leave(
+        &mut self,
+        undelivered: impl FnOnce(Kept) -> u64,
+    ) -> Option<(u64, SessionSay)> {
         let to_incarnation = self.peer.filter(|_| self.is_up)?;
         let from_incarnation = self.incarnation;
         self.end(DownReason::Leaving, undelivered);
@@ -300,11 +321,14 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::HEADER_BYTES;
+    use crate::node::returns::CameBack;
+    use std::collections::BTreeMap;
 
     const A: NodeId = NodeId(0);
     const B: NodeId = NodeId(8);
 
-    fn none() -> u64 {
+    fn none(_: Kept) -> u64 {
         0
     }
 
@@ -380,7 +404,7 @@ mod tests {
         let (mut a, mut b) = pair();
         let old = a.send(4).unwrap();
         let from_b = b.send(1).unwrap();
-        b.end(DownReason::NoWay { through: NodeId(2) }, || 7);
+        b.end(DownReason::NoWay { through: NodeId(2) }, |_| 7);
         assert!(matches!(b.events.pop_front(), Some(NodeEvent::Down { undelivered: 7, .. })));
         meet(&mut b, &mut a);
         let down = a.events.pop_front().unwrap();
@@ -410,6 +434,36 @@ mod tests {
         let mut next = Session::new(A, 30);
         meet(&mut next, &mut a);
         assert!(a.is_up() && next.is_up());
+    }
+
+    #[test]
+    fn of_what_was_sent_and_lost_the_copies_stay_and_of_what_came_they_go() {
+        let kept = |kept: &mut Kept| {
+            let mut back = CameBack::wanted(1_000, BTreeMap::new());
+            back.add_kept(std::mem::take(kept));
+            back.frames.iter().map(|(frame, _)| frame[HEADER_BYTES]).collect::<Vec<_>>()
+        };
+        let (mut a, mut b) = pair();
+        let mut send = |n: u8| {
+            let sent = a.send(1).unwrap();
+            a.keep(1, &[n], 1_000);
+            sent
+        };
+        let (one, _two, three) = (send(1), send(2), send(3));
+        assert!(b.arrived(one.0, one.1, 1));
+        count(&mut b, &mut a, 1);
+        // The second is lost between them: nobody knows that it was not the third.
+        assert!(b.arrived(three.0, three.1, 1));
+        count(&mut b, &mut a, 2);
+        assert_eq!(kept(&mut a.lost_kept), [2, 3]);
+        a.send(1).unwrap();
+        a.keep(1, &[4], 1_000);
+        let mut ended = Vec::new();
+        a.end(DownReason::Straight, |mut it| {
+            ended = kept(&mut it);
+            0
+        });
+        assert_eq!(ended, [4]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::limits::PeerLimits;
 use super::neighbours::Heard;
 use super::peer::{Multihop, Peer};
 use super::requests::{self, Requests};
+use super::returns::{CameBack, Returns};
 use super::session::Session;
 use super::types::Types;
 use super::unparker::Unparker;
@@ -164,6 +165,7 @@ impl Inner {
                 aggregator,
                 buffered: AtomicU32::new(0),
                 payloads: Payloads::new(&self.config.payload),
+                returns: Returns::default(),
                 multihop,
                 is_up: AtomicBool::new(false),
                 ends_untold: AtomicUsize::new(0),
@@ -183,10 +185,12 @@ impl Inner {
             peers.values().cloned().collect()
         };
         for peer in known {
-            let messages = self.end(&peer);
+            let mut back = self.taken_back(&peer);
+            let messages = self.end(&peer, &mut back);
             if messages > 0 {
                 self.tell_listeners(&NodeEvent::Undelivered { node: peer.node, messages });
             }
+            self.return_all(&peer, back);
         }
     }
 
@@ -281,7 +285,8 @@ impl Inner {
     pub(super) fn went_down(&self, peer: &Peer, mut event: NodeEvent) {
         // The driver has closed it at once; that the node was up may have been told after that,
         // here.
-        let more = self.close(peer);
+        let mut back = peer.returns.take_ended();
+        let more = self.close(peer, &mut back);
         // What it said last is known by now.
         lock(&self.heard).forget(peer.node);
         let adopted = lock(&peer.inbound).leave();
@@ -292,6 +297,7 @@ impl Inner {
             self.tell_down(*node, *reason);
         }
         self.tell_listeners(&event);
+        self.return_all(peer, back);
     }
 
     /// Tells all who wait for a node that it is down.
@@ -443,26 +449,27 @@ impl Inner {
         }
     }
 
-    /// Closes the aggregator of a node that is down, so that it takes no more messages.
-    /// Returns the number of messages that had.
-    pub(super) fn close(&self, peer: &Peer) -> u64 {
+    /// Closes the aggregator of a node that is down, so that it takes no more messages. What had
+    /// waited goes to `back`. Returns its number of messages.
+    pub(super) fn close(&self, peer: &Peer, back: &mut CameBack) -> u64 {
         // Relaxed: a figure.
         peer.is_up.store(false, Ordering::Relaxed);
         let mut messages = 0;
         for batch in peer.aggregator.close() {
             message::read_unsent(&batch.frame, |item| messages += self.came_back(&item));
+            back.add(batch.frame, batch.messages, false);
         }
         peer.payloads.offers.clear();
         messages
     }
 
     /// Closes the aggregator of a node like `close`, for good.
-    fn end(&self, peer: &Peer) -> u64 {
+    fn end(&self, peer: &Peer, back: &mut CameBack) -> u64 {
         peer.aggregator.end();
         if let Some(multihop) = &peer.multihop {
             multihop.end();
         }
-        self.close(peer)
+        self.close(peer, back)
     }
 
     /// Whether the node keeps nothing any more. The caller asks behind the lock of the table in

@@ -64,6 +64,11 @@ impl Offers {
         self.lock().open.get(&id).map(|open| open.payload.clone())
     }
 
+    /// The payloads of all offers.
+    pub(crate) fn all(&self) -> BTreeMap<u64, Payload> {
+        self.lock().open.iter().map(|(&id, open)| (id, open.payload.clone())).collect()
+    }
+
     /// The offers of the messages in a frame's payload.
     pub(crate) fn of_frame(&self, payload: &[u8]) -> Vec<u64> {
         let mut ids = Vec::new();

@@ -31,3 +31,4 @@ mod spawn;
 mod team;
 mod threads;
 mod trust;
+mod undelivered;
