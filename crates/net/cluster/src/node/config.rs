@@ -30,9 +30,10 @@ pub struct NodeConfig {
     /// Bounds on payloads: see
     /// [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).
     pub payload: PayloadConfig,
-    /// The most bytes of messages to another node that come back from one session with it, if
-    /// somebody asks for that ([`RemoteAddress::on_undelivered`](crate::RemoteAddress::on_undelivered)):
-    /// those sent first. The rest is counted ([`NodeEvent::Returned`](crate::NodeEvent::Returned)).
+    /// The most bytes of messages to another node that come back from one session with it, those
+    /// sent first, if somebody asks for that
+    /// ([`RemoteAddress::on_undelivered`](crate::RemoteAddress::on_undelivered)). The rest is
+    /// counted ([`NodeEvent::Returned`](crate::NodeEvent::Returned)).
     pub undelivered_bytes: usize,
     /// The largest number of living actors that other nodes may have started here
     /// ([`NodeHandle::spawn_on`](crate::NodeHandle::spawn_on)). It bounds the share of this node

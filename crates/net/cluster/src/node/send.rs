@@ -128,7 +128,8 @@ impl Inner {
         self.add_multihop(peer, multihop, session, 1, message)
     }
 
-    /// Adds a batch like `Aggregator::add_batch`, with its room for a header, to the aggregator of the next node on the way.
+    /// Adds a batch like `Aggregator::add_batch`, with its room for a header, to the aggregator of
+    /// the next node on the way.
     pub(super) fn add_batch_via_next_hop(
         &self,
         peer: &Peer,
