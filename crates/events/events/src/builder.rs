@@ -3,13 +3,17 @@
 use crate::cause::{Cause, said};
 use crate::erased::*;
 use crate::graph::{Draft, Graph, GraphErrors, Make, Part, Role, Sketch, Wants, could_not};
-use crate::handles::{Handle, Kept, Key, Name, PathHandle, Step, Steps, next_builder};
+use crate::handles::{Handle, Kept, Key, Name, PathHandle, ProductName, Step, Steps, next_builder};
 use crate::make::{Makes, role};
 use crate::module::*;
+use crate::nodes::codec::Of;
+use crate::nodes::{Carried, Condition, Inbox, OutputsAt, Split};
 use crate::options::{ModuleOptions, Threads, ThreadsMut};
-use crate::product::{Inputs, Wanted};
+use crate::product::{Inputs, Product, Wanted};
 use crate::products::{Made, Products};
 use actinium_scheduler::guard::{self, Guarded};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -160,6 +164,8 @@ impl Builder {
             source: Box::new(OfSource(Guarded::new(source))),
             drafts: Vec::new(),
             paths: Vec::new(),
+            crossings: Vec::new(),
+            conditions: Vec::new(),
         };
         let products = vec![label.to_owned()];
         (Builder { id, sketch, products, faults: Vec::new() }, Handle::new(id, 0))
@@ -370,6 +376,80 @@ impl Builder {
         let steps = steps.filter_map(|step| self.resolve_step(step.0, &whose)).collect();
         self.sketch.paths.push((name.to_owned(), steps));
         PathHandle(Key { builder: self.id, index: self.sketch.paths.len() - 1 })
+    }
+
+    /// A product may go to other nodes, where modules read it that run there: of a graph on several
+    /// nodes, outputs run on the first. Only what a module elsewhere reads is sent. It is encoded
+    /// by serde as MessagePack. On one node this changes nothing.
+    pub fn crosses<T: Product + Serialize + DeserializeOwned>(
+        &mut self,
+        product: impl Into<ProductName<T>>,
+    ) {
+        let name = product.into().name;
+        if let Some(label) = self.resolve(name, "what crosses to other nodes") {
+            self.sketch.crossings.push((label, Arc::new(Of::<T>::new())));
+        }
+    }
+
+    /// A value that holds for a run, such as a calibration. It is loaded where a run begins, before
+    /// the modules that are registered from now on hear of it. Of several nodes, the first one
+    /// loads it for all.
+    ///
+    /// ```
+    /// use actinium_events::data::SourceExt;
+    /// use actinium_events::{Analyzer, Builder, Cause, Condition, Event, Input, Next, Processor};
+    /// use actinium_events::{Settings, Source, Threads};
+    ///
+    /// struct Numbers;
+    /// impl Source for Numbers {
+    ///     type Product = u64;
+    ///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+    ///         Ok(if number < 10 { Next::Event(number) } else { Next::End })
+    ///     }
+    /// }
+    /// struct Check(Input<u64>, Condition<String>);
+    /// impl Analyzer for Check {
+    ///     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+    ///         assert_eq!(*self.1.get()?, format!("of run {}", *event.get(self.0) / 5));
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let (mut builder, numbers) = Builder::with_source("numbers", Numbers.runs_by(|n| n / 5));
+    /// let name = builder.condition("name", |run| Ok(format!("of run {run}")));
+    /// builder.analyzer("check", Threads::Concurrent, move |inputs| {
+    ///     Check(inputs.get(numbers), name.clone())
+    /// });
+    /// Processor::new(builder.build()?, Settings::default()).run()?.into_result()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn condition<C: Send + Sync + Serialize + DeserializeOwned + 'static>(
+        &mut self,
+        name: &str,
+        load: impl FnMut(u64) -> Result<C, Cause> + Send + 'static,
+    ) -> Condition<C> {
+        let condition = Condition::new(name, load);
+        let module = condition.clone();
+        let make: Make = Box::new(move |_| Ok(module.module()));
+        self.add(About::new(name, Role::Producer), Threads::Concurrent.into(), make);
+        self.sketch.conditions.push(condition.erased());
+        condition
+    }
+
+    /// Takes the graph apart, for one of several nodes that has so many slots: see [`Split`].
+    /// Factories of outputs are called on each node, for they say what outputs read; `at` says
+    /// where outputs run. `inbox` is what the node is given to run, and `carried` what has come to
+    /// the outputs. The program has no need for this: the crate `actinium-events-cluster` calls it.
+    ///
+    /// # Errors
+    /// All that is wrong, and all products that would have to cross and can not.
+    pub fn split(
+        self,
+        at: OutputsAt,
+        slots: usize,
+        inbox: impl Inbox,
+        carried: impl FnMut() -> Next<Carried> + Send + 'static,
+    ) -> Result<Split, GraphErrors> {
+        Split::of(self.sketch, self.faults, at, slots, inbox, carried)
     }
 
     /// Checks everything.

@@ -9,6 +9,7 @@ use crate::module::*;
 use crate::products::{Products, put};
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::lock;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Mutex;
 use std::task::Waker;
@@ -167,29 +168,34 @@ fn completion<T>(event: &Event<'_>, deliver: Deliver<T>) -> Completion<T> {
 pub(crate) trait ErasedSource: Send {
     /// `Ok(Event(()))`, `Ok(Numbered(_, ()))`: it lies in the slot.
     fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause>;
+    /// The same, with the product by itself.
+    fn next_loose(&mut self, number: u64) -> Result<Next<Box<dyn Any + Send>>, Cause>;
     fn attach(&mut self, waker: &Waker);
+    fn pieces(&self) -> Vec<Piece>;
+    fn open(&mut self, piece: u32) -> Result<(), Cause>;
 }
 
 pub(crate) struct OfSource<S: 'static>(pub(crate) Guarded<S>);
 
 impl<S: Source> ErasedSource for OfSource<S> {
     fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause> {
-        Ok(match self.0.next(number)? {
-            Next::Event(product) => {
-                engine.put(slot, engine.layout.source, product);
-                Next::Event(())
-            }
-            Next::Numbered(own, product) => {
-                engine.put(slot, engine.layout.source, product);
-                Next::Numbered(own, ())
-            }
-            Next::Transition(transition) => Next::Transition(transition),
-            Next::Later => Next::Later,
-            Next::End => Next::End,
-        })
+        let next = self.0.next(number)?;
+        Ok(next.map(|product| engine.put(slot, engine.layout.source, product)))
+    }
+
+    fn next_loose(&mut self, number: u64) -> Result<Next<Box<dyn Any + Send>>, Cause> {
+        Ok(self.0.next(number)?.map(|product| Box::new(product) as _))
     }
 
     fn attach(&mut self, waker: &Waker) {
         self.0.attach(waker);
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        self.0.pieces()
+    }
+
+    fn open(&mut self, piece: u32) -> Result<(), Cause> {
+        self.0.open(piece)
     }
 }

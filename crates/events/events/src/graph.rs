@@ -4,6 +4,8 @@ use crate::cause::{Cause, said};
 use crate::erased::{Erased, ErasedSource};
 use crate::instances::Instances;
 use crate::layout::{ColumnOf, Layout, NO_COLUMN, Rows, Traits};
+use crate::nodes::codec::Codec;
+use crate::nodes::condition::AnyCondition;
 use crate::options::Threads;
 use crate::product::Inputs;
 use crate::products::Made;
@@ -13,7 +15,7 @@ use actinium_scheduler::guard;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -30,6 +32,7 @@ pub(crate) type Make = Box<dyn FnMut(&mut Inputs) -> Result<Box<dyn Erased>, Cau
 pub(crate) type Part = (String, Made);
 
 /// A product that a module asks for.
+#[derive(Clone)]
 pub(crate) struct Wants {
     pub(crate) label: String,
     pub(crate) type_id: TypeId,
@@ -66,6 +69,18 @@ pub(crate) struct Sketch {
     pub(crate) drafts: Vec<Draft>,
     /// Names, and the labels of steps.
     pub(crate) paths: Vec<(String, Vec<String>)>,
+    /// The labels of products that may go to other nodes, and their encodings.
+    pub(crate) crossings: Vec<(String, Arc<dyn Codec>)>,
+    pub(crate) conditions: Vec<Arc<dyn AnyCondition>>,
+}
+
+/// A graph that was checked, in numbers.
+struct Checked {
+    labels: Vec<String>,
+    ports: Vec<Vec<u16>>,
+    inputs: Vec<Vec<u16>>,
+    paths: Vec<(String, Vec<u16>)>,
+    outputs: Vec<(u16, Option<usize>)>,
 }
 
 /// Why a module is not there.
@@ -94,7 +109,7 @@ impl Sketch {
     }
 
     /// Checks everything; `errors` is what was wrong before.
-    pub(crate) fn build(self, mut errors: Vec<String>) -> Result<Graph, GraphErrors> {
+    fn check(&self, mut errors: Vec<String>) -> Result<Checked, GraphErrors> {
         let n = self.source();
         if n >= usize::from(u16::MAX) {
             return Err(GraphErrors(vec![format!(
@@ -114,6 +129,23 @@ impl Sketch {
         if !errors.is_empty() {
             return Err(GraphErrors(errors));
         }
+        Ok(Checked { labels, ports, inputs, paths, outputs })
+    }
+
+    /// Checks everything as [`Sketch::build`] does, and returns the stamps of all that has a label.
+    pub(crate) fn stamps_by_label(
+        &self,
+        errors: Vec<String>,
+    ) -> Result<HashMap<String, Stamp>, GraphErrors> {
+        let Checked { labels, ports, .. } = self.check(errors)?;
+        let stamps = self.stamps(&labels, &ports);
+        Ok(labels.into_iter().zip(stamps).collect())
+    }
+
+    /// Checks everything; `errors` is what was wrong before.
+    pub(crate) fn build(self, errors: Vec<String>) -> Result<Graph, GraphErrors> {
+        let n = self.source();
+        let Checked { labels, ports, inputs, paths, outputs } = self.check(errors)?;
         let stamps = self.stamps(&labels, &ports);
         let roots = self.roots(&paths);
         let (columns_of, columns) = self.columns();
@@ -480,6 +512,16 @@ impl Graph {
     /// Its name: its source's label.
     pub(crate) fn name(&self) -> &str {
         self.layout.label(self.layout.source)
+    }
+
+    /// Products have these stamps, as far as their labels are among these: the modules that make
+    /// them are elsewhere.
+    pub(crate) fn stamped(mut self, stamps: &HashMap<String, Stamp>) -> Self {
+        let Layout { labels, stamps: own, .. } = &mut self.layout;
+        for (label, own) in labels.iter().zip(own) {
+            *own = stamps.get(label).copied().unwrap_or(*own);
+        }
+        self
     }
 
     /// The names of resources that its modules share.

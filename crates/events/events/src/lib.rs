@@ -34,6 +34,7 @@ mod layout;
 mod make;
 mod module;
 mod module_states;
+pub mod nodes;
 mod options;
 mod order;
 mod over;
@@ -75,8 +76,9 @@ pub use handles::{Handle, Kept, PathHandle, PathName, ProductName, Step, StepNam
 pub use make::Makes;
 pub use module::{
     Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncFilter, AsyncProducer, Filter, FilterMut, Next,
-    Output, OutputMut, Producer, ProducerMut, Source, Transition,
+    Output, OutputMut, Piece, Producer, ProducerMut, Source, Transition,
 };
+pub use nodes::Condition;
 pub use options::{ModuleOptions, Threads, ThreadsMut};
 pub use processor::Processor;
 pub use product::{Input, Inputs, Product, Read};

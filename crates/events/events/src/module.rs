@@ -39,6 +39,37 @@ pub enum Next<T> {
     End,
 }
 
+impl<T> Next<T> {
+    /// The same, with another product.
+    #[inline]
+    pub(crate) fn map<R>(self, f: impl FnOnce(T) -> R) -> Next<R> {
+        match self {
+            Next::Event(product) => Next::Event(f(product)),
+            Next::Numbered(number, product) => Next::Numbered(number, f(product)),
+            Next::Transition(transition) => Next::Transition(transition),
+            Next::Later => Next::Later,
+            Next::End => Next::End,
+        }
+    }
+}
+
+/// A piece of a source that can be read by itself, such as a file. Of several nodes, each reads
+/// some pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The name, the same on all nodes.
+    pub name: String,
+    /// The size, by which pieces are shared out.
+    pub bytes: u64,
+}
+
+impl Piece {
+    /// The number of the event at place `index` (below 2⁴⁰) of the `piece`th piece.
+    pub fn number(piece: u32, index: u64) -> u64 {
+        u64::from(piece) << 40 | index
+    }
+}
+
 /// Where events come from. It is asked by one worker at a time.
 pub trait Source: Send + 'static {
     /// The type of the product that the source makes for each event.
@@ -51,6 +82,19 @@ pub trait Source: Send + 'static {
     /// The run begins. After [`Next::Later`], this waker has the source asked again, from any
     /// thread.
     fn attach(&mut self, _: &Waker) {}
+    /// The pieces in which it can be read, if it has some: of several nodes, each reads some of
+    /// them. Event `i` of piece `p` has the number [`Piece::number`]`(p, i)`, whatever number the
+    /// source gives it.
+    fn pieces(&self) -> Vec<Piece> {
+        Vec::new()
+    }
+    /// What comes next is the first event of this piece; behind its last event is the end.
+    ///
+    /// # Errors
+    /// If the piece can not be read, or there is no such piece.
+    fn open(&mut self, _piece: u32) -> Result<(), Cause> {
+        Err("the source can not be read in pieces".into())
+    }
 }
 
 macro_rules! hooks {

@@ -16,6 +16,13 @@ pub struct Input<T> {
     product: PhantomData<fn() -> T>,
 }
 
+impl<T> Input<T> {
+    /// The input that was asked for at this place.
+    pub(crate) fn at(position: u16) -> Self {
+        Input { position, product: PhantomData }
+    }
+}
+
 impl<T> Clone for Input<T> {
     fn clone(&self) -> Self {
         *self
@@ -53,7 +60,7 @@ impl Inputs {
             type_id: TypeId::of::<T>(),
             type_name: std::any::type_name::<T>(),
         });
-        Input { position, product: PhantomData }
+        Input::at(position)
     }
 
     /// The slot for which an instance of a `stream` module is made; `None` for all other modules.

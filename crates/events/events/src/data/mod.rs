@@ -2,8 +2,9 @@
 //!
 //! [`Rows`] reads and is a source of a graph, [`RowFile`] writes, [`RowOutput`] is an output of a
 //! graph; the format is the file's name's end, or a [`Format`] given by hand. [`Files`] reads many
-//! files, and [`RowsExt`] and [`SourceExt`] make events of several rows, tell the begins and ends
-//! of runs, and read ahead. [`AsyncSource`] waits without a thread.
+//! files, [`ByFile`] opens each by itself, so that several nodes can share them. [`RowsExt`] and
+//! [`SourceExt`] make events of several rows, tell the begins and ends of runs, and read ahead.
+//! [`AsyncSource`] waits without a thread.
 //!
 //! | format | names | feature | remarks |
 //! |---|---|---|---|
@@ -37,6 +38,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod awaits;
+mod by_file;
 mod by_run;
 #[cfg(feature = "csv")]
 mod csv;
@@ -56,6 +58,7 @@ mod write;
 use std::path::Path;
 
 pub use awaits::{AsyncSource, Awaits};
+pub use by_file::ByFile;
 pub use by_run::ByRun;
 pub use error::DataError;
 use error::Fault;

@@ -7,6 +7,7 @@ mod data_modules;
 mod destructors;
 mod matrix;
 mod modules;
+mod nodes;
 mod on_system;
 mod processing;
 mod provenance;
