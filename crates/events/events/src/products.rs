@@ -39,11 +39,16 @@ impl std::fmt::Debug for Place<'_> {
 /// [`Builder::producers`](crate::Builder::producers). It is implemented for these tuples.
 pub trait Products: Product {
     /// A label for each product.
-    type Labels<'a>: IntoIterator<Item = &'a str>;
+    type Labels<'a>: IntoIterator<Item = &'a str> + TryFrom<Vec<&'a str>>;
     /// A handle for each product.
     type Handles;
     #[doc(hidden)]
     fn made() -> Vec<Made>;
+    /// The type of each product, and its name.
+    #[doc(hidden)]
+    fn types() -> Vec<(TypeId, &'static str)> {
+        Self::made().iter().map(|made| (made.type_id, made.type_name)).collect()
+    }
     #[doc(hidden)]
     fn handles(builder: u64, first: usize) -> Self::Handles;
     #[doc(hidden)]

@@ -20,10 +20,11 @@ pub(super) fn resolve(mut draft: Draft, reporter: &mut Reporter<'_>) -> Option<W
         .map(|path| resolve_path(path, &draft.modules, &labels, reporter))
         .collect::<Vec<_>>();
     check_path_names(&draft.paths, reporter);
+    let source = draft.source_label.as_deref();
     let inputs: Vec<Vec<Input>> = draft
         .modules
         .iter()
-        .map(|module| resolve_inputs(module, &draft.modules, &labels, reporter))
+        .map(|module| resolve_inputs(module, source, &draft.modules, &labels, reporter))
         .collect();
     let modules = std::mem::take(&mut draft.modules).into_iter().zip(inputs);
     let modules: Vec<Module> =
@@ -70,15 +71,18 @@ fn labels(modules: &[DraftModule], reporter: &mut Reporter<'_>) -> HashMap<Strin
     labels
 }
 
+/// The inputs of a module, without the source's product.
 fn resolve_inputs(
     module: &DraftModule,
+    source: Option<&str>,
     modules: &[DraftModule],
     labels: &HashMap<String, usize>,
     reporter: &mut Reporter<'_>,
 ) -> Vec<Input> {
     let mut inputs: Vec<Input> = Vec::with_capacity(module.wants.len());
     let mut seen = HashMap::with_capacity(module.wants.len());
-    for wanted in &module.wants {
+    let of_modules = |wanted: &&Wanted| source != Some(&wanted.label) || wanted.product.is_some();
+    for wanted in module.wants.iter().filter(of_modules) {
         let Some(input) = resolve_input(&module.module, wanted, modules, labels, reporter) else {
             continue;
         };
@@ -87,6 +91,8 @@ fn resolve_inputs(
                 entry.insert(());
                 inputs.push(input);
             }
+            // A module of the program's own may have it in two places.
+            Entry::Occupied(_) if module.own.is_some() => {}
             Entry::Occupied(_) => {
                 let (label, wanted_label) = (quoted(&module.module.label), quoted(&wanted.label));
                 let message = format!(

@@ -27,6 +27,28 @@ pub(super) struct Draft {
     pub(super) paths: Vec<DraftPath>,
     /// Where the paths stand, or should.
     pub(super) paths_at: Position,
+    /// The label of the source's product, if modules may name it.
+    pub(super) source_label: Option<String>,
+    /// The source's type, if it is one of the program's own.
+    pub(super) own_source: Option<OwnType>,
+}
+
+/// A type of the program's own, as a file names it.
+#[derive(Debug)]
+pub(super) struct OwnType {
+    pub(super) name: String,
+    pub(super) at: Position,
+    /// An empty table, if the file has none.
+    pub(super) parameters: Node,
+}
+
+/// A module of the program's own, and which of its keys the file has.
+#[derive(Debug)]
+pub(super) struct OwnModule {
+    pub(super) own: OwnType,
+    pub(super) says_kind: bool,
+    pub(super) says_threads: bool,
+    pub(super) says_products: bool,
 }
 
 /// A module, its inputs apart.
@@ -34,6 +56,8 @@ pub(super) struct Draft {
 pub(super) struct DraftModule {
     pub(super) module: Module,
     pub(super) wants: Vec<Wanted>,
+    /// Its type, if it is one of the program's own.
+    pub(super) own: Option<OwnModule>,
 }
 
 /// An input that a module asks for.

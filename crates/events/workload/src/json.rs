@@ -47,7 +47,7 @@ fn node(value: Ast<'_>, reporter: &mut Reporter<'_>) -> Node {
     let range = value.range();
     let value = match value {
         Ast::StringLit(text) => Value::Text(text.value.into_owned()),
-        Ast::NumberLit(number) => Value::Number(self::number(number.value)),
+        Ast::NumberLit(number) => self::number(number.value),
         Ast::BooleanLit(literal) => Value::Bool(literal.value),
         Ast::NullKeyword(_) => Value::Null,
         Ast::Array(array) => {
@@ -78,12 +78,15 @@ fn node(value: Ast<'_>, reporter: &mut Reporter<'_>) -> Node {
     Node { bytes: range.start..range.end, value }
 }
 
-fn number(text: &str) -> f64 {
-    match text {
+fn number(text: &str) -> Value {
+    if let Ok(whole) = text.parse() {
+        return Value::whole(whole);
+    }
+    Value::Number(match text {
         "Infinity" => f64::INFINITY,
         "-Infinity" => f64::NEG_INFINITY,
         _ => text.parse().unwrap_or(f64::NAN),
-    }
+    })
 }
 
 /// Where the fault is, and what would be right.
@@ -162,9 +165,12 @@ mod tests {
 
     #[test]
     fn odd_numbers_are_numbers() {
-        assert!(number("NaN").is_nan());
-        assert_eq!(number("-Infinity"), f64::NEG_INFINITY);
-        assert_eq!(number("1e3"), 1_000.0);
-        assert_eq!(number("1e999"), f64::INFINITY);
+        assert!(matches!(number("NaN"), Value::Number(number) if number.is_nan()));
+        for (text, expected) in
+            [("-Infinity", f64::NEG_INFINITY), ("1e3", 1_000.0), ("1e999", f64::INFINITY)]
+        {
+            assert_eq!(number(text), Value::Number(expected));
+        }
+        assert_eq!(number("9007199254740993"), Value::Large(9_007_199_254_740_993));
     }
 }

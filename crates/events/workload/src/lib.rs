@@ -11,6 +11,8 @@
 //! | [`graph`] | says which modules run |
 //! | [`plan`] | says what a workload costs, and how fast it can go |
 //! | [`replay`] | makes a graph of a workload, which the event processor runs |
+//! | [`registry`] | holds a program's own types of modules |
+//! | [`job`] | makes a graph of modules of such types |
 //! | [`page`] | makes a page of a run |
 //!
 //! [`read`] takes any of them: what it returns is a [`Workload`] that was checked in full, or all
@@ -25,12 +27,14 @@ mod file;
 pub mod gaudi;
 pub mod generate;
 pub mod graph;
+pub mod job;
 mod json;
 pub mod model;
 pub mod own;
 pub mod page;
 pub mod plan;
 pub mod position;
+pub mod registry;
 pub mod replay;
 
 mod check;
@@ -50,6 +54,8 @@ pub use model::{
 pub use page::{RunReport, SweepPoint};
 
 use fault::Reporter;
+use job::Unknown;
+use registry::Registry;
 use tree::Value;
 
 /// How a text is written; whether JSON is ours or the demo framework's shows in it.
@@ -108,16 +114,30 @@ pub fn read(path: &FilePath, times: Option<&FilePath>) -> Result<Checked, Faults
 /// # Errors
 /// If a file can not be read, or is no workload that can be run: all that is wrong with it.
 pub fn read_with(path: &FilePath, companions: Companions<'_>) -> Result<Checked, Faults> {
+    read_job(path, companions, &Registry::new(), Unknown::Refused)
+}
+
+/// Reads a workload from a file, and the files that belong to it. It may name types of the
+/// program's own.
+///
+/// # Errors
+/// If a file can not be read, or is no workload that can be run: all that is wrong with it.
+pub fn read_job(
+    path: &FilePath,
+    companions: Companions<'_>,
+    registry: &Registry,
+    unknown: Unknown,
+) -> Result<Checked, Faults> {
     let text = file::text(path)?;
     let name = path.to_string_lossy();
     let syntax = Syntax::of(path, &text);
     if syntax == Syntax::Graphml {
-        return read_job(path, &name, &text, companions);
+        return read_gaudi(path, &name, &text, companions);
     }
     let Companions { times, control } = companions;
     let given = [("file of times", times), ("control flow", control)];
     match given.iter().find_map(|(what, file)| Some((what, (*file)?))) {
-        None => parse(&name, &text, syntax),
+        None => parse_with(&name, &text, syntax, registry, unknown),
         Some((what, file)) => {
             let file = file.display();
             let message =
@@ -127,7 +147,7 @@ pub fn read_with(path: &FilePath, companions: Companions<'_>) -> Result<Checked,
     }
 }
 
-fn read_job(
+fn read_gaudi(
     path: &FilePath,
     name: &str,
     text: &str,
@@ -157,6 +177,29 @@ fn read_job(
 /// # Errors
 /// If it is no workload that can be run: all that is wrong with it.
 pub fn parse(name: &str, text: &str, syntax: Syntax) -> Result<Checked, Faults> {
+    parse_job(name, text, syntax, &Registry::new())
+}
+
+/// Reads a workload from a text that may name types of the program's own.
+///
+/// # Errors
+/// If it is no workload that can be run: all that is wrong with it.
+pub fn parse_job(
+    name: &str,
+    text: &str,
+    syntax: Syntax,
+    registry: &Registry,
+) -> Result<Checked, Faults> {
+    parse_with(name, text, syntax, registry, Unknown::Refused)
+}
+
+fn parse_with(
+    name: &str,
+    text: &str,
+    syntax: Syntax,
+    registry: &Registry,
+    unknown: Unknown,
+) -> Result<Checked, Faults> {
     let mut reporter = Reporter::new(name, text);
     let root = match syntax {
         Syntax::Json => json::tree(text, &mut reporter),
@@ -174,10 +217,15 @@ pub fn parse(name: &str, text: &str, syntax: Syntax) -> Result<Checked, Faults> 
             own::draft(&root, format, &mut reporter)
         }
     });
-    let workload = draft.and_then(|draft| check::resolve(draft, &mut reporter));
+    let read = draft.and_then(|mut draft| {
+        let job = job::check(&mut draft, registry, unknown, &mut reporter);
+        Some((check::resolve(draft, &mut reporter)?, job))
+    });
     let faults = reporter.finish();
-    match workload {
-        Some(workload) if !faults.are_fatal() => Ok(Checked { workload, warnings: faults }),
+    match read {
+        Some((workload, job)) if !faults.are_fatal() => {
+            Ok(Checked { workload, job, warnings: faults })
+        }
         _ => Err(faults),
     }
 }

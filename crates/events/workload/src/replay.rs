@@ -374,6 +374,12 @@ fn build(
         let path = is_output.then(|| selecting_path(workload, number)).flatten();
         register(&mut builder, workload, module, path.as_deref(), make);
     }
+    add_paths(&mut builder, workload);
+    builder.build()
+}
+
+/// Adds the paths, without their outputs: these select them.
+pub(crate) fn add_paths(builder: &mut Builder, workload: &Workload) {
     for path in &workload.paths {
         let steps = path.modules.iter().map(|&m| &workload.modules[m]);
         let steps: Vec<&str> = steps
@@ -382,7 +388,19 @@ fn build(
             .collect();
         builder.path(&path.name, &steps);
     }
-    builder.build()
+}
+
+/// How many events may be in a module at a time.
+pub(crate) fn threads(workload: &Workload, module: &Module) -> Threads {
+    match module.threads {
+        FileThreads::Concurrent => Threads::Concurrent,
+        FileThreads::Serial => Threads::Serial,
+        FileThreads::Exclusive { resource } => {
+            Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
+        }
+        FileThreads::Stream => Threads::Stream,
+        FileThreads::Limited(n) => Threads::Limited(n.get()),
+    }
 }
 
 /// Adds a module of the workload, in its role and as it spends its time.
@@ -393,16 +411,7 @@ fn register(
     selects: Option<&str>,
     make: impl Fn(&mut Inputs) -> Replayed + Send + 'static,
 ) {
-    let threads = match module.threads {
-        FileThreads::Concurrent => Threads::Concurrent,
-        FileThreads::Serial => Threads::Serial,
-        FileThreads::Exclusive { resource } => {
-            Threads::Exclusive(workload.resources.get(resource).cloned().unwrap_or_default())
-        }
-        FileThreads::Stream => Threads::Stream,
-        FileThreads::Limited(n) => Threads::Limited(n.get()),
-    };
-    let mut options = ModuleOptions::from(threads);
+    let mut options = ModuleOptions::from(threads(workload, module));
     if module.fetches_one_by_one {
         options = options.one_by_one();
     }
@@ -433,7 +442,7 @@ fn register(
 }
 
 /// The path whose filters decide what an output writes; `None` if it stands alone on one.
-fn selecting_path(workload: &Workload, output: usize) -> Option<String> {
+pub(crate) fn selecting_path(workload: &Workload, output: usize) -> Option<String> {
     let on = |path: &&crate::Path| path.modules.contains(&output);
     let alone =
         |path: &crate::Path| path.modules.iter().all(|&m| workload.modules[m].role == Role::Output);

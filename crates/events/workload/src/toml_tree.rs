@@ -38,7 +38,7 @@ fn node(value: Spanned<DeValue<'_>>) -> Node {
     let bytes = value.span();
     let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
-        DeValue::Integer(number) => Value::Number(integer(&number)),
+        DeValue::Integer(number) => integer(&number),
         DeValue::Float(number) => Value::Number(float(&number)),
         DeValue::Boolean(value) => Value::Bool(value),
         DeValue::Datetime(_) => Value::Other("a date"),
@@ -48,8 +48,9 @@ fn node(value: Spanned<DeValue<'_>>) -> Node {
     Node { bytes, value }
 }
 
-fn integer(number: &DeInteger<'_>) -> f64 {
-    i128::from_str_radix(number.as_str(), number.radix()).map_or(f64::NAN, |number| number as f64)
+fn integer(number: &DeInteger<'_>) -> Value {
+    let number = i128::from_str_radix(number.as_str(), number.radix());
+    number.map_or(Value::Number(f64::NAN), Value::whole)
 }
 
 fn float(number: &DeFloat<'_>) -> f64 {

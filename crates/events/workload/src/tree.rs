@@ -9,19 +9,21 @@ use std::ops::{Range, RangeInclusive};
 use super::fault::{Reporter, quoted, suggestion};
 
 /// A value and the bytes that it stands in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) bytes: Range<usize>,
     pub(super) value: Value,
 }
 
 /// A value in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Null,
     Bool(bool),
     /// A number, which may be NaN or an infinity.
     Number(f64),
+    /// A whole number that an `f64` can not hold.
+    Large(i128),
     Text(String),
     List(Vec<Node>),
     Table(Vec<Entry>),
@@ -30,11 +32,19 @@ pub(super) enum Value {
 }
 
 /// A key and its value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) key: String,
     pub(super) at: usize,
     pub(super) node: Node,
+}
+
+impl Value {
+    /// A whole number.
+    pub(super) fn whole(number: i128) -> Self {
+        let float = number as f64;
+        if float as i128 == number { Value::Number(float) } else { Value::Large(number) }
+    }
 }
 
 impl Node {
@@ -47,7 +57,7 @@ impl Node {
         match &self.value {
             Value::Null => "null",
             Value::Bool(_) => "a truth value",
-            Value::Number(_) => "a number",
+            Value::Number(_) | Value::Large(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
             Value::Table(_) => "a table",

@@ -64,6 +64,8 @@ pub(super) fn draft(root: &Node, reporter: &mut Reporter<'_>) -> Option<Draft> {
         modules,
         paths,
         paths_at,
+        source_label: None,
+        own_source: None,
     })
 }
 

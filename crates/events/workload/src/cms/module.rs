@@ -53,7 +53,7 @@ pub(super) fn draft(
     };
     let wants = if class.gets { wants(&mut table, reporter) } else { Vec::new() };
     table.finish(Unknown::Warning, reporter);
-    Some(DraftModule { module, wants })
+    Some(DraftModule { module, wants, own: None })
 }
 
 /// The class; if it is not known, one that leaves nothing else to complain about.

@@ -131,7 +131,9 @@ pub fn parse_job(job: Job<'_>) -> Result<Checked, Faults> {
     faults.extend(control_reporter.finish());
     faults.extend(times_reporter.finish());
     match workload {
-        Some(workload) if !faults.are_fatal() => Ok(Checked { workload, warnings: faults }),
+        Some(workload) if !faults.are_fatal() => {
+            Ok(Checked { workload, job: None, warnings: faults })
+        }
         _ => Err(faults),
     }
 }
@@ -169,5 +171,7 @@ fn draft(
         modules,
         paths,
         paths_at: at,
+        source_label: None,
+        own_source: None,
     }
 }

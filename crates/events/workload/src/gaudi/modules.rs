@@ -88,7 +88,7 @@ pub(super) fn of_both(
                 let ns = timing.of(it.name(), it.at, control_reporter);
                 let label = free(it.name(), &it.id, &mut labels);
                 let module = module(label.clone(), it.class.clone(), role, ns, it.at);
-                all.modules.push(DraftModule { module, wants: Vec::new() });
+                all.modules.push(DraftModule { module, wants: Vec::new(), own: None });
                 label
             }
         };
@@ -172,7 +172,7 @@ fn algorithms(
         if role == Role::Producer {
             module.products = products.remove(&index).unwrap_or_default();
         }
-        all.modules.push(DraftModule { module, wants });
+        all.modules.push(DraftModule { module, wants, own: None });
     }
     all
 }
@@ -197,7 +197,7 @@ fn deciders(
         let decides = free(&name, &format!("{name} of {vertex}"), labels);
         let module = module(decides.clone(), class.clone(), role, 0, *at);
         let wanted = Wanted { label: label.clone(), product: products.first().cloned(), at: *at };
-        drafts.push(DraftModule { module, wants: vec![wanted] });
+        drafts.push(DraftModule { module, wants: vec![wanted], own: None });
         deciders.insert(vertex, decides);
     }
     all.modules.extend(drafts);

@@ -6,16 +6,18 @@ mod times;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
-use super::draft::{Draft, DraftPath, EVENTS_MAX, SLOTS_MAX, WORKERS_MAX};
+use super::draft::{Draft, DraftPath, EVENTS_MAX, OwnType, SLOTS_MAX, WORKERS_MAX};
 use super::fault::Reporter;
 use super::model::{Format, Options, Source, Times};
-use super::tree::{Entry, Node, Table, Unknown};
+use super::tree::{Entry, Node, Table, Unknown, Value};
 
 pub use threads::{KINDS, parse as parse_threads};
 use times::{CYCLE_MAX, times};
 
 /// The version of the format that this reads.
 pub const FORMAT_VERSION: u64 = 1;
+/// The label of the source's product, unless the file has another.
+const SOURCE_LABEL: &str = "source";
 /// A factor above this was not meant.
 const FACTOR_MAX: f64 = 1e6;
 
@@ -30,14 +32,13 @@ pub(super) fn draft(root: &Node, format: Format, reporter: &mut Reporter<'_>) ->
     let options = top.get("options").and_then(|node| options(node, reporter)).unwrap_or_default();
     let factors = top.get("event-factors").and_then(|node| factors(node, reporter));
     let factors = factors.unwrap_or_default();
-    let source = match top.get("source") {
+    let (source, source_label, own_source) = match top.get("source") {
         Some(node) => source(node, reporter)?,
-        None => Source {
-            class: "counter".to_owned(),
-            events: None,
-            times: Times::constant(0),
-            at: reporter.position(0),
-        },
+        None => {
+            let class = "counter".to_owned();
+            let (times, at) = (Times::constant(0), reporter.position(0));
+            (Source { class, events: None, times, at }, None, None)
+        }
     };
     let mut resources = Vec::new();
     let mut modules = Vec::new();
@@ -53,7 +54,18 @@ pub(super) fn draft(root: &Node, format: Format, reporter: &mut Reporter<'_>) ->
     let paths = paths.and_then(|node| node.entries("'paths'", reporter)).unwrap_or_default();
     let paths = paths.iter().map(|entry| path(entry, reporter)).collect();
     top.finish(Unknown::Error, reporter);
-    Some(Draft { name, format, options, source, resources, modules, paths, paths_at })
+    Some(Draft {
+        name,
+        format,
+        options,
+        source,
+        resources,
+        modules,
+        paths,
+        paths_at,
+        source_label,
+        own_source,
+    })
 }
 
 fn options(node: &Node, reporter: &mut Reporter<'_>) -> Option<Options> {
@@ -68,19 +80,39 @@ fn options(node: &Node, reporter: &mut Reporter<'_>) -> Option<Options> {
     Some(Options { slots, workers, busy_turns_per_second: None })
 }
 
-fn source(node: &Node, reporter: &mut Reporter<'_>) -> Option<Source> {
+fn source(
+    node: &Node,
+    reporter: &mut Reporter<'_>,
+) -> Option<(Source, Option<String>, Option<OwnType>)> {
     let mut table = node.table("'source'".to_owned(), reporter)?;
     let at = reporter.position(table.at());
     let events = table.get("events");
     let events = events.and_then(|node| node.whole("'events'", 1..=EVENTS_MAX, reporter));
     let times = times(&mut table, &[], reporter);
+    let what = table.name("label");
+    let label = table.get("label").and_then(|node| node.text(&what, reporter));
+    let label = label.map(str::to_owned);
+    let own = own_type(&mut table, reporter);
     table.finish(Unknown::Error, reporter);
-    Some(Source {
-        class: "counter".to_owned(),
-        events: events.and_then(NonZeroU64::new),
-        times,
-        at,
-    })
+    let class = own.as_ref().map_or("counter", |own| &own.name).to_owned();
+    let events = events.and_then(NonZeroU64::new);
+    let label = label.or_else(|| own.is_some().then(|| SOURCE_LABEL.to_owned()));
+    Some((Source { class, events, times, at }, label, own))
+}
+
+/// `type` and `parameters`, if it is one of the program's own.
+fn own_type(table: &mut Table<'_>, reporter: &mut Reporter<'_>) -> Option<OwnType> {
+    let what = [table.name("type"), table.name("parameters")];
+    let (named, parameters) = (table.get("type"), table.get("parameters"));
+    if let (None, Some(node)) = (named, parameters) {
+        reporter.error(node.at(), format!("{} belong to a 'type', which is not there", what[1]));
+    }
+    let named = named?;
+    let name = named.text(&what[0], reporter)?.to_owned();
+    let none = || Node { bytes: table.at()..table.at(), value: Value::Table(Vec::new()) };
+    let given = parameters.filter(|node| node.entries(&what[1], reporter).is_some()).cloned();
+    let at = reporter.position(named.at());
+    Some(OwnType { name, at, parameters: given.unwrap_or_else(none) })
 }
 
 fn factors(node: &Node, reporter: &mut Reporter<'_>) -> Option<Vec<f64>> {

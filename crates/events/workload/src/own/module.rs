@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use crate::draft::{DraftModule, EVENTS_MAX, PARTS_MAX, Wanted};
+use crate::draft::{DraftModule, EVENTS_MAX, OwnModule, PARTS_MAX, Wanted};
 use crate::fault::{Reporter, quoted, suggestion};
 use crate::model::{Module, Role, Threads, Work};
 use crate::tree::{Node, Table, Unknown, Value};
@@ -52,8 +52,14 @@ pub(super) fn draft(
         label,
     };
     let wants = wants(&mut table, reporter);
+    let own = super::own_type(&mut table, reporter).map(|own| OwnModule {
+        own,
+        says_kind: table.get("kind").is_some(),
+        says_threads: table.get("threads").is_some(),
+        says_products: table.get("products").is_some(),
+    });
     table.finish(Unknown::Error, reporter);
-    Some(DraftModule { module, wants })
+    Some(DraftModule { module, wants, own })
 }
 
 fn one_of<T: Copy>(

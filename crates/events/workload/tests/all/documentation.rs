@@ -31,7 +31,7 @@ fn the_examples_are_right() {
     let [data, times, control] =
         [data, times, control].map(|text| File { name: "docs/events.md", text });
     let read = gaudi::parse_job(Job { data, times, control: Some(control) });
-    let Checked { workload, warnings } = read.expect("it is right");
+    let Checked { workload, warnings, .. } = read.expect("it is right");
     assert_eq!((warnings.list(), workload.paths[0].modules.len()), (&[][..], 2));
 }
 

@@ -306,7 +306,7 @@ fn published_samples_are_read_as_they_are() {
     };
     // The control flow is beside it.
     for control in [None, Some(&*data.with_file_name("cf.small.graphml"))] {
-        let Checked { workload, warnings } = read(control);
+        let Checked { workload, warnings, .. } = read(control);
         assert_eq!(warnings.list(), []);
         assert_eq!(paths(&workload), ["Good: Select? WriteSummary"]);
         assert_eq!(workload.modules[0].class, "DecodeAlg");

@@ -8,6 +8,7 @@ mod examples;
 mod faults;
 mod gaudi_jobs;
 mod given;
+mod jobs;
 mod plans;
 mod properties;
 mod real_plans;
