@@ -44,6 +44,7 @@
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | give such a program flags, progress, signals and reports | `app` | `app` |
+//! | run jobs: files that name a program's own modules | `app::Registry`, `events_main!` | `app` |
 //! | reach actors of other processes and hosts | `cluster` | `cluster` |
 //! | make the ranks of an MPI job the nodes | `cluster` | `mpi` |
 //! | connect nodes over TCP, TLS or QUIC, by Zenoh | `cluster` | `zenoh` |
@@ -132,6 +133,55 @@ pub mod events {
 #[cfg(feature = "app")]
 pub mod app {
     pub use actinium_app::*;
+}
+
+/// Makes the `main` of a program that runs jobs: files that name the types of its modules (feature
+/// `app`). It takes a function that returns the program's
+/// [`Registry`](https://docs.rs/actinium-app/latest/actinium_app/struct.Registry.html).
+///
+/// ```no_run
+/// use actinium::app::Registry;
+/// use actinium::events::{Analyzer, Cause, Event, Input, Next, Source};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize)]
+/// struct Range { to: u64 }
+///
+/// struct Numbers(u64);
+///
+/// impl Source for Numbers {
+///     type Product = u64;
+///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+///         Ok(if number < self.0 { Next::Event(number) } else { Next::End })
+///     }
+/// }
+///
+/// struct Check(Input<u64>);
+///
+/// impl Analyzer for Check {
+///     fn analyze(&self, event: &Event<'_>) -> Result<(), Cause> {
+///         assert_eq!(*event.get(self.0), event.number());
+///         Ok(())
+///     }
+/// }
+///
+/// fn registry() -> Registry {
+///     let mut registry = Registry::new();
+///     registry.source("numbers", |range: Range| Ok(Numbers(range.to)));
+///     registry.analyzer("check", |(), number| Ok(Check(number)));
+///     registry
+/// }
+///
+/// actinium::events_main!(registry);
+/// ```
+#[cfg(feature = "app")]
+#[macro_export]
+macro_rules! events_main {
+    ($registry:path) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::app::events_main(&$registry())
+        }
+    };
 }
 
 /// Nodes of a cluster: actors that other processes and hosts reach (feature `cluster`; `mpi` and

@@ -2,11 +2,10 @@
 
 use crate::figures::RunFigures;
 use crate::output::{OutputArgs, ReportArgs, ShowArgs};
-use crate::run::{Outcome, Runner};
+use crate::run::{Outcome, Runner, progress};
 use crate::settings::{FileSettings, RunArgs, RunSettings};
 use crate::{Failure, name, page, tables};
 use actinium_events::{Graph, Processor};
-use actinium_report::Progress;
 use actinium_report::html::{Page, Section};
 use clap::ArgMatches;
 use serde::Serialize;
@@ -86,7 +85,7 @@ impl GraphArgs {
             settings.processor(self.report.report.is_some().then_some(SAMPLE_EVERY));
         of_processor.events_max = settings.events.value;
         let due = settings.events.value;
-        let progress = progress(due, self.output.quiet);
+        let progress = progress(due, "events", self.output.quiet);
         let outcome = Runner::new()?.run(Processor::new(graph, of_processor), due, progress)?;
         let sections = then(&outcome)?;
         self.report.write(|| page(&settings, &outcome, sections))?;
@@ -99,14 +98,6 @@ impl GraphArgs {
         };
         self.output.report(&report, |_, quiet| text(&settings, &figures, quiet))?;
         figures.verdict()
-    }
-}
-
-fn progress(due: Option<u64>, is_hidden: bool) -> Progress {
-    match due {
-        _ if is_hidden => Progress::hidden(due.unwrap_or_default()),
-        Some(due) => Progress::new(due, "events"),
-        None => Progress::counting("events"),
     }
 }
 

@@ -51,6 +51,7 @@
 //! | item | is |
 //! |---|---|
 //! | [`main()`], [`Failure`] | a program from its arguments to its exit code |
+//! | [`events_main`], [`Registry`] | a program whose jobs are files that name the types of its modules |
 //! | [`GraphArgs`] | all flags of a program with a graph, and its run |
 //! | [`RunArgs`], [`RunSettings`], [`BindArgs`] | how a graph is run, and where each value came from |
 //! | [`Runner`], [`Outcome`], [`RunFigures`] | a run that people watch and may interrupt, and what came of it |
@@ -64,6 +65,7 @@
 #![deny(missing_docs)]
 
 mod bind;
+pub mod events;
 mod failure;
 mod figures;
 mod graph_args;
@@ -83,8 +85,10 @@ mod settings;
 pub mod tables;
 mod usage;
 
+pub use actinium_workload::registry::{ModuleInputs, Registered, Registry};
 pub use bind::{BindArgs, count_workers, machine};
 pub use clap;
+pub use events::events_main;
 pub use failure::Failure;
 pub use figures::RunFigures;
 pub use graph_args::{GraphArgs, SCHEMA_VERSION};

@@ -139,3 +139,12 @@ pub(crate) fn note_interrupt(times: u32) {
         _ => "stopping at once",
     });
 }
+
+/// The progress of so many events, if that is known.
+pub(crate) fn progress(due: Option<u64>, what: &str, is_hidden: bool) -> Progress {
+    match due {
+        _ if is_hidden => Progress::hidden(due.unwrap_or_default()),
+        Some(due) => Progress::new(due, what),
+        None => Progress::counting(what),
+    }
+}

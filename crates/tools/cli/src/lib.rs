@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`cli`] | what can be typed |
 //! | [`commands`] | one file per subcommand: it wires, and has no logic of its own |
-//! | [`events`] | event-processing workloads: settings, plan, the run, the report |
 //!
 //! Flags that several subcommands share, failures, signals and output are `actinium-app`'s.
 //!
@@ -12,7 +11,6 @@
 
 pub mod cli;
 pub mod commands;
-pub mod events;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! Our own format, as TOML or JSON: `docs/events.md` has every key, its unit and its default.
 
 mod module;
+mod named;
 mod threads;
 mod times;
 
@@ -9,8 +10,9 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use super::draft::{Draft, DraftPath, EVENTS_MAX, OwnType, SLOTS_MAX, WORKERS_MAX};
 use super::fault::Reporter;
 use super::model::{Format, Options, Source, Times};
-use super::tree::{Entry, Node, Table, Unknown, Value};
+use super::tree::{Entry, Node, Table, Unknown};
 
+use named::own_type;
 pub use threads::{KINDS, parse as parse_threads};
 use times::{CYCLE_MAX, times};
 
@@ -98,21 +100,6 @@ fn source(
     let events = events.and_then(NonZeroU64::new);
     let label = label.or_else(|| own.is_some().then(|| SOURCE_LABEL.to_owned()));
     Some((Source { class, events, times, at }, label, own))
-}
-
-/// `type` and `parameters`, if it is one of the program's own.
-fn own_type(table: &mut Table<'_>, reporter: &mut Reporter<'_>) -> Option<OwnType> {
-    let what = [table.name("type"), table.name("parameters")];
-    let (named, parameters) = (table.get("type"), table.get("parameters"));
-    if let (None, Some(node)) = (named, parameters) {
-        reporter.error(node.at(), format!("{} belong to a 'type', which is not there", what[1]));
-    }
-    let named = named?;
-    let name = named.text(&what[0], reporter)?.to_owned();
-    let none = || Node { bytes: table.at()..table.at(), value: Value::Table(Vec::new()) };
-    let given = parameters.filter(|node| node.entries(&what[1], reporter).is_some()).cloned();
-    let at = reporter.position(named.at());
-    Some(OwnType { name, at, parameters: given.unwrap_or_else(none) })
 }
 
 fn factors(node: &Node, reporter: &mut Reporter<'_>) -> Option<Vec<f64>> {

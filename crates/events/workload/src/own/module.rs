@@ -52,7 +52,7 @@ pub(super) fn draft(
         label,
     };
     let wants = wants(&mut table, reporter);
-    let own = super::own_type(&mut table, reporter).map(|own| OwnModule {
+    let own = super::named::own_type(&mut table, reporter).map(|own| OwnModule {
         own,
         says_kind: table.get("kind").is_some(),
         says_threads: table.get("threads").is_some(),

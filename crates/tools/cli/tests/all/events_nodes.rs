@@ -2,15 +2,16 @@
 //! asked for something else.
 
 use crate::common::{Scratch, text};
-use actinium_cli::events::cluster;
-use actinium_cli::events::load;
-use actinium_cli::events::settings::{EventsArgs, Settings};
-use actinium_cli::events::written::Written;
+use actinium_app::events::cluster;
+use actinium_app::events::load;
+use actinium_app::events::loaded::Loaded;
+use actinium_app::events::settings::{EventsArgs, Settings};
+use actinium_app::events::written::Written;
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::job::{JobError, JobFabric, Program};
 use actinium_events_cluster::ClusterOutcome;
-use actinium_workload::Workload;
+use actinium_workload::registry::Registry;
 use actinium_workload::replay;
 use clap::{Args, Command, FromArgMatches};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +66,7 @@ fn lines(scratch: &Scratch) -> Vec<u64> {
 /// What a node is asked for.
 struct Asked {
     settings: Settings,
-    workload: Workload,
+    loaded: Loaded,
     written: Option<Written>,
     progress: Arc<AtomicU64>,
 }
@@ -77,11 +78,10 @@ impl Asked {
         let command = EventsArgs::augment_args(Command::new("test"));
         let matches = command.get_matches_from(typed.iter().chain(more));
         let args = EventsArgs::from_arg_matches(&matches).expect("they are right");
-        let (mut workload, _) = load::read(&args).expect("it is right");
-        let settings =
-            Settings::resolve(&args, &matches, &workload.options, &workload.source).expect("so");
-        load::bend(&mut workload, &settings).expect("as it should be");
-        Asked { settings, workload, written: None, progress: Arc::default() }
+        let mut loaded = load::read(&args, &Registry::new(), false).expect("it is right");
+        let settings = Settings::resolve(&args, &matches, &loaded, "test").expect("so");
+        load::bend(&mut loaded, &settings).expect("as it should be");
+        Asked { settings, loaded, written: None, progress: Arc::default() }
     }
 
     fn writing(scratch: &Scratch, more: &[&str]) -> Self {
@@ -91,11 +91,12 @@ impl Asked {
 
     fn run(self, network: &Network, id: u32) -> Result<Option<ClusterOutcome>, JobError> {
         let fabric = network.node(NodeId(id));
-        let Asked { settings, workload, written, progress } = self;
+        let Asked { settings, loaded, written, progress } = self;
         let written = Arc::new(Mutex::new(written));
         let lines = Written::lines(&written);
         let (kind, down_after) = (JobFabric::InProcess(1), Duration::from_secs(5));
-        let mut job = cluster::job(kind, &workload, &settings, true, Some(lines), down_after);
+        let mut job =
+            cluster::job(kind, &loaded.workload, &settings, true, Some(lines), down_after);
         job.progress = progress;
         let outcome = job.run(move || Ok(fabric))?;
         // Only the first node knows of lines.
@@ -109,7 +110,7 @@ impl Asked {
 }
 
 fn expected(scratch: &Scratch, events: u64) -> u64 {
-    replay::expected_total(&Asked::new(scratch, &[]).workload, events)
+    replay::expected_total(&Asked::new(scratch, &[]).loaded.workload, events)
 }
 
 /// What the first node makes of it.
@@ -215,7 +216,7 @@ fn the_workload_itself_is_compared_and_what_each_node_may_choose_is_not() {
     let asked = Asked::new(&scratch, &["--events", "60"]);
     let fine = Asked::new(&scratch, &["--events", "60", "--slots", "3", "--policy", "pool"]);
     let mut other = Asked::new(&scratch, &["--events", "60"]);
-    other.workload.modules[1].accepts_fraction = 0.75;
+    other.loaded.workload.modules[1].accepts_fraction = 0.75;
     thread::scope(|scope| {
         let first = scope.spawn(|| asked.run(&network, 0));
         let fine = scope.spawn(|| fine.run(&network, 1));

@@ -1,12 +1,12 @@
 //! The report's page, of figures that are made up.
 
+use actinium_app::events::outcome::{Ideal, Outcome};
+use actinium_app::events::settings::{Mode, Settings};
+use actinium_app::events::sweep::{self, Point};
+use actinium_app::events::{page, report};
 use actinium_app::nodes::Nodes;
 use actinium_app::setting::{Setting, Source};
 use actinium_app::{OnError, Order, RunSettings};
-use actinium_cli::events::outcome::{Ideal, Outcome};
-use actinium_cli::events::settings::{Mode, Settings};
-use actinium_cli::events::sweep::{self, Point};
-use actinium_cli::events::{page, report};
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Sample, Span};
 use actinium_observe::process::sampler::{Samples, Step};
 use actinium_workload::plan::Plan;
@@ -28,8 +28,10 @@ fn settings() -> Settings {
         on_error: setting(OnError::Stop, Source::Default),
     };
     Settings {
+        program: "actinium events".to_owned(),
         config: "small.toml".to_owned(),
-        events: setting(10, Source::File),
+        replay: false,
+        events: setting(Some(10), Source::File),
         run,
         mode: setting(Mode::AsConfigured, Source::Default),
         time_scale: setting(1.0, Source::Default),
@@ -97,7 +99,7 @@ fn outcome() -> Outcome {
         memory_max_bytes: 9 << 20,
         samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
     };
-    Outcome { run, checksum: 0xabcd }
+    Outcome { run, checksum: Some(0xabcd) }
 }
 
 #[test]

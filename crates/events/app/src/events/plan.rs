@@ -1,9 +1,9 @@
 //! `--plan`: what can be said about a workload before it runs.
 
 use super::Settings;
-use actinium_app::Failure;
-use actinium_app::output;
-use actinium_app::setting::Source;
+use crate::Failure;
+use crate::output;
+use crate::setting::Source;
 use actinium_observe::number::{count, decimal, nanoseconds, percent};
 use actinium_report::{Cell, Column, Table};
 use actinium_workload::Workload;
@@ -35,7 +35,8 @@ pub fn make(workload: &Workload, settings: &Settings) -> Plan {
     // How many events the file has is not what the ideal is usually given for.
     let events = (settings.events.source != Source::File
         && settings.events.source != Source::Default)
-        .then_some(settings.events.value);
+        .then_some(settings.events.value)
+        .flatten();
     let slots = usize::try_from(settings.run.slots.value).unwrap_or(usize::MAX);
     plan.predict(&flow, [(workers, slots)], events);
     plan.predict_usual(&flow);

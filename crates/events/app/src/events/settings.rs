@@ -1,11 +1,13 @@
 //! The settings of a run of a workload.
 
-use actinium_app::nodes::{Nodes, NodesArgs};
-use actinium_app::setting::{Parsed, Row, Setting};
-use actinium_app::{Failure, FileSettings, RunArgs, RunSettings, slots};
-use actinium_workload::model::{Options, Source as EventSource};
+use super::loaded::Loaded;
+use super::places::{self, Nodes, NodesArgs};
+use crate::setting::{Parsed, Row, Setting};
+use crate::{Failure, FileSettings, RunArgs, RunSettings, slots};
+use actinium_workload::job::Unknown;
 use actinium_workload::own::KINDS;
-use actinium_workload::{self as workload, Checked, Companions, Faults};
+use actinium_workload::registry::Registry;
+use actinium_workload::{self as workload, Checked, Companions, Faults, Workload};
 use clap::{ArgMatches, ValueEnum};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 const EVENTS_DEFAULT: u64 = 1_000;
 const SLOTS_HELP: &str =
     "Events in flight [env: ACTINIUM_SLOTS] [default: the file's, else one per worker]";
-const EVENTS_HELP: &str = "Events to run [default: the file's, else 1000]";
+const EVENTS_HELP: &str = "Events to run [default: the file's, else 1000; of a job all]";
 const WORKERS_HELP: &str = "Worker threads; 'all': as many as the cpuset and the CPU quota allow \
                             [env: ACTINIUM_WORKERS] [default: the file's, else all]";
 /// A factor above this was not meant.
@@ -40,6 +42,11 @@ pub struct EventsArgs {
 
     #[command(flatten)]
     run: RunArgs,
+
+    /// Have modules of the program's own types only spend the times that the file says, and need no
+    /// such types
+    #[arg(long)]
+    pub replay: bool,
 
     /// Work of modules: all compute, all wait, or each as the file says
     #[arg(long, value_name = "MODE", default_value = "as-configured")]
@@ -73,10 +80,10 @@ impl EventsArgs {
     ///
     /// # Errors
     /// With all that is wrong with the files.
-    pub fn workload(&self) -> Result<Checked, Faults> {
+    pub fn workload(&self, registry: &Registry, unknown: Unknown) -> Result<Checked, Faults> {
         let companions =
             Companions { times: self.times.as_deref(), control: self.control_flow.as_deref() };
-        workload::read_with(&self.config, companions)
+        workload::read_job(&self.config, companions, registry, unknown)
     }
 }
 
@@ -126,10 +133,14 @@ pub struct Sweep {
 /// All settings, each with its source; all are within their bounds.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// The program's name, and the subcommand if it has one.
+    pub program: String,
     /// The workload's file.
     pub config: String,
-    /// Events to run.
-    pub events: Setting<u64>,
+    /// Whether modules of the program's own types only spend their times.
+    pub replay: bool,
+    /// Events to run; `None`: all that the source has.
+    pub events: Setting<Option<u64>>,
     /// How it is run.
     pub run: RunSettings,
     /// Kind of work that modules do.
@@ -150,9 +161,10 @@ impl Settings {
     pub fn resolve(
         args: &EventsArgs,
         matches: &ArgMatches,
-        options: &Options,
-        source: &EventSource,
+        loaded: &Loaded,
+        program: &str,
     ) -> Result<Self, Failure> {
+        let Workload { options, source, .. } = &loaded.workload;
         let given = |id| Setting::parsed((), matches, id).source;
         let file = FileSettings {
             slots: options.slots.map(|slots| slots.get() as u64),
@@ -162,9 +174,11 @@ impl Settings {
         let run = args.run.resolve(matches, file)?;
         let events = run.events;
         Ok(Settings {
+            program: program.to_owned(),
             config: args.config.to_string_lossy().into_owned(),
+            replay: args.replay,
             events: Setting {
-                value: events.value.unwrap_or(EVENTS_DEFAULT),
+                value: events.value.or(loaded.job.is_none().then_some(EVENTS_DEFAULT)),
                 source: events.source,
             },
             run,
@@ -202,11 +216,11 @@ impl Settings {
         let scale = self.time_scale.row("time-scale");
         let types = ("thread-type", types, self.thread_types.source);
         let mut own = self.run.rows();
-        own[1].1 = self.events.value.to_string();
+        if let Some(events) = self.events.value {
+            own[1].1 = events.to_string();
+        }
         own.splice(5..5, [mode, scale, types]);
-        // Who runs on one node need not hear of others.
-        let nodes = self.nodes.fabric.value.is_some().then(|| self.nodes.rows());
-        own.into_iter().chain(nodes.into_iter().flatten()).collect()
+        own.into_iter().chain(places::rows(&self.nodes)).collect()
     }
 }
 
@@ -226,11 +240,7 @@ impl Serialize for Settings {
         map.serialize_entry("thread_type", &types)?;
         map.serialize_entry("order", &self.run.order.text())?;
         map.serialize_entry("on_error", &self.run.on_error.text())?;
-        map.serialize_entry("fabric", &self.nodes.fabric)?;
-        map.serialize_entry("nodes", &self.nodes.count)?;
-        for (name, value, source) in self.nodes.join_rows() {
-            map.serialize_entry(&name.replace('-', "_"), &Setting { value, source })?;
-        }
+        places::serialize(&self.nodes, &mut map)?;
         map.end()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::outcome::{Ideal, Outcome};
 use super::{SCHEMA_VERSION, Settings};
-use actinium_app::{Failure, RunFigures, tables};
+use crate::{Failure, RunFigures, tables};
 use actinium_observe::number::{decimal, nanoseconds, percent};
 use actinium_report::Table;
 use actinium_workload::plan::Plan;
@@ -20,8 +20,8 @@ pub struct Report<'a> {
     ideal: Option<Ideal>,
     /// Elapsed time by the ideal's: 1 is perfect.
     wall_by_ideal: Option<f64>,
-    /// Mixes all events' products.
-    checksum: String,
+    /// Of a replay: mixes all events' products.
+    checksum: Option<String>,
 }
 
 impl<'a> Report<'a> {
@@ -41,7 +41,7 @@ impl<'a> Report<'a> {
             ideal,
             wall_by_ideal: ideal.map(|ideal| ideal.wall_by_ideal(figures.elapsed_s)),
             figures,
-            checksum: format!("{:016x}", outcome.checksum),
+            checksum: outcome.checksum.map(|sum| format!("{sum:016x}")),
         }
     }
 
@@ -66,10 +66,14 @@ impl<'a> Report<'a> {
                 let ratio = self.wall_by_ideal.unwrap_or(f64::NAN);
                 table.row("wall / ideal", decimal(ratio, 3), "elapsed time by the ideal's");
             }
-            None => table.row("ideal", "-", "modules take no time"),
+            None if self.checksum.is_some() => table.row("ideal", "-", "modules take no time"),
+            // Who knows how long modules take asks for the ideal.
+            None => {}
         }
         self.figures.uses(&mut table);
-        table.row("checksum", self.checksum.as_str(), "of all products");
+        if let Some(checksum) = &self.checksum {
+            table.row("checksum", checksum.as_str(), "of all products");
+        }
         table.table()
     }
 

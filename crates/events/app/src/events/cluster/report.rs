@@ -2,8 +2,8 @@
 //! JSON.
 
 use crate::events::{SCHEMA_VERSION, Settings};
-use actinium_app::tables::{self, Events, FigureTable, Tables};
-use actinium_app::{Failure, nodes};
+use crate::tables::{self, Events, FigureTable, Tables};
+use crate::{Failure, nodes};
 use actinium_events_cluster::{ClusterFigures, Failed, Gone, Levels};
 use actinium_observe::Quantiles;
 use actinium_observe::number::{bytes, count, decimal, nanoseconds, percent, rate};
@@ -43,7 +43,7 @@ impl<'a> Report<'a> {
             settings,
             workload: &plan.name,
             fabric: kind.map_or("none", nodes::FabricKind::name),
-            events_due: settings.events.value,
+            events_due: settings.events.value.unwrap_or_default(),
             latency_is: LATENCY,
             figures,
             remark: kind.and_then(nodes::remark),

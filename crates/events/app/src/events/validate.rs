@@ -1,8 +1,10 @@
 //! `--validate`: all that is wrong with a workload's file.
 
 use super::settings::EventsArgs;
-use actinium_app::Failure;
-use actinium_app::output;
+use crate::Failure;
+use crate::output;
+use actinium_workload::job::Unknown;
+use actinium_workload::registry::Registry;
 use actinium_workload::{Fault, Faults};
 use serde::Serialize;
 
@@ -20,8 +22,8 @@ struct Report<'a> {
 ///
 /// # Errors
 /// If any of them forbids running the workload, or stdout can not be written.
-pub fn run(args: &EventsArgs, json: bool) -> Result<(), Failure> {
-    let read = args.workload();
+pub fn run(args: &EventsArgs, registry: &Registry, json: bool) -> Result<(), Failure> {
+    let read = args.workload(registry, Unknown::Refused);
     let faults = match &read {
         Ok(checked) => &checked.warnings,
         Err(faults) => faults,

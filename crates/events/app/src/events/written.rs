@@ -1,6 +1,6 @@
 //! `--output`: a line for each event, in the order in which its outputs ran.
 
-use actinium_app::Failure;
+use crate::Failure;
 use actinium_observe::file::NewFile;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,17 +20,33 @@ impl Written {
     /// # Errors
     /// If it can not be made there.
     pub fn create(path: &Path) -> Result<Self, Failure> {
+        Self::with_heading(path, "event,checksum")
+    }
+
+    /// Creates the file for a job, whose events have no checksums.
+    ///
+    /// # Errors
+    /// If it can not be made there.
+    pub fn of_job(path: &Path) -> Result<Self, Failure> {
+        Self::with_heading(path, "event")
+    }
+
+    fn with_heading(path: &Path, heading: &str) -> Result<Self, Failure> {
         let asked = |error| Failure::Asked(format!("--output: {error}"));
         let mut file = BufWriter::new(NewFile::create(path).map_err(asked)?);
-        let error = writeln!(file, "event,checksum").err();
+        let error = writeln!(file, "{heading}").err();
         Ok(Written { path: path.to_owned(), file, error })
     }
 
-    /// An event, with the checksum of what its paths' ends saw. Nothing is written after an error,
-    /// which [`Written::finish`] tells.
-    pub fn line(&mut self, event: u64, checksum: u64) {
+    /// An event, and in a replay the checksum of what its paths' ends saw. Nothing is written after
+    /// an error, which [`Written::finish`] tells.
+    pub fn line(&mut self, event: u64, checksum: Option<u64>) {
         if self.error.is_none() {
-            self.error = writeln!(self.file, "{event},{checksum:016x}").err();
+            let written = match checksum {
+                Some(checksum) => writeln!(self.file, "{event},{checksum:016x}"),
+                None => writeln!(self.file, "{event}"),
+            };
+            self.error = written.err();
         }
     }
 
@@ -39,7 +55,7 @@ impl Written {
         let file = file.clone();
         Box::new(move |event, checksum| {
             let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.iter_mut().for_each(|file| file.line(event, checksum));
+            file.iter_mut().for_each(|file| file.line(event, Some(checksum)));
         })
     }
 

@@ -6,7 +6,8 @@ pub use actinium_workload::plan::Ideal;
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The run, as any graph's.
-    pub run: actinium_app::Outcome,
-    /// Mixes all events' products: the same for every order, number of workers and of slots.
-    pub checksum: u64,
+    pub run: crate::Outcome,
+    /// Of a replay: mixes all events' products. It is the same for every order, number of workers
+    /// and of slots.
+    pub checksum: Option<u64>,
 }

@@ -5,7 +5,7 @@ pub mod page;
 pub mod report;
 
 use super::Settings;
-use actinium_app::nodes::Terminal;
+use crate::nodes::Terminal;
 use actinium_cluster::job::JobFabric;
 use actinium_events_cluster::{EventLines, Job};
 use actinium_workload::Workload;
@@ -22,7 +22,8 @@ pub fn job<'a>(
     down_after: Duration,
 ) -> Job<'a> {
     let asked = settings.common_rows().map(|(name, value, _)| format!("{name} {value}"));
-    let events = settings.events.value;
+    // A replay has so many.
+    let events = settings.events.value.unwrap_or_default();
     let is_in_process = fabric.is_in_process();
     Job {
         fabric,

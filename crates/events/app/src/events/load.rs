@@ -1,17 +1,26 @@
 //! The workload of a call: read, and bent as the flags want.
 
+use super::loaded::Loaded;
 use super::settings::{EventsArgs, Mode, Settings};
-use actinium_app::Failure;
+use crate::Failure;
+use crate::setting::Source;
+use actinium_workload::job::Unknown;
 use actinium_workload::own::parse_threads;
-use actinium_workload::{Faults, Work, Workload};
+use actinium_workload::registry::Registry;
+use actinium_workload::{Checked, Faults, Work};
 
-/// Reads the workload; a file that is none is asked wrongly.
+/// Reads the workload; a file that is none is asked wrongly. A plan or a replay does not need the
+/// types of modules.
 ///
 /// # Errors
 /// With the first fault, and how many more there are.
-pub fn read(args: &EventsArgs) -> Result<(Workload, Faults), Failure> {
-    match args.workload() {
-        Ok(checked) => Ok((checked.workload, checked.warnings)),
+pub fn read(args: &EventsArgs, registry: &Registry, plans: bool) -> Result<Loaded, Failure> {
+    let unknown = if plans || args.replay { Unknown::Tolerated } else { Unknown::Refused };
+    match args.workload(registry, unknown) {
+        Ok(Checked { workload, job, warnings }) => {
+            let job = job.filter(|_| !args.replay);
+            Ok(Loaded { workload, job, warnings })
+        }
         Err(faults) => Err(Failure::Asked(first(&faults))),
     }
 }
@@ -30,7 +39,12 @@ fn first(faults: &Faults) -> String {
 ///
 /// # Errors
 /// If a flag names a module that is not there.
-pub fn bend(workload: &mut Workload, settings: &Settings) -> Result<(), Failure> {
+pub fn bend(loaded: &mut Loaded, settings: &Settings) -> Result<(), Failure> {
+    if loaded.job.is_some() {
+        only_replayed("mode", settings.mode.source)?;
+        only_replayed("time-scale", settings.time_scale.source)?;
+    }
+    let workload = &mut loaded.workload;
     match settings.mode.value {
         Mode::Busy => workload.set_work(Work::Busy),
         Mode::Wait => workload.set_work(Work::Wait),
@@ -56,4 +70,14 @@ pub fn bend(workload: &mut Workload, settings: &Settings) -> Result<(), Failure>
         }
     }
     Ok(())
+}
+
+/// Refuses a flag that changes how modules spend their times, for modules that have work to do.
+fn only_replayed(flag: &str, source: Source) -> Result<(), Failure> {
+    match source {
+        Source::Flag => Err(Failure::Asked(format!(
+            "--{flag}: the file's modules have types of the program's own; with --replay, they only spend their times"
+        ))),
+        _ => Ok(()),
+    }
 }

@@ -3,8 +3,8 @@
 use super::Settings;
 use super::outcome::{Ideal, Outcome};
 use super::sweep::Point;
-use actinium_app::page as run_page;
-use actinium_app::setting;
+use crate::page as run_page;
+use crate::setting;
 use actinium_observe::number::decimal;
 use actinium_report::html::{Figure, Page};
 use actinium_workload::SweepPoint;
@@ -52,7 +52,10 @@ pub(super) fn title(plan: &Plan) -> String {
 
 /// Returns the command line that repeats the run.
 pub(super) fn command(settings: &Settings, sweep: &[SweepPoint]) -> String {
-    let mut command = format!("actinium events {}", settings.config);
+    let mut command = format!("{} {}", settings.program, settings.config);
+    if settings.replay {
+        command += " --replay";
+    }
     if !sweep.is_empty() {
         let slots: Vec<String> = sweep.iter().map(|point| point.slots.to_string()).collect();
         command += &format!(" --sweep slots={}", slots.join(","));

@@ -1,0 +1,150 @@
+//! What a program that runs workloads can be told, and does then.
+
+use super::run::{Notes, Task};
+use super::settings::{self, EventsArgs, Sweep};
+use super::written::Written;
+use super::{SCHEMA_VERSION, Settings, load, page, plan, report, sweep, validate};
+use crate::Failure;
+use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
+use actinium_workload::plan::Plan;
+use actinium_workload::registry::Registry;
+use clap::ArgMatches;
+use std::path::PathBuf;
+
+/// What a program that runs workloads and jobs can be told.
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
+pub struct EventsCommand {
+    #[command(flatten)]
+    events: EventsArgs,
+
+    /// Check the file, print all that is wrong with it, and end
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["plan", "sweep", "report", "written"])]
+    #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
+    validate: bool,
+
+    /// Print modules, levels, times, critical path, limits and the ideal rate, and end
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["sweep", "report", "written"])]
+    #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
+    plan: bool,
+
+    /// Run once for each number of slots, and compare with perfect scaling
+    #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with_all = ["slots", "written"])]
+    #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
+    sweep: Option<Sweep>,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    /// Write a line for each event to this file, in the order in which its outputs ran: its number,
+    /// and a checksum of what its paths' ends saw
+    #[arg(long = "output", value_name = "FILE", help_heading = "Output")]
+    written: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+/// Does what was asked. The program has modules of these types, and is called like that (with its
+/// subcommand, if it has one).
+///
+/// # Errors
+/// If a setting or the file is not allowed, the run fails or stdout can not be written.
+pub fn run(
+    args: &EventsCommand,
+    matches: &ArgMatches,
+    registry: &Registry,
+    called: &str,
+) -> Result<(), Failure> {
+    if args.validate {
+        return validate::run(&args.events, registry, args.output.json);
+    }
+    let mut loaded = load::read(&args.events, registry, args.plan)?;
+    let settings = Settings::resolve(&args.events, matches, &loaded, called)?;
+    if args.show.show_settings {
+        return args.output.settings(SCHEMA_VERSION, &settings, settings.all_rows());
+    }
+    load::bend(&mut loaded, &settings)?;
+    if !args.output.quiet && !args.output.json && !loaded.warnings.list().is_empty() {
+        let count = loaded.warnings.list().len();
+        let file = args.events.config.display();
+        output::note(&format!("{file}: warnings: {count}; --validate lists them"));
+    }
+    if args.plan {
+        return plan::run(&loaded.workload, &settings, args.output.json);
+    }
+    args.report.check()?;
+    let plan = Plan::new(&loaded.workload);
+    #[cfg(feature = "nodes")]
+    if let Some(kind) = settings.nodes.fabric.value {
+        return over_nodes(args, &loaded, &settings, &plan, kind);
+    }
+    let notes = Notes { report: args.report.report.is_some(), quiet: args.output.quiet };
+    let task = Task { loaded: &loaded, registry, settings: &settings, plan: &plan, notes };
+    match &args.sweep {
+        None => once(args, &task),
+        Some(sweep) => all(args, &task, sweep),
+    }
+}
+
+fn once(args: &EventsCommand, task: &Task<'_>) -> Result<(), Failure> {
+    let Task { settings, plan, .. } = *task;
+    let create = if task.loaded.job.is_some() { Written::of_job } else { Written::create };
+    let written = args.written.as_deref().map(create).transpose()?;
+    let outcome = task.once(written)?;
+    let ideal = task.ideal(settings.run.slots.value, &outcome);
+    let report = report::Report::new(settings, plan, &outcome, ideal);
+    args.report.write(|| page::of_run(settings, plan, &outcome, ideal))?;
+    args.output.report(&report, report::Report::text)?;
+    report.verdict()
+}
+
+fn all(args: &EventsCommand, task: &Task<'_>, sweep: &Sweep) -> Result<(), Failure> {
+    let Task { settings, plan, .. } = *task;
+    let points = task.sweep(&sweep.slots)?;
+    let report = sweep::Report::new(settings, &points);
+    args.report.write(|| page::of_sweep(settings, plan, &points))?;
+    args.output.report(&report, |report, _| report.table().to_string())?;
+    points.iter().try_for_each(|point| {
+        report::Report::new(settings, plan, &point.outcome, point.ideal).verdict()
+    })
+}
+
+/// Elsewhere another process tells what came of it.
+#[cfg(feature = "nodes")]
+fn over_nodes(
+    args: &EventsCommand,
+    loaded: &super::loaded::Loaded,
+    settings: &Settings,
+    plan: &Plan,
+    kind: crate::nodes::FabricKind,
+) -> Result<(), Failure> {
+    use super::cluster;
+    use actinium_events_cluster::ClusterFigures;
+    use std::sync::{Arc, Mutex};
+
+    if loaded.job.is_some() {
+        let line = "--fabric: modules of the program's own run on one node; with --replay, nodes spend the times of the file";
+        return Err(Failure::Asked(line.to_owned()));
+    }
+    let written = args.written.as_deref().map(Written::create).transpose()?;
+    let written = Arc::new(Mutex::new(written));
+    let lines = args.written.as_ref().map(|_| Written::lines(&written));
+    let fabric = crate::nodes::fabric(kind, &settings.nodes)?;
+    let down_after = fabric.down_after();
+    let quiet = args.output.quiet;
+    let job = cluster::job(fabric, &loaded.workload, settings, quiet, lines, down_after);
+    let Some(outcome) = actinium_events_cluster::run(&job)? else { return Ok(()) };
+    let written = Written::take(&written).map_or(Ok(()), Written::finish);
+    let figures = ClusterFigures::new(&outcome);
+    let report = cluster::report::Report::new(settings, plan, &figures);
+    if let Some(remark) = report.remark() {
+        output::note(remark);
+    }
+    args.report.write(|| cluster::page::page(settings, plan, &figures))?;
+    args.output.report(&report, cluster::report::Report::text)?;
+    written.and_then(|()| report.verdict())
+}
