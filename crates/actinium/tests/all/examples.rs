@@ -42,6 +42,11 @@ examples! {
 
 #[cfg(feature = "cluster")]
 examples! {
+    at_least_once "../../examples/at_least_once.rs": [
+        "payments came back, and were sent again",
+        "35 payments, each applied once: true",
+        "in sum 630",
+    ];
     reply_addresses "../../examples/reply_addresses.rs": [
         "the shop sells the violin",
         "at most 900 for the violin",
