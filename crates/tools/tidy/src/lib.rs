@@ -9,6 +9,7 @@
 //! banned word in a string is no use of it.
 
 mod finding;
+pub mod fresh;
 pub mod modules;
 pub mod mutants;
 pub mod rules;
