@@ -6,13 +6,11 @@
 
 use actinium::app::{self, GraphArgs, clap};
 use actinium::events::data::{Files, RowOutput, RowsExt, SourceExt};
-use actinium::events::{
-    AnalyzerMut, Builder, Cause, Event, Filter, Input, Producer, ProducerMut, Threads, ThreadsMut,
-    Transition,
-};
+use actinium::events::{AnalyzerMut, Builder, Cause, Event, Input, Threads, ThreadsMut};
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,48 +40,6 @@ pub(crate) struct Cluster {
     pub(crate) hits: usize,
 }
 
-/// The gains are those of the run. Each slot has its own, and needs no lock for them.
-struct Calibrate(Input<Vec<Hit>>, HashMap<u32, f64>);
-
-impl ProducerMut for Calibrate {
-    type Product = Vec<f64>;
-
-    fn produce(&mut self, event: &Event<'_>) -> Result<Vec<f64>, Cause> {
-        let gain = |hit: &Hit| self.1.get(&hit.channel).unwrap_or(&1.0);
-        Ok(event.get(self.0).iter().map(|hit| hit.adc * gain(hit)).collect())
-    }
-
-    fn transition(&mut self, transition: Transition) -> Result<(), Cause> {
-        if let Transition::BeginRun(run) = transition {
-            let path = format!("gains-{run}.json");
-            let text =
-                std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-            self.1 = serde_json::from_str(&text)?;
-        }
-        Ok(())
-    }
-}
-
-struct Clusters(Input<Vec<Hit>>, Input<Vec<f64>>);
-
-impl Producer for Clusters {
-    type Product = Cluster;
-
-    fn produce(&self, event: &Event<'_>) -> Result<Cluster, Cause> {
-        let energies = event.get(self.1);
-        let (number, energy) = (event.get(self.0)[0].event, energies.iter().sum());
-        Ok(Cluster { event: number, energy, hits: energies.len() })
-    }
-}
-
-struct Hard(Input<Cluster>);
-
-impl Filter for Hard {
-    fn pass(&self, event: &Event<'_>) -> Result<bool, Cause> {
-        Ok(event.get(self.0).energy > 10.0)
-    }
-}
-
 struct Fill(Input<Cluster>, [u64; 100]);
 
 impl AnalyzerMut for Fill {
@@ -100,14 +56,31 @@ pub(crate) fn main() -> ExitCode {
         let events =
             events.group_by(|hit| (hit.run, hit.event)).runs_by(|hits| hits[0].run).read_ahead(64);
         let (mut graph, hits) = Builder::with_source("hits", events);
-        let (energies, _) = graph.producer_mut("calibrate", ThreadsMut::Stream, move |inputs| {
-            Calibrate(inputs.get(hits), HashMap::new())
+        let gains = graph.condition("gains", |run| {
+            let path = format!("gains-{run}.json");
+            let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+            Ok(serde_json::from_str::<HashMap<u32, f64>>(&text)?)
+        });
+        let energies = graph.producer("calibrate", Threads::Concurrent, move |inputs| {
+            let (hits, gains) = (inputs.get(hits), gains.clone());
+            move |event: &Event<'_>| {
+                let gains = gains.get()?;
+                let gain = |hit: &Hit| gains.get(&hit.channel).unwrap_or(&1.0);
+                Ok(event.get(hits).iter().map(|hit| hit.adc * gain(hit)).collect::<Vec<_>>())
+            }
         });
         let cluster = graph.producer("clusters", Threads::Concurrent, move |inputs| {
-            Clusters(inputs.get(hits), inputs.get(energies))
+            let (hits, energies) = (inputs.get(hits), inputs.get(energies));
+            move |event: &Event<'_>| {
+                let (hits, energies) = (event.get(hits), event.get(energies));
+                let energy = energies.iter().sum();
+                Ok(Cluster { event: hits[0].event, energy, hits: hits.len() })
+            }
         });
-        let hard =
-            graph.filter("hard", Threads::Concurrent, move |inputs| Hard(inputs.get(cluster)));
+        let hard = graph.filter("hard", Threads::Concurrent, move |inputs| {
+            let cluster = inputs.get(cluster);
+            move |event: &Event<'_>| Ok(event.get(cluster).energy > 10.0)
+        });
         let fill = graph.analyzer_mut("fill", ThreadsMut::Stream, move |inputs| {
             Fill(inputs.get(cluster), [0; 100])
         });

@@ -277,6 +277,25 @@ impl Builder {
         /// An output with a state.
         output_mut(label): OutputMut [OutputMut] in OfOutputMut, About::new(label, Role::Output),
         |_this, _added, kept| kept => Kept<M>;
+        /// A producer that waits, with a state.
+        async_producer_mut(label): AsyncProducerMut [AsyncProducerMut] in OfAsyncProducerMut,
+        About::new(label, Role::Producer).makes(Made::of::<M::Product>()).waits(),
+        |this, added, kept| (this.product(added), kept) => (Handle<M::Product>, Kept<M>);
+        /// A producer of several products that waits, with a state: see [`Builder::producers`].
+        async_producers_mut(label, labels: <M::Product as Products>::Labels<'_>):
+        AsyncProducerMut [AsyncProducerMut<Product: Products>] in OfAsyncProducersMut,
+        About::new(label, Role::Producer).splits::<M::Product>(labels).waits(),
+        |this, added, kept| (this.parts::<M::Product>(added), kept)
+        => (<M::Product as Products>::Handles, Kept<M>);
+        /// A filter that waits, with a state.
+        async_filter_mut(label): AsyncFilterMut [AsyncFilterMut] in OfAsyncFilterMut,
+        About::new(label, Role::Filter).waits(), |_this, _added, kept| kept => Kept<M>;
+        /// An analyzer that waits, with a state.
+        async_analyzer_mut(label): AsyncAnalyzerMut [AsyncAnalyzerMut] in OfAsyncAnalyzerMut,
+        About::new(label, Role::Analyzer).waits(), |_this, _added, kept| kept => Kept<M>;
+        /// An output that waits, with a state.
+        async_output_mut(label): AsyncAnalyzerMut [AsyncAnalyzerMut] in OfAsyncAnalyzerMut,
+        About::new(label, Role::Output).waits(), |_this, _added, kept| kept => Kept<M>;
     }
 
     /// Calls the factory for the first instance, and notes all that is known of the module.

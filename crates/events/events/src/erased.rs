@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::event::Event;
 use crate::handles::KeptAt;
 use crate::module::*;
+use crate::product::Product;
 use crate::products::{Products, put};
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::lock;
@@ -114,28 +115,12 @@ erased! {
     [Filter] in OfFilter, |module, event| module.pass(event).map(Ran::Done);
     [Analyzer] in OfAnalyzer, |module, event| module.analyze(event).map(|()| Ran::Done(true));
     [Output] in OfOutput, |module, event| module.write(event).map(|()| Ran::Done(true));
-    [AsyncProducer] in OfAsyncProducer, |module, event| {
-        let deliver = |engine: &Engine, slot, module, product| {
-            engine.put(slot, module, product);
-            true
-        };
-        begin_wait(completion(event, deliver), |done| module.start(event, done)).map(|()| Ran::Waits)
-    };
+    [AsyncProducer] in OfAsyncProducer, |module, event| waits(one(event), |done| module.start(event, done));
     [AsyncProducer<Product: Products>] in OfAsyncProducers, |module, event| {
-        let deliver = |engine: &Engine, slot, module, products: M::Product| {
-            put(products, engine, slot, module);
-            true
-        };
-        begin_wait(completion(event, deliver), |done| module.start(event, done)).map(|()| Ran::Waits)
+        waits(several(event), |done| module.start(event, done))
     };
-    [AsyncFilter] in OfAsyncFilter, |module, event| {
-        let done = completion(event, |_, _, _, pass| pass);
-        begin_wait(done, |done| module.start(event, done)).map(|()| Ran::Waits)
-    };
-    [AsyncAnalyzer] in OfAsyncAnalyzer, |module, event| {
-        let done = completion(event, |_, _, _, ()| true);
-        begin_wait(done, |done| module.start(event, done)).map(|()| Ran::Waits)
-    };
+    [AsyncFilter] in OfAsyncFilter, |module, event| waits(pass(event), |done| module.start(event, done));
+    [AsyncAnalyzer] in OfAsyncAnalyzer, |module, event| waits(end(event), |done| module.start(event, done));
 }
 
 erased_mut! {
@@ -151,6 +136,51 @@ erased_mut! {
     [FilterMut] in OfFilterMut, |module, event| module.pass(event).map(Ran::Done);
     [AnalyzerMut] in OfAnalyzerMut, |module, event| module.analyze(event).map(|()| Ran::Done(true));
     [OutputMut] in OfOutputMut, |module, event| module.write(event).map(|()| Ran::Done(true));
+    [AsyncProducerMut] in OfAsyncProducerMut, |module, event| {
+        waits(one(event), |done| module.start(event, done))
+    };
+    [AsyncProducerMut<Product: Products>] in OfAsyncProducersMut, |module, event| {
+        waits(several(event), |done| module.start(event, done))
+    };
+    [AsyncFilterMut] in OfAsyncFilterMut, |module, event| {
+        waits(pass(event), |done| module.start(event, done))
+    };
+    [AsyncAnalyzerMut] in OfAsyncAnalyzerMut, |module, event| {
+        waits(end(event), |done| module.start(event, done))
+    };
+}
+
+fn waits<T>(
+    done: Completion<T>,
+    start: impl FnOnce(Completion<T>) -> Result<(), Cause>,
+) -> Result<Ran, Cause> {
+    begin_wait(done, start).map(|()| Ran::Waits)
+}
+
+/// The completion of one product.
+fn one<T: Product>(event: &Event<'_>) -> Completion<T> {
+    completion(event, |engine: &Engine, slot, module, product| {
+        engine.put(slot, module, product);
+        true
+    })
+}
+
+/// The completion of several products.
+fn several<T: Products>(event: &Event<'_>) -> Completion<T> {
+    completion(event, |engine: &Engine, slot, module, products| {
+        put(products, engine, slot, module);
+        true
+    })
+}
+
+/// The completion of a decision.
+fn pass(event: &Event<'_>) -> Completion<bool> {
+    completion(event, |_, _, _, pass| pass)
+}
+
+/// The completion of what has no result.
+fn end(event: &Event<'_>) -> Completion<()> {
+    completion(event, |_, _, _, ()| true)
 }
 
 fn completion<T>(event: &Event<'_>, deliver: Deliver<T>) -> Completion<T> {

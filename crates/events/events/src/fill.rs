@@ -9,7 +9,7 @@ use crate::run::Run;
 use crate::settings::Order;
 use crate::status::Controlled;
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::task::Task;
+use actinium_scheduler::task::{Task, TaskRef};
 use actinium_scheduler::{Turn, Worker, guard};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
@@ -105,16 +105,23 @@ impl Run {
         }
     }
 
-    /// Gives the source what has it asked again.
-    pub(crate) fn attach_source(self: &Arc<Self>) {
+    /// Gives the source what has it asked again, and starts the feeder. The source is away until
+    /// the feeder is known: a run that were over before that would not retire it, and never end.
+    /// `None`: it can not be started.
+    pub(crate) fn start_feeder(
+        self: &Arc<Self>,
+        start: impl FnOnce() -> Option<TaskRef>,
+    ) -> Option<()> {
         let waker = Waker::from(Arc::new(AsksAgain(Arc::downgrade(self))));
-        let Some(mut source) = lock(&self.feed.state).source.take() else { return };
-        let attached = guard::catch(|| source.attach(&waker));
-        lock(&self.feed.state).source = Some(source);
-        if let Err(panicked) = attached {
+        let mut source = lock(&self.feed.state).source.take()?;
+        if let Err(panicked) = guard::catch(|| source.attach(&waker)) {
             self.engine.note_failure(self.engine.layout.source, None, panicked.to_string());
             self.feed.counts().fail();
         }
+        let _ = self.feeder.set(start()?);
+        lock(&self.feed.state).source = Some(source);
+        self.wake_feeder();
+        Some(())
     }
 
     /// Makes a free slot ready for what the source makes.

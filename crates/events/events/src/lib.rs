@@ -75,8 +75,9 @@ pub use graph::{Graph, GraphErrors};
 pub use handles::{Handle, Kept, PathHandle, PathName, ProductName, Step, StepName, Steps};
 pub use make::Makes;
 pub use module::{
-    Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncFilter, AsyncProducer, Filter, FilterMut, Next,
-    Output, OutputMut, Piece, Producer, ProducerMut, Source, Transition,
+    Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncAnalyzerMut, AsyncFilter, AsyncFilterMut,
+    AsyncProducer, AsyncProducerMut, Filter, FilterMut, Next, Output, OutputMut, Piece, Producer,
+    ProducerMut, Source, Transition,
 };
 pub use nodes::Condition;
 pub use options::{ModuleOptions, Threads, ThreadsMut};

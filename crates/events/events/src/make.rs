@@ -28,6 +28,7 @@ pub(crate) mod role {
     roles! {
         Producer ProducerMut AsyncProducer Filter FilterMut AsyncFilter
         Analyzer AnalyzerMut AsyncAnalyzer Output OutputMut
+        AsyncProducerMut AsyncFilterMut AsyncAnalyzerMut
     }
 }
 

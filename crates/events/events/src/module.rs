@@ -1,7 +1,8 @@
 //! The traits that a program implements: sources, producers, filters, analyzers, outputs.
 //!
 //! A module takes `&self` where several events may be in it at a time. The traits whose names end
-//! in `Mut` take `&mut self`: such a module has one event at a time, and needs no lock.
+//! in `Mut` take `&mut self`: such a module has one event at a time, and needs no lock. A closure
+//! that takes an event is a module, too.
 
 use crate::cause::Cause;
 use crate::completion::Completion;
@@ -134,6 +135,26 @@ macro_rules! roles {
             fn $call(&mut self, event: &Event<'_>) -> Result<$result, Cause>;
             hooks!(&mut self);
         }
+
+        /// A closure is such a module, one without hooks.
+        impl<F> $role for F
+        where
+            F: Fn(&Event<'_>) -> Result<$result, Cause> + Send + Sync + 'static,
+        {
+            fn $call(&self, event: &Event<'_>) -> Result<$result, Cause> {
+                self(event)
+            }
+        }
+
+        /// A closure is such a module, one without hooks.
+        impl<F> $role_mut for F
+        where
+            F: FnMut(&Event<'_>) -> Result<$result, Cause> + Send + 'static,
+        {
+            fn $call(&mut self, event: &Event<'_>) -> Result<$result, Cause> {
+                self(event)
+            }
+        }
     )+};
 }
 
@@ -171,6 +192,32 @@ pub trait ProducerMut: Send + 'static {
     hooks!(&mut self);
 }
 
+/// A closure is a producer: it returns the product.
+impl<T, F> Producer for F
+where
+    T: Product,
+    F: Fn(&Event<'_>) -> Result<T, Cause> + Send + Sync + 'static,
+{
+    type Product = T;
+
+    fn produce(&self, event: &Event<'_>) -> Result<T, Cause> {
+        self(event)
+    }
+}
+
+/// A closure is a producer: it returns the product.
+impl<T, F> ProducerMut for F
+where
+    T: Product,
+    F: FnMut(&Event<'_>) -> Result<T, Cause> + Send + 'static,
+{
+    type Product = T;
+
+    fn produce(&mut self, event: &Event<'_>) -> Result<T, Cause> {
+        self(event)
+    }
+}
+
 /// A producer that waits, and holds no thread meanwhile.
 pub trait AsyncProducer: Send + Sync + 'static {
     /// The type of the product.
@@ -181,6 +228,19 @@ pub trait AsyncProducer: Send + Sync + 'static {
     /// Fail the event.
     fn start(&self, event: &Event<'_>, done: Completion<Self::Product>) -> Result<(), Cause>;
     hooks!(&self);
+}
+
+/// A producer that waits, and changes a state of its own: one event at a time is in it, from the
+/// start to the completion.
+pub trait AsyncProducerMut: Send + 'static {
+    /// The type of the product.
+    type Product: Product;
+    /// Starts, like [`AsyncProducer::start`].
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&mut self, event: &Event<'_>, done: Completion<Self::Product>) -> Result<(), Cause>;
+    hooks!(&mut self);
 }
 
 /// A filter that waits, and holds no thread meanwhile.
@@ -201,4 +261,24 @@ pub trait AsyncAnalyzer: Send + Sync + 'static {
     /// Fail the event.
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause>;
     hooks!(&self);
+}
+
+/// A filter that waits, and changes a state of its own: see [`AsyncProducerMut`].
+pub trait AsyncFilterMut: Send + 'static {
+    /// Starts, like [`AsyncFilter::start`].
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&mut self, event: &Event<'_>, done: Completion<bool>) -> Result<(), Cause>;
+    hooks!(&mut self);
+}
+
+/// An analyzer or output that waits, and changes a state of its own: see [`AsyncProducerMut`].
+pub trait AsyncAnalyzerMut: Send + 'static {
+    /// Starts, like [`AsyncAnalyzer::start`].
+    ///
+    /// # Errors
+    /// Fail the event.
+    fn start(&mut self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause>;
+    hooks!(&mut self);
 }

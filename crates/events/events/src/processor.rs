@@ -250,7 +250,5 @@ fn start_tasks(run: &Arc<Run>, system: &SystemHandle) -> Option<()> {
     let poller = |worker| start("poller", worker, Box::new(Polls(over.clone(), worker)));
     let pollers: Box<[TaskRef]> = (0..workers).map(poller).collect::<Option<_>>()?;
     engine.woken.set_pollers(pollers.into_iter());
-    run.attach_source();
-    let _ = run.feeder.set(start("feeder", 0, Box::new(Feeds(run.clone())))?);
-    Some(())
+    run.start_feeder(|| start("feeder", 0, Box::new(Feeds(run.clone()))))
 }

@@ -47,6 +47,17 @@ fn graph(
     builder.build().expect("a graph")
 }
 
+/// The end of such a run may come before its start has returned.
+#[test]
+fn runs_that_are_over_at_once_end() {
+    let system = System::builder().workers(2).build().expect("a system");
+    for events in (0..2).cycle().take(400) {
+        let graph = graph("short", events, Threads::Concurrent, |_| ());
+        let running = Processor::new(graph, Settings::default()).start(&system).expect("it starts");
+        assert_eq!(running.wait_for(MINUTE), Ok(true));
+    }
+}
+
 /// Counts what it is sent, and runs for as long as it sends itself more.
 struct Sink {
     total: Arc<Mutex<u64>>,
