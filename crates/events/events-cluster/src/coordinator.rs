@@ -1,47 +1,52 @@
 //! The coordinator: the actor that keeps the shared queue, on the first node.
 
-use crate::agent::{self, Agent, Inbox, work};
-use crate::job::{EventLines, Observer};
-use crate::outcome::{Failed, Gone, Report, RunOutcome};
-use crate::protocol::{Down, Up};
-use crate::queue::{Ended, Queue};
+use crate::agent::Agent;
+use crate::ending::Ending;
+use crate::feeding::Feeding;
+use crate::figures::NodeFigures;
+use crate::inbox::Inbox;
+use crate::known::{Known, Target};
+use crate::outcome::{ClusterOutcome, EventLines, Failed, Gone, RunOutcome, why_down};
+use crate::parts::Part;
+use crate::protocol::{Down, EVENT_BYTES_MAX, NUMBERS_MAX, Up};
+use crate::queue::outlet::{Ended, Ready};
+use crate::queue::{Queue, Share};
+use crate::reader::Read;
 use actinium_actor::{Actor, Address, Context, Reply};
 use actinium_cluster::fabric::NodeId;
-use actinium_cluster::job::MEETING;
-use actinium_cluster::job::pieces::Piece;
-use actinium_cluster::{Node, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError};
-use actinium_events::Feeder;
+use actinium_cluster::job::{DOWN_AFTER, FIRST, JobError, MEETING};
+use actinium_cluster::{NodeHandle, RemoteActor, RemoteAddress, RemoteAskError};
+use actinium_events::{Feeder, Next, RunSummary};
 use actinium_scheduler::Clock;
-use actinium_workload::replay::part::{Given, Observations, sum};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// The name of the agents.
-pub(crate) const AGENT: &str = "actinium.events.guest";
 /// Most failures that are kept.
 const FAILURES_MAX: usize = 100;
 
+/// Takes lines for people: who came, who went.
+pub(crate) type Notes = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// How events get their outputs run.
 pub(crate) enum Writer {
-    /// A processor of this node runs these modules.
-    Processor(Arc<Inbox<Given>>, Feeder, BTreeSet<u32>),
-    /// The workload has no outputs.
+    /// A graph of this node runs them.
+    Graph(Arc<Inbox<Ready>>, Feeder),
+    /// There are no outputs, or they have run where the events have.
     None,
+    /// The graph has ended before the events.
+    Broken,
 }
 
 /// The settings of a run that the coordinator needs.
 pub(crate) struct Task {
-    /// Events in all.
-    pub(crate) events: u64,
-    /// Whether outputs run in the order of events.
-    pub(crate) in_order: bool,
+    /// The name of the agents.
+    pub(crate) agents: String,
     /// Whether a failure is the end.
     pub(crate) stops_at_failure: bool,
-    /// The workload and settings that all nodes must share: a digest, and the same as text for
-    /// people.
+    /// What all nodes must share: a digest, and the same as text for people.
     pub(crate) plan: (u64, String),
     /// How many nodes there are from the start.
     pub(crate) nodes: u32,
@@ -49,65 +54,76 @@ pub(crate) struct Task {
     pub(crate) patience: Duration,
     /// Events that are over.
     pub(crate) progress: Arc<AtomicU64>,
-    /// The observer, which is told of each step of the run.
-    pub(crate) observer: Arc<dyn Observer>,
+    /// Takes a line for each step of the run.
+    pub(crate) notes: Notes,
+    /// Takes a line for each event.
+    pub(crate) lines: Option<EventLines>,
 }
 
 /// The messages of the coordinator.
 pub(crate) enum Msg {
     /// A message from a node.
-    Up(Up),
+    Up(u32, Up),
     /// This node's own actor.
     Own(Address<Agent<Coordinator>>),
+    /// The source has given something.
+    Read(Read),
+    /// Where the source is read.
+    Feeding(Box<Feeding>),
     /// The search for the agent of a node that joins has ended, with its address or an error.
     Met(Joining, Result<RemoteAddress<Agent<Coordinator>>, RemoteAskError>),
-    /// A node is down: why.
-    NodeDown(u32, String),
-    /// An event's outputs have run: what they saw. Or one of them failed: which, and what it said.
-    Written(u64, Result<Observations, (String, String)>),
+    /// The agent of a node, by the serial of its attempt to join, is gone: why.
+    Down(u32, u64, String),
+    /// An event's outputs have run, with this checksum. Or one of them failed: which, and what it
+    /// said.
+    Written(u64, Result<u64, (String, String)>),
+    /// The outputs run on this node's system: their end.
+    Runs(Pin<Box<dyn Future<Output = OutputsRan> + Send>>),
+    /// The graph of outputs has ended.
+    OutputsEnded(OutputsRan),
     /// There is credit again for messages to this node.
     Writable(u32),
     /// The time to wait for nodes is over: the run begins with those that are there.
     Begin,
     /// The run ends at once, as interrupted, without waiting for nodes.
     EndNow,
-    /// A node's figures.
-    Piece(Piece, Reply<()>),
+    /// The time to wait for figures is over.
+    TooLate,
+    /// The graphs of this node did not start: nobody waits for the run.
+    GiveUp,
+}
+
+/// What is known when the graph of outputs has ended: why it could not go on, if so, and its
+/// summary.
+pub(crate) type OutputsRan = (Option<String>, Box<RunSummary>);
+
+impl From<Read> for Msg {
+    fn from(read: Read) -> Self {
+        Msg::Read(read)
+    }
 }
 
 /// A node that wants to take part.
 pub(crate) struct Joining {
     node: u32,
-    /// The number of this attempt to join, counted over all nodes.
     serial: u64,
     slots: u64,
     /// The reason why it may not take part, if there is one.
     refusal: Option<String>,
 }
 
-enum Target {
-    Here(Address<Agent<Coordinator>>),
-    There(RemoteAddress<Agent<Coordinator>>),
-}
-
-struct Known {
-    target: Target,
-    backlog: VecDeque<Down>,
-    waits_for_credit: bool,
-    /// Pieces of its figures.
-    figures: Vec<u8>,
-}
-
 /// The coordinator of a run.
 pub(crate) struct Coordinator {
-    node: Arc<Node>,
+    node: NodeHandle,
     clock: Clock,
     task: Task,
-    queue: Queue,
+    queue: Box<dyn Queue>,
+    feeding: Option<Box<Feeding>>,
     writer: Writer,
+    part: Arc<dyn Part>,
     /// The nodes that take part, and those that were refused, until they are gone.
-    known: BTreeMap<u32, Known>,
-    /// Nodes that are looked for, each with its serial: if one goes down meanwhile, what is found
+    known: BTreeMap<u32, Known<Self>>,
+    /// Nodes that are looked for, each with its serial: if one joins anew meanwhile, what is found
     /// is of no use.
     joining: BTreeMap<u32, u64>,
     joins: u64,
@@ -116,90 +132,131 @@ pub(crate) struct Coordinator {
     /// On the clock, since when there are events.
     begun_ns: Option<u64>,
     outcome: RunOutcome,
-    lines: Option<EventLines>,
+    gone: Vec<Gone>,
+    figures: BTreeMap<u32, NodeFigures>,
+    outputs: Option<OutputsRan>,
     is_over: bool,
-    /// For each event whose outputs run: the sum of what its modules other than outputs saw.
-    sums: BTreeMap<u64, u64>,
-    tell: Sender<Report>,
+    ending: Ending,
 }
 
 impl Coordinator {
     /// The coordinator of this task.
     pub(crate) fn new(
-        node: Arc<Node>,
+        node: NodeHandle,
         task: Task,
-        writer: Writer,
-        lines: Option<EventLines>,
-        tell: Sender<Report>,
+        queue: Box<dyn Queue>,
+        (writer, part): (Writer, Arc<dyn Part>),
+        ending: Ending,
     ) -> Self {
-        let queue = Queue::new(task.events, task.in_order);
         Coordinator {
             node,
             clock: Clock::real(),
             task,
             queue,
+            feeding: None,
             writer,
+            part,
             known: BTreeMap::new(),
             joining: BTreeMap::new(),
             joins: 0,
             seen: BTreeSet::new(),
             begun_ns: None,
             outcome: RunOutcome::default(),
-            lines,
+            gone: Vec::new(),
+            figures: BTreeMap::new(),
+            outputs: None,
             is_over: false,
-            sums: BTreeMap::new(),
-            tell,
+            ending,
         }
     }
 
     fn note(&self, line: &str) {
-        self.task.observer.note(line);
+        (self.task.notes)(line);
     }
 
-    fn up(&mut self, up: Up, ctx: &Context<'_, Self>) {
+    fn up(&mut self, node: u32, mut up: Up, ctx: &Context<'_, Self>) {
+        if let Up::Join { slots, digest, says } = up {
+            return self.join(node, slots, (digest, says), ctx);
+        }
+        let Some(known) = self.known.get_mut(&node) else {
+            // Whoever can reach this node may stop the run.
+            return if matches!(up, Up::Stop) {
+                self.interrupt()
+            };
+        };
+        if let Up::Part(bytes) = &up {
+            if !known.joined.part(bytes) {
+                let why = format!("it sends more than {EVENT_BYTES_MAX} bytes for an event");
+                self.node_down(node, why);
+            }
+            return;
+        }
+        known.joined.complete(&mut up);
         match up {
-            Up::Join { node, slots, digest, says } => {
-                let own = &self.task.plan;
-                let refusal = (digest != own.0).then(|| {
-                    format!(
-                        "node {node} was asked for something else than node {}: node {node} for {says} (digest {digest:016x}); node {} for {} (digest {:016x})",
-                        self.node.id().0, self.node.id().0, own.1, own.0
-                    )
-                });
-                if let Some(why) = &refusal {
-                    self.note(why);
-                }
-                if node == self.node.id().0 {
-                    self.queue.join(node, slots);
-                    self.met(node);
-                } else {
-                    self.joins += 1;
-                    let serial = self.joins;
-                    self.joining.insert(node, serial);
-                    let joining = Joining { node, serial, slots, refusal };
-                    let found = self.node.find::<Agent<Coordinator>>(NodeId(node), AGENT, MEETING);
-                    ctx.pipe(found, move |found| Msg::Met(joining, found));
-                }
-            }
-            Up::Ran { node, number, observations } => {
-                if self.queue.ended(node, number, Ended::Ran(observations)) {
+            Up::Ran { number, bytes } => {
+                if self.queue.ended(node, number, Ended::Ran(bytes.into_bytes().into())) {
                     *self.outcome.ran.entry(node).or_default() += 1;
+                    self.forget(number);
                 }
             }
-            Up::Failed { node, number, module, cause } => {
+            Up::Failed { number, module, cause } => {
                 if self.queue.ended(node, number, Ended::Failed) {
+                    self.forget(number);
+                    self.wake_source();
                     self.failed(Failed { node, event: number, module, cause });
                 }
             }
-            Up::Back { node, numbers } => {
+            Up::Back { numbers } => {
                 for number in numbers {
                     self.queue.ended(node, number, Ended::Left);
                 }
             }
-            Up::Stop => {
-                self.outcome.interrupted = true;
-                self.stop();
+            Up::Read { piece, events } => _ = self.queue.read(node, piece, events),
+            Up::Broken { cause } => {
+                self.broken(format!("node {node}: {cause}"));
+                self.queue.leave(node);
             }
+            Up::Leaves => self.leaves(node),
+            Up::Figures(bytes) => self.node_figures(node, &bytes),
+            Up::Gone => _ = self.known.remove(&node),
+            Up::Stop => self.interrupt(),
+            Up::Join { .. } | Up::Part(_) => {}
+        }
+    }
+
+    fn join(&mut self, node: u32, slots: u64, asked: (u64, String), ctx: &Context<'_, Self>) {
+        let (digest, says) = asked;
+        let (own, plan) = (self.node.id().0, &self.task.plan);
+        let refusal = (digest != plan.0).then(|| {
+            format!(
+                "node {node} was asked for something else than node {own}: node {node} for {says} (digest {digest:016x}); node {own} for {} (digest {:016x})",
+                plan.1, plan.0
+            )
+        });
+        if let Some(why) = &refusal {
+            self.note(why);
+        }
+        if node == own {
+            self.queue.join(node, slots);
+            return self.met(node);
+        }
+        // What is known of the node is of an incarnation before this one.
+        if self.known.contains_key(&node) {
+            self.node_down(node, "it has started again".to_owned());
+        }
+        self.joins += 1;
+        let serial = self.joins;
+        self.joining.insert(node, serial);
+        let joining = Joining { node, serial, slots, refusal };
+        let agents = &self.task.agents;
+        let found = self.node.find::<Agent<Coordinator>>(NodeId(node), agents, MEETING);
+        ctx.pipe(found, move |found| Msg::Met(joining, found));
+    }
+
+    fn interrupt(&mut self) {
+        if !self.is_over {
+            self.outcome.interrupted = true;
+            self.stop();
         }
     }
 
@@ -210,12 +267,28 @@ impl Coordinator {
         }
     }
 
+    /// The run can not go on.
+    fn broken(&mut self, why: String) {
+        self.outcome.error.get_or_insert(why);
+        self.stop();
+    }
+
     fn failed(&mut self, failed: Failed) {
         if self.outcome.failures.len() < FAILURES_MAX {
             self.outcome.failures.push(failed);
         }
         if self.task.stops_at_failure {
             self.stop();
+        }
+    }
+
+    fn leaves(&mut self, node: u32) {
+        if node == self.node.id().0 {
+            self.interrupt();
+        }
+        let given_again = self.queue.leave(node);
+        if !self.queue.is_stopped() {
+            self.note(&format!("node {node} leaves; {given_again} of its events go to others"));
         }
     }
 
@@ -247,42 +320,39 @@ impl Coordinator {
         &mut self,
         it: Joining,
         found: Result<RemoteAddress<Agent<Coordinator>>, RemoteAskError>,
+        ctx: &Context<'_, Self>,
     ) {
-        let node = it.node;
-        if self.joining.get(&node) != Some(&it.serial) {
+        let (node, serial) = (it.node, it.serial);
+        if self.joining.get(&node) != Some(&serial) {
             return;
         }
         self.joining.remove(&node);
-        match found {
+        let address = match found {
             Err(error) => return self.note(&format!("node {node}: {error}")),
-            Ok(address) => self.know(node, Target::There(address)),
+            Ok(address) => address,
+        };
+        address.watch(ctx, move |down| Msg::Down(node, serial, why_down(down.node, &down.reason)));
+        let mut known = Known::new(serial, Target::There(address));
+        match it.refusal {
+            Some(why) => {
+                known.is_refused = true;
+                known.say(Down::Refused(why));
+            }
+            None if self.is_over => known.say(Down::End),
+            None => {
+                let on = self.feeding.iter().flat_map(|feeding| feeding.on());
+                on.for_each(|down| known.say(down));
+                self.queue.join(node, it.slots);
+            }
         }
-        match (it.refusal, self.known.get_mut(&node)) {
-            (Some(why), Some(known)) => known.backlog.push_back(Down::Refused(why)),
-            (None, Some(known)) if self.is_over => known.backlog.push_back(Down::End),
-            _ => self.queue.join(node, it.slots),
-        }
+        self.known.insert(node, known);
         self.met(node);
     }
 
-    fn know(&mut self, node: u32, target: Target) {
-        let known = Known {
-            target,
-            backlog: VecDeque::new(),
-            waits_for_credit: false,
-            figures: Vec::new(),
-        };
-        self.known.insert(node, known);
-    }
-
     fn node_down(&mut self, node: u32, why: String) {
-        self.joining.remove(&node);
-        if self.known.remove(&node).is_none() {
+        let Some(known) = self.known.remove(&node) else { return };
+        if known.is_refused || known.has_figures {
             return;
-        }
-        if !self.queue.has(node) {
-            // It has told its figures, or was refused.
-            return drop(self.tell.send(Report::Left(node)));
         }
         let given_again = self.queue.leave(node);
         let line = match self.queue.is_stopped() {
@@ -292,113 +362,193 @@ impl Coordinator {
             }
         };
         self.note(&line);
-        let _ = self.tell.send(Report::Gone(Gone { node, why, given_again }));
+        self.gone.push(Gone { node, why, given_again });
     }
 
-    fn piece(&mut self, piece: Piece, reply: Reply<()>) {
-        let Piece { node, bytes, is_last } = piece;
-        if let Some(known) = self.known.get_mut(&node) {
-            known.figures.extend_from_slice(&bytes);
-            if is_last {
-                let figures = std::mem::take(&mut known.figures);
-                // What it has not run by now it will not.
-                self.queue.leave(node);
-                let _ = self.tell.send(Report::Figures(node, figures));
-            }
+    fn node_figures(&mut self, node: u32, bytes: &[u8]) {
+        match serde_json::from_slice(bytes) {
+            Ok(figures) => _ = self.figures.insert(node, figures),
+            Err(error) => self.note(&format!("node {node}: its figures: {error}")),
         }
-        // Who asked may be gone.
-        let _ = reply.send(());
+        // What it has not run by now it will not.
+        self.queue.leave(node);
+        if let Some(known) = self.known.get_mut(&node) {
+            known.has_figures = true;
+            known.say(Down::Bye);
+        }
     }
 
     fn say_to_all(&mut self, down: &Down) {
         for known in self.known.values_mut() {
-            known.backlog.push_back(down.clone());
+            known.say(down.clone());
         }
     }
 
-    /// An event is done, with all its outputs, which saw this.
-    fn written(&mut self, number: u64, observations: &Observations) {
-        let checksum = self.sums.remove(&number).unwrap_or(0).wrapping_add(sum(observations));
+    fn forget(&mut self, number: u64) {
+        if let Some(feeding) = &mut self.feeding {
+            feeding.forget(number);
+        }
+    }
+
+    fn wake_source(&mut self) {
+        if let Some(feeding) = &mut self.feeding {
+            feeding.wake();
+        }
+    }
+
+    /// An event is done, with all its outputs.
+    fn written(&mut self, number: u64, checksum: u64) {
         self.outcome.checksum = self.outcome.checksum.wrapping_add(checksum);
-        if let Some(line) = &mut self.lines {
+        if let Some(line) = &mut self.task.lines {
             line(number, checksum);
         }
-        self.queue.written(number, false);
+        self.queue.outlet_mut().written(number, false);
+        self.wake_source();
+    }
+
+    fn read(&mut self, read: Read) {
+        let Some(feeding) = &mut self.feeding else { return };
+        if let Err(cause) = feeding.read(read, &mut *self.queue) {
+            // What came before it is run.
+            self.outcome.error.get_or_insert(format!("the source failed: {cause}"));
+        }
+    }
+
+    fn hand_out(&mut self) {
+        if let Some(feeding) = &mut self.feeding
+            && let Some(barrier) = feeding.go_on(&*self.queue)
+        {
+            let members = self.known.iter_mut().filter(|(node, _)| self.queue.has(**node));
+            members.for_each(|(_, known)| known.say(barrier.clone()));
+        }
+        for (node, share) in self.queue.hand_out() {
+            let Some(known) = self.known.get_mut(&node) else { continue };
+            match (share, &self.feeding) {
+                (Share::Events(numbers), Some(feeding)) => {
+                    let events = numbers.into_iter().filter_map(|number| feeding.event(number));
+                    events.for_each(|event| known.say(event));
+                }
+                (Share::Events(numbers), None) => {
+                    let some = numbers.chunks(NUMBERS_MAX);
+                    some.for_each(|some| known.say(Down::Work(some.to_vec())));
+                }
+                (Share::Piece { piece, done }, _) => {
+                    let done = serde_json::to_vec(&done).unwrap_or_default();
+                    known.say(Down::Piece { piece, done: done.into() });
+                }
+            }
+        }
+    }
+
+    /// Has outputs run. Whether there may be capacity for other events now.
+    fn write(&mut self) -> bool {
+        let ready = self.queue.outlet_mut().take_ready();
+        if ready.is_empty() {
+            return false;
+        }
+        match &self.writer {
+            Writer::Graph(inbox, feeder) => {
+                inbox.push(ready.into_iter().map(Next::Event));
+                feeder.wake();
+                false
+            }
+            Writer::None => {
+                for Ready { number, bytes } in ready {
+                    let checksum = self.part.ended(&bytes);
+                    self.written(number, checksum);
+                }
+                true
+            }
+            Writer::Broken => {
+                self.queue.outlet_mut().give_up();
+                true
+            }
+        }
     }
 
     /// All that follows from what has changed.
     fn go_on(&mut self, ctx: &Context<'_, Self>) {
-        if self.begun_ns.is_some() {
-            for (node, numbers) in self.queue.hand_out() {
-                if let Some(known) = self.known.get_mut(&node) {
-                    known.backlog.extend(work(&numbers));
-                }
+        loop {
+            if self.begun_ns.is_some() && !self.is_over {
+                self.hand_out();
+            }
+            if !self.write() {
+                break;
             }
         }
-        let ready = self.queue.take_ready();
-        match &self.writer {
-            Writer::Processor(inbox, feeder, outputs) if !ready.is_empty() => {
-                for given in &ready {
-                    let others = given.observations.iter().filter(|(of, _)| !outputs.contains(of));
-                    self.sums.insert(given.number, sum(&others.copied().collect()));
-                }
-                inbox.push(ready);
-                feeder.wake();
-            }
-            Writer::Processor(..) => {}
-            Writer::None if !ready.is_empty() => {
-                ready.into_iter().for_each(|given| self.written(given.number, &given.observations));
-                // There is capacity for others now.
-                return self.go_on(ctx);
-            }
-            Writer::None => {}
-        }
-        let (done, failed) = self.queue.counts();
+        let outlet = self.queue.outlet();
         // Relaxed: a figure.
-        self.task.progress.store(done + failed, Ordering::Relaxed);
+        self.task.progress.store(outlet.done + outlet.failed, Ordering::Relaxed);
         // Who is still to come wants to be told that it is over, too, if it is so soon.
         if self.begun_ns.is_some() && self.queue.is_over() && !self.is_over {
-            self.end();
+            self.end(ctx);
         }
-        let nodes: Vec<u32> = self.known.keys().copied().collect();
-        nodes.into_iter().for_each(|node| self.send(node, ctx));
+        for (&node, known) in &mut self.known {
+            if let Err(error) = known.send(ctx, move || Msg::Writable(node)) {
+                (self.task.notes)(&format!("node {node}: {error}"));
+            }
+        }
+        self.conclude(ctx);
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, ctx: &Context<'_, Self>) {
         self.is_over = true;
-        let (done, failed) = self.queue.counts();
         let elapsed_ns = self.begun_ns.map_or(0, |begun_ns| self.clock.now_ns() - begun_ns);
-        let elapsed = Duration::from_nanos(elapsed_ns);
-        let abandoned = self.queue.abandoned();
-        let members = self.queue.members();
-        let outcome = std::mem::take(&mut self.outcome);
-        let outcome = RunOutcome { done, failed, abandoned, elapsed, members, ..outcome };
-        if let Writer::Processor(inbox, feeder, _) = &self.writer {
+        let outlet = self.queue.outlet();
+        self.outcome.elapsed = Duration::from_nanos(elapsed_ns);
+        self.outcome.done = outlet.done;
+        self.outcome.failed = outlet.failed;
+        self.outcome.abandoned = outlet.abandoned;
+        if let Writer::Graph(inbox, feeder) = &self.writer {
             inbox.end();
             feeder.wake();
         }
+        if let Some(feeding) = &mut self.feeding {
+            feeding.end();
+        }
         self.say_to_all(&Down::End);
-        let _ = self.tell.send(Report::Over(Box::new(outcome)));
+        ctx.after(2 * DOWN_AFTER, Msg::TooLate);
     }
 
-    fn send(&mut self, node: u32, ctx: &Context<'_, Self>) {
-        let Some(known) = self.known.get_mut(&node) else { return };
-        while !known.waits_for_credit {
-            let Some(down) = known.backlog.pop_front() else { return };
-            match &known.target {
-                // A message that is refused is in the ledger.
-                Target::Here(address) => drop(address.send(agent::Msg::Down(down))),
-                Target::There(address) => match address.send(down) {
-                    Err(RemoteSendError::Full(down)) => {
-                        known.backlog.push_front(down);
-                        known.waits_for_credit = true;
-                        ctx.pipe(address.ready(), move |()| Msg::Writable(node));
-                    }
-                    // That the node is down is told by itself.
-                    Ok(()) | Err(RemoteSendError::NodeDown(_)) => {}
-                    Err(error) => self.task.observer.note(&format!("node {node}: {error}")),
-                },
+    /// Ends when the figures of all have come, who know that.
+    fn conclude(&mut self, ctx: &Context<'_, Self>) {
+        let outputs_run = matches!(self.writer, Writer::Graph(..)) && self.outputs.is_none();
+        let is_there = |known: &Known<Self>| !known.is_refused || !known.was_told();
+        let waits = outputs_run || !self.joining.is_empty() || self.known.values().any(is_there);
+        if !self.is_over || waits {
+            return;
+        }
+        let mut run = std::mem::take(&mut self.outcome);
+        let mut figures = std::mem::take(&mut self.figures);
+        if let (Some((_, summary)), Some(own)) = (self.outputs.take(), figures.get_mut(&FIRST.0)) {
+            own.add_outputs(*summary);
+        }
+        run.members = figures.keys().copied().collect();
+        let nodes = figures.into_values().collect();
+        let outcome = ClusterOutcome { run, gone: std::mem::take(&mut self.gone), nodes };
+        self.ending.set(Ok(Some(outcome)));
+        ctx.stop();
+    }
+
+    fn outputs_ended(&mut self, (failure, summary): OutputsRan) {
+        self.outputs = Some((None, summary));
+        if !self.is_over {
+            let why = failure.unwrap_or_else(|| "they were stopped".to_owned());
+            self.broken(format!("the outputs ended before the events: {why}"));
+            self.writer = Writer::Broken;
+            self.queue.outlet_mut().give_up();
+        } else if let Some(why) = failure {
+            self.outcome.error.get_or_insert(format!("the outputs: {why}"));
+        }
+    }
+
+    fn end_now(&mut self, ctx: &Context<'_, Self>) {
+        if !self.is_over {
+            self.interrupt();
+            if let Writer::Graph(inbox, _) = &self.writer {
+                inbox.clear();
             }
+            self.end(ctx);
         }
     }
 }
@@ -412,49 +562,62 @@ impl Actor for Coordinator {
 
     fn handle(&mut self, msg: Msg, ctx: &mut Context<'_, Self>) {
         match msg {
-            Msg::Up(up) => self.up(up, ctx),
-            Msg::Own(address) => self.know(self.node.id().0, Target::Here(address)),
-            Msg::Met(joining, found) => self.found(joining, found),
-            Msg::NodeDown(node, why) => self.node_down(node, why),
-            Msg::Written(number, Ok(observations)) => self.written(number, &observations),
-            Msg::Written(number, Err((module, cause))) => {
-                self.sums.remove(&number);
-                self.queue.written(number, true);
-                let node = self.node.id().0;
-                self.failed(Failed { node, event: number, module, cause });
+            Msg::Up(node, up) => self.up(node, up, ctx),
+            Msg::Own(address) => {
+                self.known.insert(self.node.id().0, Known::new(0, Target::Here(address)));
             }
+            Msg::Read(read) => self.read(read),
+            Msg::Feeding(feeding) => self.feeding = Some(feeding),
+            Msg::Met(joining, found) => self.found(joining, found, ctx),
+            Msg::Down(node, serial, why) => {
+                if self.known.get(&node).is_some_and(|known| known.serial == serial) {
+                    self.node_down(node, why);
+                }
+            }
+            Msg::Written(number, Ok(checksum)) => self.written(number, checksum),
+            Msg::Written(number, Err((module, cause))) => {
+                if self.queue.outlet_mut().written(number, true) {
+                    self.wake_source();
+                    let node = self.node.id().0;
+                    self.failed(Failed { node, event: number, module, cause });
+                }
+            }
+            Msg::Runs(end) => ctx.pipe(end, Msg::OutputsEnded),
+            Msg::OutputsEnded(ran) => self.outputs_ended(ran),
             Msg::Writable(node) => {
                 if let Some(known) = self.known.get_mut(&node) {
-                    known.waits_for_credit = false;
+                    known.writable();
                 }
             }
             Msg::Begin => self.begin(),
-            Msg::EndNow if !self.is_over => {
-                self.outcome.interrupted = true;
-                self.stop();
-                if let Writer::Processor(inbox, ..) = &self.writer {
-                    inbox.clear();
-                }
-                self.end();
+            Msg::EndNow => self.end_now(ctx),
+            Msg::TooLate => {
+                let late = "a node did not tell its figures, and leave, in time";
+                self.ending.set(Err(JobError::failed(late)));
+                return ctx.stop();
             }
-            Msg::EndNow => {}
-            Msg::Piece(piece, reply) => self.piece(piece, reply),
+            Msg::GiveUp => return ctx.stop(),
         }
         self.go_on(ctx);
     }
 }
 
 impl RemoteActor for Coordinator {
-    const KIND: &'static str = "actinium.events.host";
+    const KIND: &'static str = "actinium.events.coordinator";
     type Message = Up;
-    type Request = Piece;
+    type Request = ();
     type Answer = ();
 
+    /// It has to know who says it: see [`RemoteActor::message_from`].
     fn message(up: Up) -> Msg {
-        Msg::Up(up)
+        Msg::Up(FIRST.0, up)
     }
 
-    fn request(piece: Piece, reply: Reply<()>) -> Msg {
-        Msg::Piece(piece, reply)
+    fn message_from(node: NodeId, up: Up) -> Msg {
+        Msg::Up(node.0, up)
+    }
+
+    fn request((): (), _: Reply<()>) -> Msg {
+        Msg::Begin
     }
 }

@@ -56,10 +56,9 @@ impl NodeFigures {
     }
 
     /// Adds those of the outputs, which run on this node.
-    pub fn add_outputs(&mut self, summary: RunSummary, is_output: impl Fn(&str) -> bool) {
+    pub fn add_outputs(&mut self, summary: RunSummary) {
         self.retries += summary.retries;
-        let outputs = summary.modules.into_iter().filter(|module| is_output(&module.label));
-        self.modules.extend(outputs);
+        self.modules.extend(summary.modules);
         // A filter of the processor's own has none.
         self.resources.extend(summary.resources);
     }

@@ -1,5 +1,6 @@
 //! The settings of a run over several nodes, and what it tells and is told meanwhile.
 
+use crate::outcome::EventLines;
 use actinium_cluster::job::{JobError, JobFabric};
 use actinium_events::Settings;
 use actinium_workload::Workload;
@@ -7,10 +8,6 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// Takes, for each event in the order in which its outputs ran, its number and a checksum of what
-/// the ends of its paths saw.
-pub type EventLines = Box<dyn FnMut(u64, u64) + Send>;
 
 /// A workload that several nodes run together. Each is given the same.
 pub struct Job<'a> {

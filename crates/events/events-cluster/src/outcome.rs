@@ -1,9 +1,15 @@
 //! The outcome of a run over several nodes.
 
 use crate::figures::NodeFigures;
+use actinium_cluster::RemoteDownReason;
+use actinium_cluster::fabric::NodeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// Takes, for each event in the order in which its outputs ran, its number and a checksum of what
+/// the ends of its paths saw.
+pub type EventLines = Box<dyn FnMut(u64, u64) + Send>;
 
 /// The outcome of a run over several nodes.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +57,9 @@ pub struct RunOutcome {
     pub abandoned: u64,
     /// Whether somebody wanted it to stop.
     pub interrupted: bool,
+    /// What ended it before all events were over, if something did: the source, a transition, the
+    /// outputs or a node's graph has failed.
+    pub error: Option<String>,
     /// The time from when the first event was given to a node until the outputs of the last had
     /// run.
     pub elapsed: Duration,
@@ -64,15 +73,13 @@ pub struct RunOutcome {
     pub checksum: u64,
 }
 
-/// A report of the coordinator's to the thread that waits for it.
-#[derive(Debug)]
-pub(crate) enum Report {
-    /// All events are over.
-    Over(Box<RunOutcome>),
-    /// A node's figures.
-    Figures(u32, Vec<u8>),
-    /// A node is gone.
-    Gone(Gone),
-    /// A node that had told its figures, or was refused, is gone.
-    Left(u32),
+/// Why a node's actor is gone.
+pub(crate) fn why_down(node: NodeId, reason: &RemoteDownReason) -> String {
+    match reason {
+        RemoteDownReason::NodeDown(Some(reason)) => reason.to_string(),
+        RemoteDownReason::NodeDown(None) => "it went down".to_owned(),
+        RemoteDownReason::Ended(_) => "its part of the run has ended".to_owned(),
+        RemoteDownReason::Failed(why) => why.clone(),
+        reason => format!("{node}: {reason:?}"),
+    }
 }

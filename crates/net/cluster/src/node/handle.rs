@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A node's functions: [`Node`](crate::Node) and [`ManualNode`](crate::ManualNode) dereference to
-/// it.
+/// it. A clone does not keep the node: once that has left, what it is asked for fails.
+#[derive(Clone)]
 pub struct NodeHandle(Arc<Inner>);
 
 impl NodeHandle {
