@@ -4,12 +4,13 @@
 use crate::ending::Ending;
 use crate::figures::NodeFigures;
 use crate::outcome::why_down;
-use crate::parts::{Given, Inboxes, Part};
+use crate::parts::{Inboxes, Part};
 use crate::protocol::{Barrier, Down, EVENT_BYTES_MAX, HasBytes, Joined, NUMBERS_MAX, Up};
 use actinium_actor::{Actor, Address, Context, Reply};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::job::{FIRST, JobError};
 use actinium_cluster::{RemoteActor, RemoteAddress, RemoteAnswer, RemoteDown, RemoteSendError};
+use actinium_events::nodes::Given;
 use actinium_events::{Feeder, Next, Stopper, Transition};
 use actinium_scheduler::guard;
 use std::collections::VecDeque;

@@ -220,6 +220,7 @@ fn export<A: RemoteActor>(
 /// The queue, and the source that this node reads.
 fn queue(feed: Feed, in_order: bool) -> (Box<dyn Queue>, Option<Box<dyn crate::parts::Shared>>) {
     match feed {
+        #[cfg(feature = "replay")]
         Feed::Numbers(count) => (Box::new(Numbers::new(Some(count), in_order)), None),
         Feed::Source(source) => (Box::new(Numbers::new(None, in_order)), Some(source)),
         Feed::Pieces(sizes) => (Box::new(Pieces::new(sizes, in_order)), None),
@@ -237,7 +238,7 @@ fn on_end(
         lock(&record).record(end.took_ns);
         let number = end.number;
         let up = match end.failure {
-            None => ran(number, part.take(end.slot)),
+            None => ran(number, part.take(end.slot, number)),
             Some((module, cause)) => {
                 part.forget(end.slot);
                 Up::Failed { number, module: module.to_owned(), cause: short(cause) }

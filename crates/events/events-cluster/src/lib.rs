@@ -1,6 +1,8 @@
 //! A graph over several nodes: each runs events of a shared queue, and the first keeps the queue and
 //! runs the outputs.
 //!
+//! [`ClusterProcessor`] runs a program's own graph on the nodes of its job.
+//!
 //! With the feature `replay`, [`run()`] runs this process's part of a [`Job`], which replays a
 //! workload. On the first node it returns the [`ClusterOutcome`], of which [`ClusterFigures`] makes
 //! the figures that a report shows.
@@ -16,6 +18,7 @@
 //! | `known` | the nodes that the coordinator knows |
 //! | `reader`, `feeding` | a source at the first node, whose events are shared out |
 //! | `launch` | a node's graphs and actors, ready to run |
+//! | `processor`, `own` | a program's own graph |
 //! | `node`, `replay` | one node's part of a replay |
 //! | `ending` | waiting for the end |
 //! | [`figures`] | the figures of a node, and those of several together |
@@ -38,7 +41,9 @@ mod launch;
 #[cfg(feature = "replay")]
 mod node;
 pub mod outcome;
+mod own;
 mod parts;
+mod processor;
 mod protocol;
 mod queue;
 mod reader;
@@ -50,6 +55,7 @@ pub use figures::NodeFigures;
 #[cfg(feature = "replay")]
 pub use job::{ClusterStopper, Job, Observer};
 pub use outcome::{ClusterOutcome, EventLines, Failed, Gone, RunOutcome};
+pub use processor::{ClusterProcessor, ClusterRunning};
 pub use totals::{ClusterFigures, Levels, NodeTotals};
 
 #[cfg(feature = "replay")]

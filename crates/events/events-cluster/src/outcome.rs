@@ -3,8 +3,10 @@
 use crate::figures::NodeFigures;
 use actinium_cluster::RemoteDownReason;
 use actinium_cluster::fabric::NodeId;
+use actinium_cluster::job::JobError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// Takes, for each event in the order in which its outputs ran, its number and a checksum of what
@@ -22,6 +24,24 @@ pub struct ClusterOutcome {
     pub nodes: Vec<NodeFigures>,
 }
 
+impl ClusterOutcome {
+    /// Makes an error of a run in which anything failed. One that was stopped has not failed, nor
+    /// has one of which nodes went down.
+    ///
+    /// # Errors
+    /// If anything failed: the first of it.
+    pub fn into_result(self) -> Result<Self, JobError> {
+        match (&self.run.error, self.run.failures.first()) {
+            (Some(error), _) => Err(JobError::failed(error)),
+            (None, Some(first)) => Err(JobError::failed(first)),
+            (None, None) if self.run.failed > 0 => {
+                Err(JobError::failed(format!("{} events failed", self.run.failed)))
+            }
+            (None, None) => Ok(self),
+        }
+    }
+}
+
 /// A module's failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
@@ -33,6 +53,13 @@ pub struct Failed {
     pub module: String,
     /// The module's error message.
     pub cause: String,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Failed { node, event, module, cause } = self;
+        write!(f, "event {event} failed on node {node} in module '{module}': {cause}")
+    }
 }
 
 /// A node that went down before it had told its figures.
@@ -69,7 +96,7 @@ pub struct RunOutcome {
     pub ran: BTreeMap<u32, u64>,
     /// The nodes that will send their figures.
     pub members: Vec<u32>,
-    /// Mixes what the ends of all events' paths saw.
+    /// Of a replay: mixes what the ends of all events' paths saw.
     pub checksum: u64,
 }
 

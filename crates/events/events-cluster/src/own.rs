@@ -32,8 +32,8 @@ struct Own {
 }
 
 impl Part for Own {
-    fn take(&self, slot: usize) -> Vec<u8> {
-        self.crossing.take(slot)
+    fn take(&self, slot: usize, number: u64) -> Vec<u8> {
+        self.crossing.take(slot, number)
     }
 
     fn set_conditions(&self, run: u64, bytes: &[u8]) -> Result<(), Cause> {

@@ -4,30 +4,12 @@
 
 use crate::inbox::Inbox;
 use crate::queue::outlet::Ready;
+use actinium_events::nodes::Given;
 use actinium_events::{Cause, Graph, Next};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
-
-/// What a node is given to run.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// An event.
-    Event {
-        /// The number.
-        number: u64,
-        /// The event, as the source has it; nothing if the node makes it of its number.
-        bytes: Vec<u8>,
-    },
-    /// The events of a piece of the source, without those that have been run elsewhere.
-    Piece {
-        /// The piece.
-        piece: u32,
-        /// The indexes of these.
-        done: Vec<u64>,
-    },
-}
 
 /// Takes what became of a piece: the number of its events, or why it could not be read.
 type OnRead = Box<dyn Fn(u32, Result<u64, Cause>) + Send + Sync>;
@@ -52,7 +34,7 @@ impl fmt::Debug for Inboxes {
 /// What joins the graph without outputs and the outputs.
 pub(crate) trait Part: Send + Sync + 'static {
     /// Takes what the outputs need of the event that has just ended in a slot.
-    fn take(&self, slot: usize) -> Vec<u8>;
+    fn take(&self, slot: usize, number: u64) -> Vec<u8>;
 
     /// The event that has just ended in a slot has failed.
     fn forget(&self, _slot: usize) {}
@@ -80,7 +62,7 @@ pub(crate) trait Shared: Send + 'static {
     fn next(&mut self, number: u64) -> Result<Next<Vec<u8>>, Cause>;
 
     /// The waker has the source asked again.
-    fn attach(&mut self, waker: &Waker);
+    fn attach(&mut self, waker: &Waker) -> Result<(), Cause>;
 
     /// Loads the conditions of a run, here and as bytes for the other nodes.
     fn conditions(&mut self, run: u64) -> Result<Vec<u8>, Cause>;
@@ -89,6 +71,7 @@ pub(crate) trait Shared: Send + 'static {
 /// Where the events come from.
 pub(crate) enum Feed {
     /// Each node makes the events, of numbers below this one.
+    #[cfg(feature = "replay")]
     Numbers(u64),
     /// The first node reads them.
     Source(Box<dyn Shared>),

@@ -179,10 +179,7 @@ impl ClusterProcessor {
     }
 }
 
-fn start_graphs(
-    launched: Launched,
-    system: &SystemHandle,
-) -> Result<(Ending, Monitor), JobError> {
+fn start_graphs(launched: Launched, system: &SystemHandle) -> Result<(Ending, Monitor), JobError> {
     let Launched { inner, outputs, ending, controls, sums } = launched;
     let start = |processor: Processor| {
         processor.start(system).map_err(|error: StartError| match error.is_of_setting() {

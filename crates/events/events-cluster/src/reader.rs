@@ -151,11 +151,9 @@ impl Actor for Reader {
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         let waker = Waker::from(Arc::new(Wakes(ctx.address().downgrade())));
-        // What it can not be told it is asked for as events end.
-        let attached = guard::catch(|| self.source.attach(&waker));
-        if let Err(panicked) = attached {
+        if let Err(cause) = called(|| self.source.attach(&waker)) {
             self.has_ended = true;
-            let _ = self.tell.send(Read::End(Err(panicked.to_string())));
+            let _ = self.tell.send(Read::End(Err(cause)));
         }
     }
 

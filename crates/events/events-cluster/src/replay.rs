@@ -1,6 +1,7 @@
 //! A replay of a workload: what the ends of an event's paths see goes to the outputs.
 
-use crate::parts::{Feed, Given, Inboxes, Part, Parts};
+use crate::parts::{Feed, Inboxes, Part, Parts};
+use actinium_events::nodes::Given;
 use actinium_events::{GraphErrors, Next};
 use actinium_scheduler::sync::lock;
 use actinium_wire::fnv1a;
@@ -19,7 +20,7 @@ struct Replay {
 }
 
 impl Part for Replay {
-    fn take(&self, slot: usize) -> Vec<u8> {
+    fn take(&self, slot: usize, _number: u64) -> Vec<u8> {
         let observations = self.inner.take(slot);
         let bytes = observations
             .iter()

@@ -41,6 +41,8 @@ pub struct ClusterFigures<'a> {
     pub given_again: u64,
     /// Whether somebody wanted it to stop.
     pub interrupted: bool,
+    /// What ended it before all events were over, if something did.
+    pub error: Option<&'a str>,
     /// The time from the first event that a node was given to the end of the last one's outputs.
     pub elapsed_s: f64,
     /// Events that went through or failed, by the elapsed time.
@@ -141,6 +143,7 @@ impl<'a> ClusterFigures<'a> {
             abandoned: over.abandoned,
             given_again: outcome.gone.iter().map(|gone| gone.given_again).sum(),
             interrupted: over.interrupted,
+            error: over.error.as_deref(),
             elapsed_s,
             events_per_s,
             throughput: Levels {
@@ -170,13 +173,19 @@ impl<'a> ClusterFigures<'a> {
             event: Some(failed.event),
             cause: failed.cause.clone(),
         };
+        let ended_by = self.error.map(|cause| Failure {
+            module: "the run".to_owned(),
+            event: None,
+            cause: cause.to_owned(),
+        });
         RunSummary {
             events: self.events,
             failed: self.failed,
             retries: self.retries,
             stopped: self.interrupted,
             abandoned: self.abandoned,
-            failures: self.failures.iter().map(failure).collect(),
+            ended_by_failure: self.error.is_some(),
+            failures: self.failures.iter().map(failure).chain(ended_by).collect(),
             elapsed_ns: (self.elapsed_s * 1e9).round() as u64,
             workers: self.worker_count,
             slots: self.slot_count,

@@ -1,0 +1,5 @@
+//! A program's own graph on nodes of one process.
+
+mod failing;
+mod graph;
+mod shared;
