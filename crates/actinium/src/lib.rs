@@ -43,6 +43,7 @@
 //! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
+//! | run such a graph on several nodes | `events::cluster` | `events-cluster` |
 //! | give such a program flags, progress, signals and reports | `app` | `app` |
 //! | run jobs: files that name a program's own modules | `app::Registry`, `events_main!` | `app` |
 //! | reach actors of other processes and hosts | `cluster` | `cluster` |
@@ -99,6 +100,14 @@ pub mod topology {
 #[cfg(feature = "events")]
 pub mod events {
     pub use actinium_events::*;
+
+    /// A graph on the nodes of a job (feature `events-cluster`): see
+    /// [`ClusterProcessor`](cluster::ClusterProcessor).
+    #[cfg(feature = "events-cluster")]
+    pub mod cluster {
+        pub use actinium_events::nodes::OutputsAt;
+        pub use actinium_events_cluster::*;
+    }
 }
 
 /// The shell of a program with an event graph of its own: flags, progress, signals, a summary, a

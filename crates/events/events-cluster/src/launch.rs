@@ -129,78 +129,104 @@ pub(crate) fn launch(
     setup: Setup,
     (parts, inboxes): (Parts, Inboxes),
 ) -> Result<Launched, JobError> {
+    let Parts { digest, says, feed, inner, outputs, stand_ins, shown, part } = parts;
     let ending = Ending::default();
-    let has_outputs = parts.outputs.is_some();
+    let has_outputs = outputs.is_some();
     let per_node = if has_outputs { Order::Completed } else { setup.settings.order };
     let sums = Sums {
         node: node.id().0,
         latency: Arc::new(Mutex::new(Latency::new())),
-        stand_ins: Arc::new(parts.stand_ins),
-        shown: Arc::new(parts.shown),
+        stand_ins: Arc::new(stand_ins),
+        shown: Arc::new(shown),
     };
-    let name = |what| format!("actinium.events.{}.{what}", setup.run);
+    let agents = name(&setup.run, "agent");
+    let coordinators = name(&setup.run, "coordinator");
     let slots = setup.settings.slots.unwrap_or_else(|| system.workers()) as u64;
-    let plan = (parts.digest, parts.says);
-    let join = Up::Join { slots, digest: plan.0, says: plan.1.clone() };
-    let inner = Processor::new(parts.inner, settings_of(&setup.settings, per_node));
+    let join = Up::Join { slots, digest, says: says.clone() };
+    let inner = Processor::new(inner, settings_of(&setup.settings, per_node));
     let handles = (inner.feeder(), inner.stopper());
     let mut stoppers = vec![inner.stopper()];
-    let own = Agent::new(node.id(), inboxes.clone(), parts.part.clone(), handles, ending.clone());
+    let own = Agent::new(node.id(), inboxes.clone(), part.clone(), handles, ending.clone());
     let agent = system.spawn(own);
-    export(node, &name("agent"), &agent)?;
-    let inner = inner.on_end(on_end(&agent, &parts.part, &sums.latency));
+    export(node, &agents, &agent)?;
+    let inner = inner.on_end(on_end(&agent, &part, &sums.latency));
     on_read(&inboxes, &agent);
-    let mut launched = Launched {
-        inner,
-        outputs: None,
-        ending: ending.clone(),
-        controls: Controls { agent: agent.clone(), coordinator: None, stoppers: Vec::new() },
-        sums,
-    };
-    let coordinators = name("coordinator");
+    let (mut writing, mut coordinator) = (None, None);
     if node.id() == FIRST {
-        let outputs = parts
-            .outputs
-            .map(|graph| Processor::new(graph, settings_of(&setup.settings, setup.settings.order)));
+        let order = setup.settings.order;
+        let outputs = outputs.map(|it| Processor::new(it, settings_of(&setup.settings, order)));
         stoppers.extend(outputs.iter().map(Processor::stopper));
-        let in_order = has_outputs && matches!(setup.settings.order, Order::Input { .. });
-        let (queue, source) = queue(parts.feed, in_order);
         let writer = match &outputs {
-            Some(outputs) => Writer::Graph(inboxes.carried.clone(), outputs.feeder()),
+            Some(outputs) => Writer::Graph(inboxes.carried, outputs.feeder()),
             None => Writer::None,
         };
-        let known = node.nodes().last().map_or(1, |last| last.0 + 1);
+        let in_order = has_outputs && matches!(order, Order::Input { .. });
+        let (plan, joined) = ((digest, says), (writer, part.clone()));
+        let names = (coordinators, agents);
+        let first = First { node, system, agent: &agent, names, plan, in_order };
+        let it = first.coordinate(setup, feed, joined, ending.clone())?;
+        writing = outputs.map(|outputs| outputs.on_end(on_written(&it, part)));
+        coordinator = Some(it);
+    } else {
+        let found = node.find::<Coordinator>(FIRST, &coordinators, MEETING);
+        tell_own(&agent, agent::Msg::Meet(found))?;
+    }
+    tell_own(&agent, agent::Msg::Up(join))?;
+    let controls = Controls { agent, coordinator, stoppers };
+    Ok(Launched { inner, outputs: writing, ending, controls, sums })
+}
+
+/// The name of an actor of a run.
+fn name(run: &str, what: &str) -> String {
+    format!("actinium.events.{run}.{what}")
+}
+
+/// The first node, which keeps the queue.
+struct First<'a> {
+    node: &'a NodeHandle,
+    system: &'a SystemHandle,
+    agent: &'a Address<Agent<Coordinator>>,
+    /// The names of the coordinator and of agents.
+    names: (String, String),
+    plan: (u64, String),
+    in_order: bool,
+}
+
+impl First<'_> {
+    /// Starts the coordinator, and the reader of a source that it shares out.
+    fn coordinate(
+        self,
+        setup: Setup,
+        feed: Feed,
+        joined: (Writer, Arc<dyn Part>),
+        ending: Ending,
+    ) -> Result<Address<Coordinator>, JobError> {
+        let (name, agents) = self.names;
+        let (queue, source) = queue(feed, self.in_order);
+        let known = self.node.nodes().last().map_or(1, |last| last.0 + 1);
         let task = Task {
-            agents: name("agent"),
+            agents,
             stops_at_failure: setup.settings.on_error == OnError::Stop,
-            plan,
+            plan: self.plan,
             nodes: setup.nodes.map_or(known, |count| count.max(known)),
             patience: setup.patience,
             progress: setup.progress,
             notes: setup.notes,
             lines: setup.lines,
         };
-        let writing = (writer, parts.part.clone());
-        let it = Coordinator::new(node.clone(), task, queue, writing, ending);
-        let coordinator = system.spawn(it);
-        export(node, &coordinators, &coordinator)?;
+        let it = Coordinator::new(self.node.clone(), task, queue, joined, ending);
+        let coordinator = self.system.spawn(it);
+        export(self.node, &name, &coordinator)?;
         if let Some(source) = source {
             let events_max = setup.settings.events_max.unwrap_or(u64::MAX);
             let tell = Recipient::from(&coordinator);
-            let reader = system.spawn(Reader::new(source, events_max, tell));
+            let reader = self.system.spawn(Reader::new(source, events_max, tell));
             tell_own(&coordinator, coordinator::Msg::Feeding(Box::new(Feeding::new(reader))))?;
         }
-        tell_own(&coordinator, coordinator::Msg::Own(agent.clone()))?;
-        tell_own(&agent, agent::Msg::Coordinator(coordinator.clone()))?;
-        launched.outputs = outputs.map(|it| it.on_end(on_written(&coordinator, parts.part)));
-        launched.controls.coordinator = Some(coordinator);
-    } else {
-        let found = node.find::<Coordinator>(FIRST, &coordinators, MEETING);
-        tell_own(&agent, agent::Msg::Meet(found))?;
+        tell_own(&coordinator, coordinator::Msg::Own(self.agent.clone()))?;
+        tell_own(self.agent, agent::Msg::Coordinator(coordinator.clone()))?;
+        Ok(coordinator)
     }
-    tell_own(&agent, agent::Msg::Up(join))?;
-    launched.controls.stoppers = stoppers;
-    Ok(launched)
 }
 
 fn tell_own<A: actinium_actor::Actor>(actor: &Address<A>, msg: A::Msg) -> Result<(), JobError> {

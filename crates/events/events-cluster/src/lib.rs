@@ -1,5 +1,5 @@
-//! A graph over several nodes: each runs events of a shared queue, and the first keeps the queue and
-//! runs the outputs.
+//! A graph over several nodes: each runs events of a shared queue, and the first keeps the queue
+//! and runs the outputs.
 //!
 //! [`ClusterProcessor`] runs a program's own graph on the nodes of its job.
 //!

@@ -136,7 +136,7 @@ fn a_source_that_has_nothing_now_wakes_the_run_when_it_has() {
             std::thread::yield_now();
         }
     }
-    drop(sender);
+    sender.end();
     let [first, second] = [first, second].map(|running| running.wait().unwrap());
     assert_eq!(first.expect("it is the first").into_result().unwrap().run.done, 100);
     assert!(second.is_none());

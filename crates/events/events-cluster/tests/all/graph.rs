@@ -12,7 +12,7 @@ use actinium_events::{
     Settings, Source, Threads, ThreadsMut, Transition,
 };
 use actinium_events_cluster::{ClusterOutcome, ClusterProcessor, ClusterRunning};
-use std::collections::BTreeSet;
+use actinium_scheduler::Policy;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -159,7 +159,8 @@ pub(crate) struct Member {
 
 impl Member {
     pub(crate) fn new(fabric: InProcess) -> Self {
-        let system = System::builder().workers(1).build().unwrap();
+        // A module that a test holds up holds one of two workers, and the other runs the actors.
+        let system = System::builder().workers(2).policy(Policy::Pool).build().unwrap();
         let down_after_ns = 2_000_000_000;
         let link = LinkConfig { reliable: true, down_after_ns, ..LinkConfig::default() };
         let config = NodeConfig { link, ..NodeConfig::default() };
@@ -203,19 +204,21 @@ pub(crate) fn first(ended: &mut Vec<Ended>) -> ClusterOutcome {
     ended.remove(0).expect("it runs").expect("it is the first")
 }
 
-/// Holds a node up: its modules stop at their `count`th event until it is opened.
+/// Holds a node up: the `count`th event that comes to a module there stays until it is opened.
 #[derive(Default)]
-pub(crate) struct Gate(Mutex<(BTreeSet<u64>, bool)>, Condvar);
+pub(crate) struct Gate(Mutex<(usize, bool)>, Condvar);
 
 impl Gate {
     pub(crate) fn visit(self: &Arc<Self>, count: usize) -> Visit {
         let gate = self.clone();
-        Arc::new(move |event| {
+        Arc::new(move |_| {
             let mut state = gate.0.lock().unwrap();
-            state.0.insert(event);
+            state.0 += 1;
             gate.1.notify_all();
-            while state.0.len() >= count && !state.1 {
-                state = gate.1.wait(state).unwrap();
+            if state.0 == count {
+                while !state.1 {
+                    state = gate.1.wait(state).unwrap();
+                }
             }
             Ok(())
         })
@@ -224,7 +227,7 @@ impl Gate {
     /// Waits until as many events have come.
     pub(crate) fn came(&self, count: usize) {
         let mut state = self.0.lock().unwrap();
-        while state.0.len() < count {
+        while state.0 < count {
             state = self.1.wait(state).unwrap();
         }
     }
