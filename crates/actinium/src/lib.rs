@@ -187,7 +187,7 @@ pub mod app {
 #[macro_export]
 macro_rules! events_main {
     ($registry:path) => {
-        fn main() -> ::std::process::ExitCode {
+        pub(crate) fn main() -> ::std::process::ExitCode {
             $crate::app::events_main(&$registry())
         }
     };

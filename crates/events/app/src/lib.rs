@@ -85,7 +85,7 @@ mod settings;
 pub mod tables;
 mod usage;
 
-pub use actinium_workload::registry::{ModuleInputs, Registered, Registry};
+pub use actinium_workload::registry::{ModuleInputs, Registered, Registry, Slot};
 pub use bind::{BindArgs, count_workers, machine};
 pub use clap;
 pub use events::events_main;

@@ -38,8 +38,8 @@ impl<'a> Asking<'a> {
 }
 
 /// What a module gets its inputs as: an [`Input`], a `Vec` of inputs of one type (all that are
-/// left), `()`, or a tuple of up to eight of these. They stand in the order of the file's
-/// `inputs`.
+/// left), `()`, a [`Slot`], or a tuple of up to eight of these. They stand in the order of the
+/// file's `inputs`.
 pub trait ModuleInputs: Sized + 'static {
     #[doc(hidden)]
     fn wanted(into: &mut Vec<Wanted>);
@@ -67,6 +67,19 @@ impl<T: Product> ModuleInputs for Vec<Input<T>> {
     fn take(asking: &mut Asking<'_>) -> Self {
         let Asking { inputs, labels } = asking;
         labels.map(|label| inputs.get(label.as_str())).collect()
+    }
+}
+
+/// The slot for which an instance of a `stream` module is made; `None` for all other modules. It
+/// takes none of the file's inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub Option<usize>);
+
+impl ModuleInputs for Slot {
+    fn wanted(_: &mut Vec<Wanted>) {}
+
+    fn take(asking: &mut Asking<'_>) -> Self {
+        Slot(asking.inputs.slot())
     }
 }
 

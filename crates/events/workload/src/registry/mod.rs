@@ -2,6 +2,7 @@
 
 mod inputs;
 mod parameters;
+mod row_file;
 
 use crate::fault::suggestion;
 use crate::tree::Node;
@@ -9,17 +10,18 @@ use crate::{Role, Threads as FileThreads};
 use actinium_events::{
     Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Filter,
     FilterMut, GraphErrors, Inputs, Kept, ModuleOptions, Output, OutputMut, Producer, ProducerMut,
-    Products, Source, Threads, ThreadsMut,
+    Product, Products, Source, Threads, ThreadsMut,
 };
 use actinium_scheduler::guard;
 use inputs::Asking;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use inputs::TypeOf;
-pub use inputs::{ModuleInputs, Wanted};
+pub use inputs::{ModuleInputs, Slot, Wanted};
 pub(crate) use parameters::Wrong;
 
 /// The types of sources and modules that a program has. A [job file](crate::own) names them, with
@@ -301,6 +303,13 @@ impl Registry {
         analyzer_mut(): Analyzer [AnalyzerMut] makes Vec::new(), |added| added;
         /// A type of outputs with a state.
         output_mut(): Output [OutputMut] makes Vec::new(), |added| added;
+    }
+
+    /// A type of outputs that write the product of each event as a row of a file. Its parameter
+    /// `file` is the path, whose end says the format: see [`actinium_events::data`]. The file
+    /// appears when the run has ended.
+    pub fn row_file<T: Product + Serialize + DeserializeOwned>(&mut self, name: &str) {
+        self.output_mut(name, row_file::Writer::<T>::create).after(row_file::finish);
     }
 
     fn add<P: DeserializeOwned, I: ModuleInputs>(
