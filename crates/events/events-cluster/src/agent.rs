@@ -306,6 +306,15 @@ impl<C: RemoteActor<Message = Up>> Actor for Agent<C> {
     }
 }
 
+impl<C: RemoteActor> Drop for Agent<C> {
+    /// Nobody waits for an actor that is gone.
+    fn drop(&mut self) {
+        if !self.is_first {
+            self.ending.set(Err(JobError::failed("the system ended before the run")));
+        }
+    }
+}
+
 impl<C: RemoteActor<Message = Up>> RemoteActor for Agent<C> {
     const KIND: &'static str = "actinium.events.agent";
     type Message = Down;

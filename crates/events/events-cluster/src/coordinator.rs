@@ -602,6 +602,13 @@ impl Actor for Coordinator {
     }
 }
 
+impl Drop for Coordinator {
+    /// Nobody waits for an actor that is gone.
+    fn drop(&mut self) {
+        self.ending.set(Err(JobError::failed("the system ended before the run")));
+    }
+}
+
 impl RemoteActor for Coordinator {
     const KIND: &'static str = "actinium.events.coordinator";
     type Message = Up;

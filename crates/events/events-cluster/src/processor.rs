@@ -12,7 +12,7 @@ use actinium_cluster::NodeHandle;
 use actinium_cluster::job::{FIRST, JobError, JoinSettings};
 use actinium_events::nodes::OutputsAt;
 use actinium_events::{Builder, Monitor, Processor, Settings, StartError, WaitError};
-use actinium_scheduler::current;
+use actinium_scheduler::{current, guard};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -139,7 +139,11 @@ impl ClusterProcessor {
     /// worker of the first node.
     #[must_use]
     pub fn on_note(mut self, note: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.notes = Arc::new(note);
+        self.notes = Arc::new(move |line| {
+            if guard::catch(|| note(line)).is_err() {
+                guard::count_here();
+            }
+        });
         self
     }
 

@@ -1,6 +1,7 @@
 //! Events that have ended at their nodes: when their outputs may run, and how many are over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How an event has ended at its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +119,11 @@ impl Outlet {
     pub(crate) fn give_up(&mut self) {
         self.ready.clear();
         self.failed += std::mem::take(&mut self.writing).len() as u64;
+    }
+
+    /// Whether outputs of one of these events are to run, or run.
+    pub(crate) fn is_writing(&self, numbers: Range<u64>) -> bool {
+        self.writing.range(numbers).next().is_some()
     }
 
     /// Events that are over, whatever came of them.

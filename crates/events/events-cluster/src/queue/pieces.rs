@@ -2,8 +2,8 @@
 //! over where the first has gone, without the events that have ended.
 //!
 //! The largest piece comes first, so that all nodes end together. If outputs run in order, the
-//! first piece comes first, and no node gets a piece that is further ahead of the one whose outputs
-//! run than twice the number of nodes: so what waits is bounded by the events of so many pieces.
+//! first piece comes first. At most twice as many pieces as there are nodes are begun and have
+//! outputs to run: this bounds what waits for outputs, for their turn or because they are slow.
 
 use super::outlet::{Ended, Outlet};
 use super::{Queue, Share};
@@ -97,6 +97,12 @@ impl Pieces {
         let free = |&at: &usize| self.pieces[at].at.is_none() && !self.pieces[at].is_over();
         let mut all = (0..self.pieces.len()).filter(free);
         if !self.in_order {
+            let is_writing = |at: u32| self.outlet.is_writing(number(at, 0)..number(at + 1, 0));
+            let is_begun = |(at, piece): (u32, &Piece)| piece.at.is_some() || is_writing(at);
+            let begun = (0..).zip(&self.pieces).filter(|&it| is_begun(it)).count();
+            if begun >= 2 * self.members.len() {
+                return None;
+            }
             // Of several of one size the first.
             return all.max_by_key(|&at| (self.pieces[at].bytes, usize::MAX - at));
         }
@@ -268,6 +274,21 @@ mod tests {
         let ready = queue.outlet.take_ready().into_iter().map(|ready| ready.number);
         assert!(ready.eq((1..4).map(|at| number(at, 0))));
         assert_eq!(queue.hand_out().len(), 2);
+    }
+
+    #[test]
+    fn nobody_reads_on_while_outputs_are_slow() {
+        let mut queue = Pieces::new([1; 20], false);
+        queue.join(0, 1);
+        for (at, more) in [(0, 1), (1, 0)] {
+            let given = if at == 0 { queue.hand_out().len() } else { 1 };
+            assert!(given == 1 && queue.ended(0, number(at, 0), ran()) && queue.read(0, at, 1));
+            assert_eq!(queue.hand_out().len(), more);
+        }
+        let ready = queue.outlet.take_ready();
+        assert!(queue.hand_out().is_empty(), "outputs of two pieces have not run");
+        assert!(queue.outlet.written(ready[1].number, false));
+        assert_eq!(queue.hand_out().len(), 1);
     }
 
     #[test]

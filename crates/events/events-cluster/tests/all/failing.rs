@@ -1,6 +1,7 @@
 //! What fails is told, and nothing hangs.
 
 use crate::graph::*;
+use actinium_actor::Shutdown;
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::job::JobError;
 use actinium_events::{Cause, Next, Source, channel};
@@ -142,4 +143,18 @@ fn a_source_that_has_nothing_now_wakes_the_run_when_it_has() {
     assert!(second.is_none());
     assert_eq!(lines.lock().unwrap().len(), 100);
     members.into_iter().for_each(Member::end);
+}
+
+#[test]
+fn who_waits_for_a_run_whose_system_ends_is_told() {
+    let members = members(&Network::new(), 1);
+    let lines = Lines::default();
+    let graph = ClusterProcessor::new(of(Endless, quietly(), lines), settings());
+    let running = members[0].start(graph);
+    while running.progress() < 10 {
+        std::thread::yield_now();
+    }
+    members[0].system.shutdown(Shutdown::Drop);
+    let why = running.wait().expect_err("nobody knows what came of it").to_string();
+    assert!(why.contains("the system ended before the run"), "{why}");
 }
