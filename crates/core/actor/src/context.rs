@@ -12,6 +12,7 @@ use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use crate::timers::TimerId;
 use actinium_scheduler::guard::{self, Guarded};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -123,7 +124,14 @@ impl<A: Actor> Context<'_, A> {
         self.with_life(|life| life.extra().timers.after(self.on(), nanoseconds(delay), send))
     }
 
-    /// Sends what `msg` makes to this actor each time so long has passed, until cancelled. Missed
+    /// Sends `msg` to this actor once, at this time, or at once if that is past: see
+    /// [`Context::after`].
+    pub fn at(&self, time: Time, msg: A::Msg) -> TimerId {
+        self.after(time.since(self.now()), msg)
+    }
+
+    /// Sends what `msg` makes to this actor each time so long has passed, until cancelled. The
+    /// times are multiples of the period, counted from now, however late each message is. Missed
     /// times are skipped, not made up for; what finds the mailbox full becomes a dead letter, for
     /// the next one comes anyway.
     pub fn every(&self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
@@ -133,6 +141,41 @@ impl<A: Actor> Context<'_, A> {
             Err(panicked) => me.0.core.fail(panicked),
         };
         self.with_life(|life| life.extra().timers.every(self.on(), nanoseconds(period), send))
+    }
+
+    /// A timer with a name. The actor has one timer of a name at most: a new one replaces it.
+    ///
+    /// ```
+    /// use actinium_actor::testing::TestSystem;
+    /// use actinium_actor::{Actor, Context};
+    /// use std::sync::mpsc::Sender;
+    /// use std::time::Duration;
+    ///
+    /// /// Says so when nothing has come for a second.
+    /// struct Listener(Sender<&'static str>);
+    ///
+    /// impl Actor for Listener {
+    ///     type Msg = &'static str;
+    ///     fn handle(&mut self, msg: &'static str, ctx: &mut Context<'_, Self>) {
+    ///         let _ = self.0.send(msg);
+    ///         if msg != "silence" {
+    ///             ctx.timer("idle").after(Duration::from_secs(1), "silence");
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let (sender, heard) = std::sync::mpsc::channel();
+    /// let mut system = TestSystem::seeded(1);
+    /// let listener = system.spawn(Listener(sender));
+    /// for word in ["one", "two"] {
+    ///     listener.tell(word);
+    ///     system.advance(Duration::from_millis(900));
+    /// }
+    /// system.advance(Duration::from_millis(900));
+    /// assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["one", "two", "silence"]);
+    /// ```
+    pub fn timer<'c>(&'c self, name: impl Into<Cow<'static, str>>) -> Timer<'c, A> {
+        Timer { ctx: self, name: name.into() }
     }
 
     /// Cancels a timer of this actor; false if it has fired for the last time, or was cancelled.
@@ -212,6 +255,52 @@ impl<A: Actor> Context<'_, A> {
             }
             At::There(there) => there.unwatch(self.id(), true),
         }
+    }
+}
+
+/// A timer of an actor, by its name: see [`Context::timer`].
+#[must_use = "it is not set yet"]
+pub struct Timer<'c, A: Actor> {
+    ctx: &'c Context<'c, A>,
+    name: Cow<'static, str>,
+}
+
+impl<A: Actor> Timer<'_, A> {
+    /// Sets it to a time from now: see [`Context::after`].
+    pub fn after(self, delay: Duration, msg: A::Msg) -> TimerId {
+        self.set(|ctx| ctx.after(delay, msg))
+    }
+
+    /// Sets it to a time: see [`Context::at`].
+    pub fn at(self, time: Time, msg: A::Msg) -> TimerId {
+        self.set(|ctx| ctx.at(time, msg))
+    }
+
+    /// Sets it to each time that so long has passed: see [`Context::every`].
+    pub fn every(self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
+        self.set(|ctx| ctx.every(period, msg))
+    }
+
+    /// Cancels it; false if there is none of this name, or it has fired for the last time. A
+    /// message that it has sent already stays in the mailbox.
+    pub fn cancel(self) -> bool {
+        let armed = self.ctx.with_life(|life| life.extra().timers.take_named(&self.name));
+        // What it would have sent is dropped in here.
+        armed.is_some_and(|armed| armed.cancel(self.ctx.on()))
+    }
+
+    fn set(self, set: impl FnOnce(&Context<'_, A>) -> TimerId) -> TimerId {
+        let Timer { ctx, name } = self;
+        ctx.timer(name.clone()).cancel();
+        let id = set(ctx);
+        ctx.with_life(|life| life.extra().timers.name(name, id));
+        id
+    }
+}
+
+impl<A: Actor> fmt::Debug for Timer<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timer({}, '{}')", self.ctx.id(), self.name)
     }
 }
 

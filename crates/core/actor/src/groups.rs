@@ -4,8 +4,9 @@ use crate::actor::Actor;
 use crate::address::Address;
 use crate::send_error::SendError;
 use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::mixing::{KeyHasher, rendezvous};
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sends each message to one of several actors. Those that have ended are passed over.
@@ -44,14 +45,18 @@ impl<A: Actor> Router<A> {
         Self::new(members, Choice::RoundRobin(AtomicUsize::new(0)))
     }
 
-    /// The same key, the same actor, as long as that lives: then the next one that does. The hash
-    /// is the same in every process.
+    /// The same key, the same actor, as long as that lives. The keys of one that has ended go to
+    /// all others alike, and no other key moves. O(members) per message.
+    ///
+    /// The choice is the same in every process, on every machine and with every release: of the
+    /// members that live, the one with the greatest weight for the key's hash (FNV-1a with 64 bits,
+    /// of what the key's [`Hash`] writes; rendezvous hashing over the members' places in the list).
     pub fn by_key<K: Hash>(
         members: impl IntoIterator<Item = Address<A>>,
         key: impl Fn(&A::Msg) -> K + Send + Sync + 'static,
     ) -> Self {
         let hash = move |msg: &A::Msg| {
-            let mut hasher = DefaultHasher::new();
+            let mut hasher = KeyHasher::default();
             key(msg).hash(&mut hasher);
             hasher.finish()
         };
@@ -82,7 +87,7 @@ impl<A: Actor> Router<A> {
         let first = match &self.choice {
             // Relaxed: only a count.
             Choice::RoundRobin(next) => next.fetch_add(1, Ordering::Relaxed) % n.max(1),
-            Choice::ByKey(hash) => (hash(&msg) % n.max(1) as u64) as usize,
+            Choice::ByKey(hash) => return self.send_by(hash(&msg), msg),
             Choice::LeastLoaded => {
                 let open =
                     self.members.iter().enumerate().filter(|(_, member)| !member.is_closed());
@@ -92,6 +97,23 @@ impl<A: Actor> Router<A> {
         let mut msg = msg;
         for step in 0..n {
             match self.members[(first + step) % n].send(msg) {
+                Err(SendError::Closed(back)) => msg = back,
+                result => return result,
+            }
+        }
+        Err(SendError::Closed(msg))
+    }
+}
+
+impl<A: Actor> Router<A> {
+    /// Sends a message to the member that a key belongs to.
+    fn send_by(&self, key: u64, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        let mut msg = msg;
+        for _ in 0..=self.members.len() {
+            let open = (0..).zip(&self.members).filter(|(_, member)| !member.is_closed());
+            let Some(chosen) = rendezvous(key, open.map(|(place, _)| place)) else { break };
+            match self.members[chosen as usize].send(msg) {
+                // It has ended just now.
                 Err(SendError::Closed(back)) => msg = back,
                 result => return result,
             }

@@ -74,6 +74,7 @@ pub mod travel {
         Read, TakenIn, Told, Write, crossing,
     };
 }
+pub use context::Timer;
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use send_error::SendError;
 pub use state::dead_letters::DeadLetter;

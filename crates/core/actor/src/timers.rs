@@ -2,10 +2,11 @@
 
 use actinium_scheduler::Worker;
 use actinium_scheduler::wheel::TimerKey;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The name of one timer of one actor; see [`crate::Context::after`] and [`crate::Context::every`].
+/// Identifies one timer of one actor; see [`crate::Context::after`] and [`crate::Context::every`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId(u64);
 
@@ -44,6 +45,7 @@ impl State {
 pub(crate) struct ActorTimers {
     last: u64,
     armed: BTreeMap<TimerId, Armed>,
+    named: BTreeMap<Cow<'static, str>, TimerId>,
     /// The number of timers at which those that have fired are swept out.
     sweep_at: usize,
 }
@@ -114,6 +116,17 @@ impl ActorTimers {
     /// Takes a timer out, to be cancelled.
     pub(crate) fn take(&mut self, id: TimerId) -> Option<Armed> {
         self.armed.remove(&id)
+    }
+
+    /// Takes the timer with this name out, if there is one that may still fire.
+    pub(crate) fn take_named(&mut self, name: &str) -> Option<Armed> {
+        let id = self.named.remove(name)?;
+        self.take(id)
+    }
+
+    /// Gives a timer a name that no other has.
+    pub(crate) fn name(&mut self, name: Cow<'static, str>, id: TimerId) {
+        self.named.insert(name, id);
     }
 
     /// Cancels all of them.

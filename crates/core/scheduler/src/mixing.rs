@@ -4,6 +4,8 @@
 //! A library's generator may change with its version; these may not. All of it is SplitMix64 (G.
 //! Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 
+use std::hash::Hasher;
+
 /// The step by which SplitMix64 counts: 2⁶⁴ divided by the golden ratio.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -19,6 +21,60 @@ pub const fn scramble(mut z: u64) -> u64 {
 #[inline]
 pub const fn mix(sum: u64, value: u64) -> u64 {
     scramble(sum.rotate_left(5) ^ value.wrapping_add(STEP))
+}
+
+/// The member with the greatest weight for a key; of equals, the greatest. When a member goes, its
+/// keys go to all others alike, and no other key moves; when one comes, it takes its share from all
+/// (rendezvous hashing: D. Thaler and C. Ravishankar, "A Name-Based Mapping Scheme for Rendezvous",
+/// 1996). O(members).
+pub fn rendezvous(key: u64, members: impl IntoIterator<Item = u32>) -> Option<u32> {
+    // Every bit of key and member counts.
+    let weight = |member: u32| scramble(key ^ u64::from(member).wrapping_add(1).wrapping_mul(STEP));
+    members.into_iter().max_by_key(|&member| (weight(member), member))
+}
+
+/// The hash of keys by which they are spread: FNV-1a with 64 bits (G. Fowler, L. Noll, P. Vo), of
+/// integers in little-endian order. Lengths count as 64 bits.
+#[derive(Clone, Debug)]
+pub struct KeyHasher(u64);
+
+impl Default for KeyHasher {
+    fn default() -> Self {
+        KeyHasher(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+macro_rules! little_endian {
+    ($($write:ident($int:ty) as $as:ty;)+) => {$(
+        fn $write(&mut self, number: $int) {
+            self.write(&(number as $as).to_le_bytes());
+        }
+    )+};
+}
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    little_endian! {
+        write_u16(u16) as u16;
+        write_u32(u32) as u32;
+        write_u64(u64) as u64;
+        write_u128(u128) as u128;
+        write_usize(usize) as u64;
+        write_i16(i16) as i16;
+        write_i32(i32) as i32;
+        write_i64(i64) as i64;
+        write_i128(i128) as i128;
+        write_isize(isize) as i64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The generator SplitMix64.

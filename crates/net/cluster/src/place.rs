@@ -32,15 +32,9 @@ pub(crate) fn key_hash(key: &[u8]) -> u64 {
     fnv1a(key)
 }
 
-/// Rendezvous hashing: the key gives each node a weight, and the highest weight has the key. When a
-/// node comes or goes, only the keys that it gets or had move, and they come from and go to all
-/// others alike.
-pub(crate) fn rendezvous(key: u64, nodes: &[NodeId]) -> Option<NodeId> {
-    let weight = |node: NodeId| {
-        // Every bit of key and node counts.
-        mixing::scramble(key ^ u64::from(node.0).wrapping_add(1).wrapping_mul(mixing::STEP))
-    };
-    nodes.iter().copied().max_by_key(|&node| (weight(node), node))
+/// The node that a key belongs to: see [`mixing::rendezvous`].
+pub(crate) fn rendezvous(key: u64, nodes: impl IntoIterator<Item = NodeId>) -> Option<NodeId> {
+    mixing::rendezvous(key, nodes.into_iter().map(|node| node.0)).map(NodeId)
 }
 
 #[cfg(test)]
@@ -53,12 +47,12 @@ mod tests {
         let nodes: Vec<NodeId> = (0..8).map(NodeId).collect();
         let mut keys = [0_u32; 8];
         for key in 0..8_000_u32 {
-            let node = rendezvous(key_hash(&key.to_le_bytes()), &nodes).unwrap();
+            let node = rendezvous(key_hash(&key.to_le_bytes()), nodes.clone()).unwrap();
             keys[node.0 as usize] += 1;
         }
         // Binomial: 1,000 each, with a deviation of 30.
         assert!(keys.iter().all(|keys| (850..1_150).contains(keys)), "{keys:?}");
-        assert_eq!(rendezvous(1, &[]), None);
+        assert_eq!(rendezvous(1, []), None);
     }
 
     proptest! {
@@ -67,7 +61,7 @@ mod tests {
             let all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
             let gone = NodeId(gone % nodes);
             let left: Vec<NodeId> = all.iter().copied().filter(|&node| node != gone).collect();
-            let (before, after) = (rendezvous(key, &all).unwrap(), rendezvous(key, &left).unwrap());
+            let (before, after) = (rendezvous(key, all).unwrap(), rendezvous(key, left).unwrap());
             prop_assert!(before == gone || before == after);
             prop_assert_ne!(after, gone);
         }

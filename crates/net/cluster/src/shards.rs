@@ -69,8 +69,8 @@ impl<A: RemoteActor> Shards<A> {
     /// Returns the actor that a key belongs to now, as far as this node knows.
     pub fn at(&self, key: impl AsRef<[u8]>) -> AnyAddress<A> {
         let routes = read(&self.routes);
-        let nodes: Vec<NodeId> = routes.keys().copied().collect();
-        let owner = rendezvous(key_hash(key.as_ref()), &nodes).and_then(|node| routes.get(&node));
+        let owner = rendezvous(key_hash(key.as_ref()), routes.keys().copied());
+        let owner = owner.and_then(|node| routes.get(&node));
         owner.cloned().unwrap_or_else(|| AnyAddress::Here(self.me, self.own.clone()))
     }
 

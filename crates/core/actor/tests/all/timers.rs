@@ -3,7 +3,7 @@
 use crate::common::{ON_PURPOSE, does, quiet};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
-    Actor, Address, Context, Mailbox, Shutdown, SpawnOptions, Supervision, TimerId,
+    Actor, Address, Context, Mailbox, Shutdown, SpawnOptions, Supervision, Time, TimerId,
 };
 use std::collections::HashMap;
 use std::time::Duration;
@@ -73,6 +73,50 @@ fn timers_ring_in_order_of_time_once_or_again_and_again() {
     let expected = ["soon at 0.5", "tick at 2", "tick at 4", "late at 5", "tick at 6"];
     assert_eq!(probe.received(), expected);
     assert_eq!(sys.stats().total().timers, 6);
+}
+
+/// Sets timers that have names, and tells which ring.
+struct Named(Box<dyn Fn(String) + Send>);
+
+impl Actor for Named {
+    type Msg = &'static str;
+
+    fn handle(&mut self, msg: &'static str, ctx: &mut Context<'_, Self>) {
+        match msg {
+            "after" => drop(ctx.timer("a").after(SECOND, "ring")),
+            "at 7 s" => drop(ctx.timer("a").at(Time { ns: 7_000_000_000 }, "ring")),
+            "at 0 s" => drop(ctx.timer("b".to_owned()).at(Time { ns: 0 }, "ring")),
+            "every" => drop(ctx.timer("a").every(2 * SECOND, || "tick")),
+            "cancel" => (self.0)(format!("{}", ctx.timer("a").cancel())),
+            "fail" => panic!("{ON_PURPOSE}"),
+            rings => (self.0)(format!("{rings} {}", ctx.now().ns / 1_000_000_000)),
+        }
+    }
+}
+
+#[test]
+fn a_timer_replaces_the_one_of_its_name() {
+    quiet();
+    let mut sys = TestSystem::seeded(1);
+    let probe = sys.probe();
+    let tell = probe.callback();
+    let named = sys
+        .spawn_with(SpawnOptions::new().supervise(Supervision::restart()), move || {
+            Named(Box::new(tell.clone()))
+        })
+        .unwrap();
+    let mut heard = |orders: &[&'static str], seconds: u32| {
+        orders.iter().for_each(|&order| named.tell(order));
+        sys.advance(seconds * SECOND);
+        probe.received()
+    };
+    assert_eq!(heard(&["after", "after", "cancel", "cancel"], 2), ["true", "false"]);
+    assert_eq!(heard(&["after", "at 7 s", "at 0 s"], 4), ["ring 2"], "that of the past at once");
+    assert_eq!(heard(&[], 2), ["ring 7"]);
+    assert_eq!(heard(&["cancel", "every", "every"], 5), ["false", "tick 10", "tick 12"]);
+    assert_eq!(heard(&["after"], 4), ["ring 14"], "it does not tick any more");
+    assert_eq!(heard(&["every", "fail"], 9), [""; 0], "a restart forgets them");
+    assert_eq!(heard(&["cancel"], 1), ["false"]);
 }
 
 #[test]

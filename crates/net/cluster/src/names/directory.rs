@@ -155,7 +155,7 @@ impl Directory {
 
     fn directory(&self, name: &str) -> NodeId {
         let nodes: Vec<NodeId> = self.others.keys().copied().chain([self.me]).collect();
-        rendezvous(key_hash(name.as_bytes()), &nodes).unwrap_or(self.me)
+        rendezvous(key_hash(name.as_bytes()), nodes).unwrap_or(self.me)
     }
 
     fn is_up(&self, node: NodeId) -> bool {

@@ -189,7 +189,7 @@ impl Inner {
                 let others: Vec<NodeId> = up.into_iter().filter(|&it| it != self.node).collect();
                 in_turn(&others)
             }
-            Placement::ByKey(key) => rendezvous(*key, &up).unwrap_or(self.node),
+            Placement::ByKey(key) => rendezvous(*key, up).unwrap_or(self.node),
         }
     }
 }
