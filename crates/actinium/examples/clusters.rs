@@ -6,8 +6,8 @@
 use actinium::app::Registry;
 use actinium::events::data::{Files, RowsExt, SourceExt};
 use actinium::events::{
-    AnalyzerMut, AsyncProducer, Cause, Completion, Event, Filter, Input, Kept, Producer,
-    ProducerMut, Source, Transition,
+    AsyncProducer, Cause, Completion, Event, Filter, Input, Kept, OutputMut, Producer, ProducerMut,
+    Source, Transition,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -135,8 +135,14 @@ struct Spectrum {
     bins: Vec<u64>,
 }
 
-impl AnalyzerMut for Spectrum {
-    fn analyze(&mut self, event: &Event<'_>) -> Result<(), Cause> {
+impl Spectrum {
+    fn add(&mut self, other: Spectrum) {
+        self.bins.iter_mut().zip(other.bins).for_each(|(bin, more)| *bin += more);
+    }
+}
+
+impl OutputMut for Spectrum {
+    fn write(&mut self, event: &Event<'_>) -> Result<(), Cause> {
         let bin = (event.get(self.cluster).energy / self.to.width) as usize;
         self.bins[bin.min(self.to.bins - 1)] += 1;
         Ok(())
@@ -187,10 +193,7 @@ fn temperature(to: Service, hits: Input<Vec<Hit>>) -> Result<Temperature, Cause>
 
 /// The run has ended: one spectrum of those of all slots.
 fn write_spectrum(spectra: Kept<Spectrum>) -> Result<(), Cause> {
-    let add = |all: &mut Spectrum, one: Spectrum| {
-        all.bins.iter_mut().zip(one.bins).for_each(|(all, one)| *all += one);
-    };
-    let Some(all) = spectra.merge(add) else { return Ok(()) };
+    let Some(all) = spectra.merge(Spectrum::add) else { return Ok(()) };
     Ok(std::fs::write(&all.to.file, serde_json::to_vec(&all.bins)?)?)
 }
 
@@ -206,12 +209,13 @@ fn registry() -> Registry {
     registry.async_producer("temperature", temperature);
     registry.producer("correct", |(), (cluster, degrees)| Ok(Correct(cluster, degrees)));
     registry.filter("hard", |above: Threshold, cluster| Ok(Hard(cluster, above.threshold)));
-    let spectrum = registry.analyzer_mut("spectrum", |to: SpectrumFile, cluster| match to.bins {
+    let spectrum = registry.output_mut("spectrum", |to: SpectrumFile, cluster| match to.bins {
         0 => Err("a spectrum has at least one bin".into()),
         bins => Ok(Spectrum { cluster, to, bins: vec![0; bins] }),
     });
     spectrum.after(write_spectrum);
     registry.row_file::<Cluster>("cluster-file");
+    registry.crosses::<Vec<Hit>>(); // to other nodes: --fabric
     registry
 }
 

@@ -32,6 +32,9 @@ fn main() -> ExitCode {
     the_job_is_run(&job);
     a_sweep_runs_it_again(&job);
     it_is_planned_and_replayed(&job);
+    if cfg!(feature = "cluster") {
+        it_runs_on_several_nodes(&job);
+    }
     what_is_wrong_with_the_file_is_named(&job);
     what_fails_in_a_run_is_named(&job);
     fs::remove_dir_all(&job.folder).expect("removed");
@@ -176,6 +179,31 @@ fn a_sweep_runs_it_again(job: &Job) {
     let mut rows = job.take_results();
     rows.sort_by_key(|row| (row.run, row.event));
     assert_eq!(rows, expected());
+}
+
+/// They write the same bytes as one.
+fn it_runs_on_several_nodes(job: &Job) {
+    let bytes = |more: &[&str]| {
+        job.ok(&[&["--order", "input", "--workers", "1", "--slots", "3"], more].concat());
+        let bytes = fs::read(job.path("clusters.parquet")).expect("it is there");
+        assert_eq!(job.take_results(), expected());
+        bytes
+    };
+    assert!(bytes(&["--fabric", "in-process", "--nodes", "3"]) == bytes(&[]), "other bytes");
+    let counts = job.ok(&["--fabric", "in-process", "--json"]);
+    let json: Value = serde_json::from_str(&counts).expect("JSON");
+    assert_eq!((&json["events"], &json["node_count"]), (&90.into(), &2.into()), "{json}");
+    job.take_results();
+    let (code, _, stderr) = job.call(&job.text, &["--fabric", "in-process", "--output", "lines"]);
+    assert!(
+        code == Some(2) && stderr.contains("--output: with --fabric only for a replay"),
+        "{stderr}"
+    );
+    let gains = "gains = \"gains\"";
+    let (code, _, stderr) =
+        job.call(&job.text.replace(gains, "gains = \"nowhere\""), &["--fabric", "in-process"]);
+    assert!(code == Some(1) && stderr.contains("nowhere/gains-1.json: No such file"), "{stderr}");
+    assert!(!job.path("clusters.parquet").exists(), "no half file is left");
 }
 
 fn it_is_planned_and_replayed(job: &Job) {

@@ -8,6 +8,7 @@ use crate::tree::Node;
 use crate::{Role, Threads as FileThreads, Work, Workload, graph, replay};
 use actinium_events::{Builder, Graph, GraphErrors, ModuleOptions, Threads, ThreadsMut};
 use actinium_scheduler::guard;
+use actinium_scheduler::mixing::mix;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -49,22 +50,30 @@ struct AskedModule {
 /// What is to be done when the run of a job has ended.
 #[must_use = "modules have results to write"]
 #[derive(Default)]
-pub struct After(Vec<(String, AfterModule)>);
+pub struct After(Vec<(String, Role, AfterModule)>);
 
 impl fmt::Debug for After {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(label, _)| label)).finish()
+        f.debug_list().entries(self.0.iter().map(|(label, ..)| label)).finish()
     }
 }
 
 impl After {
+    /// The first module that gathers something and is no output: of a graph on several nodes, each
+    /// node would have its own.
+    #[must_use]
+    pub fn of_each_node(&self) -> Option<&str> {
+        let inner = self.0.iter().find(|(_, role, _)| *role != Role::Output);
+        inner.map(|(label, ..)| label.as_str())
+    }
+
     /// Does it, for one module after the other. To be called if the run has ended orderly: not if
     /// it was given up, and not if a failure ended it.
     ///
     /// # Errors
     /// Those of all modules that could not, each with the module's label.
     pub fn run(self) -> Result<(), GraphErrors> {
-        let failed = self.0.into_iter().filter_map(|(label, after)| {
+        let failed = self.0.into_iter().filter_map(|(label, _, after)| {
             let done = guard::catch(|| after().map_err(|cause| told(&*cause)));
             let cause = done.unwrap_or_else(|panicked| Err(panicked.to_string())).err()?;
             Some(format!("module '{label}', after the run: {cause}"))
@@ -86,18 +95,39 @@ impl Job {
         registry: &Registry,
         workload: &Workload,
     ) -> Result<(Graph, After), GraphErrors> {
+        let (builder, after) = self.builder(registry, workload)?;
+        Ok((builder.build()?, after))
+    }
+
+    /// The graph of the modules that paths need, to be run on several nodes, say, and what is to be
+    /// done after its run.
+    ///
+    /// # Errors
+    /// If the source can not be made.
+    pub fn builder(
+        &self,
+        registry: &Registry,
+        workload: &Workload,
+    ) -> Result<(Builder, After), GraphErrors> {
         let unknown = |why: String| GraphErrors(vec![why]);
         let source = registry.source_type(&self.source.name).map_err(unknown)?;
         let mut builder = source.begin(&self.source_label, &self.source.parameters)?;
+        builder.source_version(self.source.version());
+        registry.cross(&mut builder, &self.source_label, source.makes);
         let mut after = After::default();
         let reached = graph::reachable(workload);
         for (index, asked) in self.modules.iter().enumerate().filter(|&(index, _)| reached[index]) {
             let module = registry.module_type(&asked.asked.name).map_err(unknown)?;
             let done = self.add(&mut builder, workload, index, module)?;
-            after.0.extend(done.map(|done| (workload.modules[index].label.clone(), done)));
+            let label = &workload.modules[index].label;
+            after.0.extend(done.map(|done| (label.clone(), module.role, done)));
+            for (name, of) in &module.products {
+                let label = if name.is_empty() { label.clone() } else { part(label, name) };
+                registry.cross(&mut builder, &label, *of);
+            }
         }
         replay::add_paths(&mut builder, workload);
-        Ok((builder.build()?, after))
+        Ok((builder, after))
     }
 
     fn add(
@@ -121,13 +151,13 @@ impl Job {
         };
         let is_output = module.role == Role::Output;
         let select = is_output.then(|| replay::selecting_path(workload, index)).flatten();
-        let one_by_one = module.fetches_one_by_one;
+        let (one_by_one, version) = (module.fetches_one_by_one, asked.asked.version());
         Ok(of.add(
             builder,
             &Place {
                 label: &module.label,
-                options: options(threads.into(), one_by_one, select.as_deref()),
-                options_mut: options(threads_mut.into(), one_by_one, select.as_deref()),
+                options: options(threads.version(version), one_by_one, select.as_deref()),
+                options_mut: options(threads_mut.version(version), one_by_one, select.as_deref()),
                 parameters: &asked.asked.parameters,
                 inputs: &asked.inputs,
                 products: asked.products.iter().map(String::as_str).collect(),
@@ -217,6 +247,12 @@ pub(crate) fn check(
 impl Asked {
     fn new(own: &OwnType) -> Self {
         Asked { name: own.name.clone(), parameters: own.parameters.clone() }
+    }
+
+    /// A version that changes with the type and with parameters: products of others are others.
+    fn version(&self) -> u32 {
+        let sum = self.name.bytes().fold(1, |sum, byte| mix(sum, byte.into()));
+        (self.parameters.digest(sum) >> 32) as u32
     }
 }
 

@@ -7,6 +7,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::fault::{Reporter, quoted, suggestion};
+use actinium_scheduler::mixing::mix;
 
 /// A value and the bytes that it stands in.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,25 @@ impl Value {
 impl Node {
     pub(super) fn at(&self) -> usize {
         self.bytes.start
+    }
+
+    /// Mixes what is said here into a sum, without its place. The parser bounds how deep values
+    /// may lie in each other.
+    pub(super) fn digest(&self, sum: u64) -> u64 {
+        let text =
+            |sum, text: &str| text.bytes().fold(mix(sum, 1), |sum, byte| mix(sum, byte.into()));
+        match &self.value {
+            Value::Null => mix(sum, 2),
+            Value::Bool(value) => mix(sum, 3 + u64::from(*value)),
+            Value::Number(number) => mix(mix(sum, 5), number.to_bits()),
+            Value::Large(number) => text(sum, &number.to_string()),
+            Value::Text(value) => text(sum, value),
+            Value::List(list) => list.iter().fold(mix(sum, 6), |sum, node| node.digest(sum)),
+            Value::Table(entries) => entries
+                .iter()
+                .fold(mix(sum, 7), |sum, entry| entry.node.digest(text(sum, &entry.key))),
+            Value::Other(kind) => text(sum, kind),
+        }
     }
 
     /// How a message calls it.

@@ -10,6 +10,8 @@ use actinium_workload::plan::Plan;
 use actinium_workload::registry::Registry;
 use clap::ArgMatches;
 use std::path::PathBuf;
+#[cfg(feature = "nodes")]
+use std::sync::PoisonError;
 
 /// What a program that runs workloads and jobs can be told.
 #[derive(Debug, clap::Args)]
@@ -78,12 +80,12 @@ pub fn run(
     }
     args.report.check()?;
     let plan = Plan::new(&loaded.workload);
-    #[cfg(feature = "nodes")]
-    if let Some(kind) = settings.nodes.fabric.value {
-        return over_nodes(args, &loaded, &settings, &plan, kind);
-    }
     let notes = Notes { report: args.report.report.is_some(), quiet: args.output.quiet };
     let task = Task { loaded: &loaded, registry, settings: &settings, plan: &plan, notes };
+    #[cfg(feature = "nodes")]
+    if let Some(kind) = settings.nodes.fabric.value {
+        return over_nodes(args, &task, kind);
+    }
     match &args.sweep {
         None => once(args, &task),
         Some(sweep) => all(args, &task, sweep),
@@ -117,30 +119,40 @@ fn all(args: &EventsCommand, task: &Task<'_>, sweep: &Sweep) -> Result<(), Failu
 #[cfg(feature = "nodes")]
 fn over_nodes(
     args: &EventsCommand,
-    loaded: &super::loaded::Loaded,
-    settings: &Settings,
-    plan: &Plan,
+    task: &Task<'_>,
     kind: crate::nodes::FabricKind,
 ) -> Result<(), Failure> {
     use super::cluster;
     use actinium_events_cluster::ClusterFigures;
     use std::sync::{Arc, Mutex};
 
-    if loaded.job.is_some() {
-        let line = "--fabric: modules of the program's own run on one node; with --replay, nodes spend the times of the file";
-        return Err(Failure::Asked(line.to_owned()));
-    }
-    let written = args.written.as_deref().map(Written::create).transpose()?;
-    let written = Arc::new(Mutex::new(written));
-    let lines = args.written.as_ref().map(|_| Written::lines(&written));
-    let fabric = crate::nodes::fabric(kind, &settings.nodes)?;
-    let down_after = fabric.down_after();
-    let quiet = args.output.quiet;
-    let job = cluster::job(fabric, &loaded.workload, settings, quiet, lines, down_after);
-    let Some(outcome) = actinium_events_cluster::run(&job)? else { return Ok(()) };
+    let Task { loaded, settings, plan, .. } = *task;
+    let written = Arc::new(Mutex::new(None));
+    let outcome = match &loaded.job {
+        Some(_) if args.written.is_some() => {
+            let line =
+                "--output: with --fabric only for a replay: a job's modules write its results";
+            return Err(Failure::Asked(line.to_owned()));
+        }
+        Some(job) => {
+            let fabric = crate::nodes::fabric(kind, &settings.nodes)?;
+            let own = cluster::own::OwnJob { task: *task, job, fabric: fabric.clone() };
+            actinium_cluster::job::run(fabric, output::note, &own)?
+        }
+        None => {
+            let created = args.written.as_deref().map(Written::create).transpose()?;
+            *written.lock().unwrap_or_else(PoisonError::into_inner) = created;
+            let lines = args.written.as_ref().map(|_| Written::lines(&written));
+            let fabric = crate::nodes::fabric(kind, &settings.nodes)?;
+            let (down_after, quiet) = (fabric.down_after(), args.output.quiet);
+            let job = cluster::job(fabric, &loaded.workload, settings, quiet, lines, down_after);
+            actinium_events_cluster::run(&job)?
+        }
+    };
+    let Some(outcome) = outcome else { return Ok(()) };
     let written = Written::take(&written).map_or(Ok(()), Written::finish);
     let figures = ClusterFigures::new(&outcome);
-    let report = cluster::report::Report::new(settings, plan, &figures);
+    let report = cluster::report::Report::new(settings, plan, &figures, loaded.job.is_some());
     if let Some(remark) = report.remark() {
         output::note(remark);
     }

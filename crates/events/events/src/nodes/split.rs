@@ -122,7 +122,7 @@ impl Codecs {
     fn new(sketch: &Sketch, at: OutputsAt, is_shared: bool) -> Result<Self, GraphErrors> {
         let codecs = Codecs(sketch.crossings.clone());
         let mut errors = Vec::new();
-        let how = "call Builder::crosses with it";
+        let how = "call Builder::crosses with it (or Registry::crosses with its type, for jobs)";
         let label = &sketch.source_label;
         if is_shared && !codecs.has(label, sketch.source_made.type_id) {
             let of = sketch.source_made.type_name;

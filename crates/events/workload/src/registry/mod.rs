@@ -8,14 +8,16 @@ use crate::fault::suggestion;
 use crate::tree::Node;
 use crate::{Role, Threads as FileThreads};
 use actinium_events::{
-    Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncFilter, AsyncProducer, Builder, Cause, Filter,
-    FilterMut, GraphErrors, Inputs, Kept, ModuleOptions, Output, OutputMut, Producer, ProducerMut,
-    Product, Products, Source, Threads, ThreadsMut,
+    Analyzer, AnalyzerMut, AsyncAnalyzer, AsyncAnalyzerMut, AsyncFilter, AsyncFilterMut,
+    AsyncProducer, AsyncProducerMut, Builder, Cause, Filter, FilterMut, GraphErrors, Inputs, Kept,
+    ModuleOptions, Output, OutputMut, Producer, ProducerMut, Product, Products, Source, Threads,
+    ThreadsMut,
 };
 use actinium_scheduler::guard;
 use inputs::Asking;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -114,6 +116,8 @@ pub struct Registry {
     modules: BTreeMap<String, ModuleType>,
     /// Names that were given twice.
     twice: Vec<String>,
+    /// The types of products that may go to other nodes.
+    crossing: Vec<(TypeId, Crosses)>,
 }
 
 /// A type of source.
@@ -138,6 +142,8 @@ pub(crate) struct ModuleType {
 
 /// Whether parameters are right.
 type Check = fn(&Node) -> Result<(), Wrong>;
+/// Says that the product of a label may go to other nodes.
+type Crosses = fn(&mut Builder, &str);
 type Begin = dyn Fn(&str, &Node) -> Result<Builder, Cause> + Send + Sync;
 type Add = dyn Fn(&mut Builder, &Place<'_>) -> Option<AfterModule> + Send + Sync;
 /// What follows the run, for one module.
@@ -204,7 +210,7 @@ macro_rules! plain {
 
 macro_rules! with_state {
     ($($(#[$doc:meta])* $method:ident($($names:ident: $of_names:ty)?): $role:ident
-        [$($bounds:tt)+] makes $made:expr, |$added:ident| $kept:expr;)+) => {$(
+        [$($bounds:tt)+] $waits:literal makes $made:expr, |$added:ident| $kept:expr;)+) => {$(
         $(#[$doc])*
         pub fn $method<P, I, M>(
             &mut self,
@@ -230,7 +236,7 @@ macro_rules! with_state {
                 let after: AfterModule = Box::new(move || then.get().map_or(Ok(()), |it| it(kept)));
                 Some(after)
             };
-            self.add::<P, I>(name, Role::$role, (true, false), $made, add);
+            self.add::<P, I>(name, Role::$role, (true, $waits), $made, add);
             Registered(after)
         }
     )+};
@@ -292,17 +298,46 @@ impl Registry {
 
     with_state! {
         /// A type of producers with a state.
-        producer_mut(): Producer [ProducerMut] makes one::<M::Product>(), |added| added.1;
+        producer_mut(): Producer [ProducerMut] false makes one::<M::Product>(), |added| added.1;
         /// A type of producers of several products, which have these names, with a state.
         producers_mut(names: <M::Product as Products>::Labels<'_>):
-        Producer [ProducerMut<Product: Products>] makes several::<M::Product>(names),
+        Producer [ProducerMut<Product: Products>] false makes several::<M::Product>(names),
         |added| added.1;
         /// A type of filters with a state.
-        filter_mut(): Filter [FilterMut] makes Vec::new(), |added| added;
+        filter_mut(): Filter [FilterMut] false makes Vec::new(), |added| added;
         /// A type of analyzers with a state.
-        analyzer_mut(): Analyzer [AnalyzerMut] makes Vec::new(), |added| added;
+        analyzer_mut(): Analyzer [AnalyzerMut] false makes Vec::new(), |added| added;
         /// A type of outputs with a state.
-        output_mut(): Output [OutputMut] makes Vec::new(), |added| added;
+        output_mut(): Output [OutputMut] false makes Vec::new(), |added| added;
+        /// A type of producers that wait, with a state.
+        async_producer_mut(): Producer [AsyncProducerMut] true makes one::<M::Product>(),
+        |added| added.1;
+        /// A type of producers of several products, which have these names, that wait, with a
+        /// state.
+        async_producers_mut(names: <M::Product as Products>::Labels<'_>):
+        Producer [AsyncProducerMut<Product: Products>] true makes several::<M::Product>(names),
+        |added| added.1;
+        /// A type of filters that wait, with a state.
+        async_filter_mut(): Filter [AsyncFilterMut] true makes Vec::new(), |added| added;
+        /// A type of analyzers that wait, with a state.
+        async_analyzer_mut(): Analyzer [AsyncAnalyzerMut] true makes Vec::new(), |added| added;
+        /// A type of outputs that wait, with a state.
+        async_output_mut(): Output [AsyncAnalyzerMut] true makes Vec::new(), |added| added;
+    }
+
+    /// Products of this type may go to other nodes: see
+    /// [`Builder::crosses`](actinium_events::Builder::crosses). Those that a
+    /// [`row_file`](Registry::row_file) writes may anyway.
+    pub fn crosses<T: Product + Serialize + DeserializeOwned>(&mut self) {
+        let crosses: Crosses = |builder, label| builder.crosses::<T>(label);
+        self.crossing.push((TypeId::of::<T>(), crosses));
+    }
+
+    /// Tells the graph if this product may go to other nodes.
+    pub(crate) fn cross(&self, builder: &mut Builder, label: &str, of: TypeOf) {
+        if let Some((_, crosses)) = self.crossing.iter().find(|(id, _)| *id == of.id) {
+            crosses(builder, label);
+        }
     }
 
     /// A type of outputs that write the product of each event as a row of a file. Its parameter
@@ -310,6 +345,7 @@ impl Registry {
     /// appears when the run has ended.
     pub fn row_file<T: Product + Serialize + DeserializeOwned>(&mut self, name: &str) {
         self.output_mut(name, row_file::Writer::<T>::create).after(row_file::finish);
+        self.crosses::<T>();
     }
 
     fn add<P: DeserializeOwned, I: ModuleInputs>(

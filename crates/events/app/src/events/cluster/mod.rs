@@ -1,6 +1,7 @@
 //! A workload over several nodes: the command's flags become a [`Job`]; [`report`] and [`page`]
 //! show what comes of it.
 
+pub mod own;
 pub mod page;
 pub mod report;
 

@@ -26,16 +26,24 @@ pub struct Report<'a> {
     settings: &'a Settings,
     workload: &'a str,
     fabric: &'static str,
-    events_due: u64,
+    events_due: Option<u64>,
     latency_is: &'static str,
     #[serde(flatten)]
     figures: &'a ClusterFigures<'a>,
+    /// Whether modules were the program's own: events have no checksums then.
+    #[serde(skip)]
+    is_job: bool,
     remark: Option<&'static str>,
 }
 
 impl<'a> Report<'a> {
     /// Creates the report of a run.
-    pub fn new(settings: &'a Settings, plan: &'a Plan, figures: &'a ClusterFigures<'a>) -> Self {
+    pub fn new(
+        settings: &'a Settings,
+        plan: &'a Plan,
+        figures: &'a ClusterFigures<'a>,
+        is_job: bool,
+    ) -> Self {
         let kind = settings.nodes.fabric.value;
         Report {
             schema_version: SCHEMA_VERSION,
@@ -43,9 +51,10 @@ impl<'a> Report<'a> {
             settings,
             workload: &plan.name,
             fabric: kind.map_or("none", nodes::FabricKind::name),
-            events_due: settings.events.value.unwrap_or_default(),
+            events_due: settings.events.value,
             latency_is: LATENCY,
             figures,
+            is_job,
             remark: kind.and_then(nodes::remark),
         }
     }
@@ -90,7 +99,7 @@ impl<'a> Report<'a> {
     }
 
     fn about(&self) -> Events {
-        let due = Some(self.events_due);
+        let due = self.events_due;
         Events { events: self.figures.events, due, interrupted: self.figures.interrupted }
     }
 
@@ -106,7 +115,9 @@ impl<'a> Report<'a> {
         let cpus = format!("{} CPUs on average", decimal(self.figures.cpus_used, 2));
         figures.row("CPU time", nanoseconds(self.figures.cpu_s * 1e9), &cpus);
         figures.row("module calls", self.figures.module_calls, "");
-        figures.row("checksum", self.figures.checksum.as_str(), "of all products");
+        if !self.is_job {
+            figures.row("checksum", self.figures.checksum.as_str(), "of all products");
+        }
         figures.table()
     }
 
@@ -174,6 +185,9 @@ impl<'a> Report<'a> {
     /// # Errors
     /// If events failed, or it was interrupted.
     pub fn verdict(&self) -> Result<(), Failure> {
+        if let Some(error) = self.figures.error {
+            return Err(Failure::Failed(error.to_owned()));
+        }
         let first = self.figures.failures.first().map(line);
         self.about().verdict(self.figures.failed, first)
     }
