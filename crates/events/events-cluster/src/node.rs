@@ -37,7 +37,7 @@ pub(crate) fn run<F: Fabric + 'static>(
     // What this node says last may be a report that has to arrive.
     let config = NodeConfig { linger: DOWN_AFTER, ..job::config(job.down_after)? };
     let started = JobNode::join(system, config, fabric, note)?;
-    let (setup, inboxes) = (setup(job), Inboxes::default());
+    let (setup, inboxes) = (setup(job, started.id() == FIRST), Inboxes::default());
     let slots = setup.settings.slots.unwrap_or(1);
     let asked = (job.name.as_str(), job.asked.as_str());
     let parts = replay::parts(job.workload, asked, job.events, slots, &inboxes)
@@ -46,10 +46,13 @@ pub(crate) fn run<F: Fabric + 'static>(
     run_graphs(job, &started, launched)
 }
 
-fn setup(job: &Job<'_>) -> Setup {
+fn setup(job: &Job<'_>, is_first: bool) -> Setup {
     let observer = job.observer.clone();
     let mut settings = job.processor.clone();
     settings.slots.get_or_insert(1);
+    // Nodes of one process share the job.
+    let mut lines = job.lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = if is_first { lines.take() } else { None };
     Setup {
         run: "replay".to_owned(),
         settings,
@@ -58,7 +61,7 @@ fn setup(job: &Job<'_>) -> Setup {
         patience: if job.fabric.lets_join_later() { PATIENCE } else { MEETING },
         progress: job.progress.clone(),
         notes: std::sync::Arc::new(move |line| observer.note(line)),
-        lines: job.lines.lock().unwrap_or_else(PoisonError::into_inner).take(),
+        lines,
     }
 }
 
