@@ -5,12 +5,13 @@ use crate::completion::Completion;
 use crate::event::Event;
 use crate::module::AsyncAnalyzer;
 use crate::product::{Input, Product};
-use actinium_actor::{Actor, Address, SendError};
+use actinium_actor::{Recipient, SendError};
 use std::fmt;
 
 /// Sends an actor a message about each event: an analyzer or output that waits, without holding a
-/// worker, while the actor's bounded mailbox is full. So an actor that does not keep up slows the
-/// graph down. If the actor has ended, the event fails.
+/// worker, while the actor's bounded mailbox is full, or too much waits for its node. So an actor
+/// that does not keep up slows the graph down. If the actor has ended, or its node is down, the
+/// event fails.
 ///
 /// ```
 /// use actinium_actor::{Actor, Context, Mailbox, SpawnOptions, System};
@@ -43,27 +44,28 @@ use std::fmt;
 /// assert_eq!((summary.events, summary.failed), (100, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Tell<T, A: Actor, F> {
+pub struct Tell<T, M, F> {
     input: Input<T>,
-    to: Address<A>,
+    to: Recipient<M>,
     message: F,
 }
 
-impl<T, A: Actor, F> Tell<T, A, F> {
-    /// `message` makes the actor's message of the event and one of its products.
-    pub fn new(input: Input<T>, to: &Address<A>, message: F) -> Self
+impl<T, M: Send + 'static, F> Tell<T, M, F> {
+    /// `message` makes the message of the event and one of its products. `to` is a [`Recipient`],
+    /// or what becomes one: an address of this process, for example, or of another node.
+    pub fn new(input: Input<T>, to: impl Into<Recipient<M>>, message: F) -> Self
     where
-        F: Fn(&Event<'_>, &T) -> A::Msg,
+        F: Fn(&Event<'_>, &T) -> M,
     {
-        Tell { input, to: to.clone(), message }
+        Tell { input, to: to.into(), message }
     }
 }
 
-impl<T, A, F> AsyncAnalyzer for Tell<T, A, F>
+impl<T, M, F> AsyncAnalyzer for Tell<T, M, F>
 where
     T: Product,
-    A: Actor<Msg: Sync>,
-    F: Fn(&Event<'_>, &T) -> A::Msg + Send + Sync + 'static,
+    M: Send + 'static,
+    F: Fn(&Event<'_>, &T) -> M + Send + Sync + 'static,
 {
     fn start(&self, event: &Event<'_>, done: Completion<()>) -> Result<(), Cause> {
         let message = (self.message)(event, &event.get(self.input));
@@ -71,19 +73,19 @@ where
             Ok(()) => done.finish(Ok(())),
             Err(SendError::Full(message)) => {
                 let to = self.to.clone();
-                done.run(async move { to.send_async(message).await.map_err(|_| ended(&to)) });
+                done.run(async move { to.send_async(message).await.map_err(|it| not(&to, &it)) });
             }
-            Err(_) => done.finish(Err(ended(&self.to))),
+            Err(error) => done.finish(Err(not(&self.to, &error))),
         }
         Ok(())
     }
 }
 
-fn ended<A: Actor>(to: &Address<A>) -> Cause {
-    format!("{} ({}) has ended", to.id(), std::any::type_name::<A>()).into()
+fn not<M>(to: &Recipient<M>, error: &SendError<M>) -> Cause {
+    format!("{to:?} was not told: {error}").into()
 }
 
-impl<T, A: Actor, F> fmt::Debug for Tell<T, A, F> {
+impl<T, M, F> fmt::Debug for Tell<T, M, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tell({:?})", self.to)
     }
