@@ -73,6 +73,7 @@ pub mod travel {
         AnswerLater, Answering, Ask, Border, BorderId, Given, GivenReply, Line, NotSent, Origin,
         Read, TakenIn, Told, Write, crossing,
     };
+    pub use crate::handle::travel::made::{fingerprint, given, recipient_here, recipient_there};
 }
 pub use context::Timer;
 pub use options::{Mailbox, SpawnError, SpawnOptions};

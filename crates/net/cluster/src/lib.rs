@@ -39,6 +39,7 @@ mod names;
 pub mod node;
 mod payload;
 mod place;
+mod recipients;
 mod remote;
 pub mod route;
 mod shards;

@@ -24,6 +24,23 @@ pub(crate) struct HandleKey {
     pub(crate) secret: u64,
 }
 
+/// Marks the serial number of the handle that any exported actor has, beside those that are given
+/// away: its place follows.
+const EXPORTED: u64 = 1 << 63;
+
+impl HandleKey {
+    /// The handle of an exported actor.
+    pub(crate) fn of_exported(key: ActorKey) -> Self {
+        HandleKey { serial: EXPORTED | u64::from(key.index), secret: key.generation.into() }
+    }
+
+    /// The exported actor whose handle this is, if it is one's.
+    pub(crate) fn exported(self) -> Option<ActorKey> {
+        let index = u32::try_from(self.serial.checked_sub(EXPORTED)?).ok()?;
+        Some(ActorKey { index, generation: u32::try_from(self.secret).ok()? })
+    }
+}
+
 /// One message of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item<'a> {

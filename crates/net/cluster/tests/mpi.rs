@@ -5,6 +5,8 @@
 
 #[path = "mpi_parts/bell.rs"]
 mod bell;
+#[path = "mpi_parts/letters.rs"]
+mod letters;
 #[path = "mpi_parts/payloads.rs"]
 mod payloads;
 
@@ -300,6 +302,21 @@ fn half() {
     }
 }
 
+/// Rank 0 writes to rank 1, which hands the letter on to rank 2, and that answers rank 0.
+fn letter() {
+    let rank = rank(patient());
+    let [zero, one, two] = [0, 1, 2].map(NodeId);
+    if rank.node.id() == zero {
+        let answer = letters::write(&rank.system, &rank.node, one, 41);
+        println!("letter: {answer}");
+    } else {
+        let next = (rank.node.id() == one).then_some(two);
+        letters::open(&rank.system, &rank.node, next);
+        expect(&rank, |event| matches!(event, NodeEvent::Down { node: NodeId(0), .. }));
+    }
+    rank.node.leave();
+}
+
 /// Rank 1 dies; MPI ends the job.
 fn killed() {
     let rank = rank(patient());
@@ -326,6 +343,7 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("long", "2", long),
     ("half", "3", half),
     ("stopped", "2", stopped),
+    ("letter", "3", letter),
     ("killed", "2", killed),
     ("alone", "1", alone),
     ("doorbells", "2", bell::rings),
@@ -395,6 +413,7 @@ fn main() -> ExitCode {
             }
             "stream" => output.status.success() && text.matches("streamed: ").count() == 2,
             "long" => output.status.success() && text.matches("long: ").count() == 2,
+            "letter" => output.status.success() && text.contains("letter: 42"),
             _ => output.status.success() && said,
         };
         println!("test {part} ... {}", if passed { "ok" } else { "FAILED" });

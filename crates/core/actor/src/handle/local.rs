@@ -15,27 +15,32 @@ use std::time::Duration;
 pub(super) struct Local<A: Actor, M> {
     address: Address<A>,
     make: fn(M) -> A::Msg,
+    /// Whether the actor takes an `M` as it is, so that it can be given back.
+    is_plain: bool,
 }
 
 /// A [`Local`] that does not keep its actor alive.
 struct WeakLocal<A: Actor, M> {
     address: WeakAddress<A>,
     make: fn(M) -> A::Msg,
+    is_plain: bool,
 }
 
 impl<A: Actor, M: 'static> Local<A, M> {
     /// `make` gives an `M` back unchanged if the actor's messages are such.
     pub(super) fn new(address: Address<A>, make: fn(M) -> A::Msg) -> Self {
-        Local { address, make }
+        let is_plain = TypeId::of::<M>() == TypeId::of::<A::Msg>();
+        Local { address, make, is_plain }
     }
 
-    /// Whether the actor takes an `M` as it is, so that it can be given back.
-    fn is_plain() -> bool {
-        TypeId::of::<M>() == TypeId::of::<A::Msg>()
+    /// Like [`Local::new`], but `make` may do anything.
+    #[cfg(feature = "wire")]
+    pub(super) fn made(address: Address<A>, make: fn(M) -> A::Msg) -> Self {
+        Local { address, make, is_plain: false }
     }
 
     fn send_when(&self, msg: M, when_full: WhenFull) -> Result<(), SendError<M>> {
-        if Self::is_plain() {
+        if self.is_plain {
             let msg = (self.make)(msg);
             let sent = match when_full {
                 WhenFull::Refuse => self.address.try_send(msg),
@@ -113,14 +118,18 @@ impl<A: Actor, M: Send + 'static> Tell<M> for Local<A, M> {
     }
 
     fn downgrade(&self) -> Arc<dyn WeakTell<M>> {
-        Arc::new(WeakLocal { address: self.address.downgrade(), make: self.make })
+        Arc::new(WeakLocal {
+            address: self.address.downgrade(),
+            make: self.make,
+            is_plain: self.is_plain,
+        })
     }
 }
 
 impl<A: Actor, M: Send + 'static> WeakTell<M> for WeakLocal<A, M> {
     fn upgrade(&self) -> Option<Arc<dyn Tell<M>>> {
         let address = self.address.upgrade()?;
-        Some(Arc::new(Local { address, make: self.make }))
+        Some(Arc::new(Local { address, make: self.make, is_plain: self.is_plain }))
     }
 }
 
@@ -147,7 +156,11 @@ where
     }
 
     fn downgrade(&self) -> Arc<dyn WeakAsked<Q, R>> {
-        Arc::new(WeakLocal { address: self.address.downgrade(), make: self.make })
+        Arc::new(WeakLocal {
+            address: self.address.downgrade(),
+            make: self.make,
+            is_plain: self.is_plain,
+        })
     }
 }
 
@@ -159,6 +172,6 @@ where
 {
     fn upgrade(&self) -> Option<Arc<dyn Asked<Q, R>>> {
         let address = self.address.upgrade()?;
-        Some(Arc::new(Local { address, make: self.make }))
+        Some(Arc::new(Local { address, make: self.make, is_plain: self.is_plain }))
     }
 }

@@ -157,6 +157,12 @@ where
     }
 }
 
+impl<M> From<&Recipient<M>> for Recipient<M> {
+    fn from(recipient: &Recipient<M>) -> Self {
+        recipient.clone()
+    }
+}
+
 impl<M> Handle for Recipient<M> {
     fn place(&self) -> Place<'_> {
         Place(self.0.at())

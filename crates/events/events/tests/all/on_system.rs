@@ -1,10 +1,13 @@
 //! Graphs on a system, beside actors and other graphs.
 
 use actinium_actor::testing::TestSystem;
-use actinium_actor::{Actor, Address, Context, SendError, Shutdown, System, SystemHandle};
+use actinium_actor::{
+    Actor, Address, Context, Mailbox, Recipient, SendError, Shutdown, SpawnOptions, System,
+    SystemHandle,
+};
 use actinium_events::{
     Analyzer, AsyncProducer, Builder, Cause, Completion, Event, EventSender, Graph, Input, Next,
-    Processor, RunSummary, Settings, Source, StartError, Threads, WaitError, channel,
+    Processor, RunSummary, Settings, Source, StartError, Tell, Threads, WaitError, channel,
 };
 use actinium_scheduler::Policy;
 use std::sync::{Arc, Mutex, mpsc};
@@ -118,6 +121,51 @@ fn audits_balance_while_graphs_run() {
     let sum = |of: fn(&RunSummary) -> u64| summaries.iter().map(of).sum::<u64>();
     assert_eq!(events.ended, sum(|it| it.events));
     assert_eq!(events.cancelled, sum(|it| it.abandoned));
+}
+
+/// Takes numbers among other things.
+struct Letters(mpsc::Sender<u64>);
+
+enum Letter {
+    Number(u64),
+}
+
+impl From<u64> for Letter {
+    fn from(n: u64) -> Self {
+        Letter::Number(n)
+    }
+}
+
+impl Actor for Letters {
+    type Msg = Letter;
+    fn handle(&mut self, Letter::Number(n): Letter, _ctx: &mut Context<'_, Self>) {
+        let _ = self.0.send(n);
+    }
+}
+
+#[test]
+fn a_graph_tells_a_recipient_whatever_actor_is_behind_it_and_fails_when_that_has_ended() {
+    let system = System::builder().workers(1).build().unwrap();
+    let (sender, numbers) = mpsc::channel();
+    let bounded = SpawnOptions::new().mailbox(Mailbox::bounded(2));
+    let letters = system.spawn_with(bounded, move || Letters(sender.clone())).unwrap();
+    let run = |to: Recipient<u64>| {
+        let mut builder = Builder::new("numbers", Numbers(50));
+        builder.async_output("tell", Threads::Concurrent, move |inputs| {
+            Tell::new(inputs.get("numbers"), &to, |_, n: &u64| *n)
+        });
+        let settings = Settings::default().slots(8);
+        Processor::new(builder.build().unwrap(), settings).run_on(&system).unwrap()
+    };
+    let summary = run((&letters).into());
+    assert_eq!((summary.events, summary.failed), (50, 0));
+    let mut told: Vec<u64> = (0..50).map(|_| numbers.recv_timeout(MINUTE).unwrap()).collect();
+    told.sort_unstable();
+    assert!(told.into_iter().eq(0..50));
+    letters.stop();
+    assert!(numbers.recv_timeout(MINUTE).is_err(), "it has ended");
+    let failed = run(letters.into()).into_result().unwrap_err().to_string();
+    assert!(failed.contains("was not told: the actor has ended"), "{failed}");
 }
 
 #[test]

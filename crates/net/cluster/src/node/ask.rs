@@ -1,6 +1,7 @@
 //! Requests to other nodes, answers to theirs, and refusals of operations that they may not do.
 
 use super::event::NodeEvent;
+use super::grants::Grants;
 use super::peer::Peer;
 use super::requests::Outcome;
 use super::state::Inner;
@@ -11,7 +12,8 @@ use crate::codec::{CodecError, NODES, encode};
 use crate::denial::Denial;
 use crate::error::{RemoteAskError, RemoteDownReason};
 use crate::locks::lock;
-use crate::message::{self, ActorKey, Control, Found, Unanswered};
+use crate::message::{self, ActorKey, Control, Found, HandleKey, Unanswered};
+use actinium_actor::travel::Given;
 use actinium_scheduler::guard;
 use futures_channel::oneshot;
 use std::sync::Arc;
@@ -128,6 +130,24 @@ impl Inner {
         let _ = self.add_work(peer, true, false, |frame| message::control(&told, frame));
         let actor = called();
         self.tell_listeners(&NodeEvent::Denied { node: peer.node, actor, what, times });
+    }
+
+    /// Returns a handle of an actor of this node for another one, if that may do this with it.
+    pub(super) fn given_to(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        handle: HandleKey,
+        what: Grants,
+        denial: Denial,
+    ) -> Option<Arc<dyn Given>> {
+        if let Some(key) = handle.exported() {
+            let place = self.exports().place(key.index as usize).cloned()?;
+            if place.generation == key.generation && !place.allows(what, peer.node) {
+                self.deny(peer, Some(key), denial);
+                return None;
+            }
+        }
+        self.given(handle)
     }
 
     /// Returns the words by which an event names an exported actor: its kind, and its name or

@@ -105,7 +105,7 @@ impl Border for Inner {
             return Ok(TakenIn::There(Arc::new(HandleLine::new(self, *ticket))));
         }
         // One of an earlier incarnation, or one that was never given, leads to nobody.
-        let given = lock(&self.handles).given(key(ticket)).cloned();
+        let given = self.given(key(ticket));
         Ok(match given {
             Some(given) => TakenIn::Here(given),
             None => TakenIn::There(self.ended(ticket)),

@@ -9,7 +9,7 @@ use crate::actor::{RemoteActor, hello};
 use crate::codec::{decode, encode};
 use crate::fabric::NodeId;
 use crate::message::{ActorKey, Found, Unanswered};
-use actinium_actor::travel::crossing;
+use actinium_actor::travel::{Given, crossing, given};
 use actinium_actor::{Actor, Address, Context};
 use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
@@ -47,6 +47,8 @@ pub(super) trait Exported: Send + Sync {
     fn watch_place(&self, key: ActorKey, ctx: &Context<'_, FrameReceiver>);
     /// Ends the actor: when its mailbox is empty, or now.
     fn stop(&self, now: bool);
+    /// Returns a handle of the actor's messages.
+    fn given(&self) -> Arc<dyn Given>;
     /// Returns the actor's address, an `Address<A>`.
     fn address(&self) -> &dyn Any;
     /// Whether the actor is of the cluster's own machinery, whose messages are no work.
@@ -132,6 +134,10 @@ where
 
     fn stop(&self, now: bool) {
         if now { Address::kill(self) } else { Address::stop(self) }
+    }
+
+    fn given(&self) -> Arc<dyn Given> {
+        given(self, A::message)
     }
 
     fn address(&self) -> &dyn Any {

@@ -4,14 +4,18 @@ use super::event::NodeEvent;
 use super::peer::Peer;
 use super::state::Inner;
 use super::watches::WatchedBy;
+use crate::actor::RemoteActor;
 use crate::aggregator::NotAdded;
 use crate::codec::CodecError;
 use crate::error::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::fabric::NodeId;
 use crate::locks::lock;
 use crate::message::{self, HandleKey};
-use actinium_actor::travel::{Ask, Elsewhere, Line, NotSent, Read, Room, Ticket, Write};
-use actinium_actor::{ActorId, AskError, Down, StopReason};
+use crate::remote::RemoteAddress;
+use actinium_actor::travel::{
+    Ask, Elsewhere, Line, NotSent, Read, Room, Ticket, Write, fingerprint, recipient_there,
+};
+use actinium_actor::{ActorId, AskError, Down, Recipient, StopReason};
 use actinium_wire::Encoding;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -26,6 +30,22 @@ pub(super) struct HandleLine {
     /// Whether the actor is known to have ended. All ways to it share this; there is one until this
     /// is dropped.
     is_closed: Option<Arc<AtomicBool>>,
+}
+
+impl<A: RemoteActor> RemoteAddress<A> {
+    /// See `recipients`.
+    pub(crate) fn recipient(&self) -> Recipient<A::Message> {
+        let HandleKey { serial, secret } = HandleKey::of_exported(self.key);
+        // Messages are binary only if both nodes describe them in the same way. Whoever gets the
+        // handle may not.
+        let is_same = self.encoding == Encoding::Binary;
+        let fingerprint = if is_same { fingerprint::<A::Message>() } else { 0 };
+        let encodings = 1 << self.encoding.id() | 1 << Encoding::SelfDescribing.id();
+        let (node, actor) = (self.peer.node.0, serial);
+        let ticket = Ticket { node, actor, serial, secret, fingerprint, encodings };
+        let line = HandleLine::new(self.inner.clone(), ticket);
+        recipient_there(Arc::new(line), self.encoding)
+    }
 }
 
 /// The time of a request without a deadline: none that matters.

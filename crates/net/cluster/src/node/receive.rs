@@ -548,7 +548,7 @@ impl Receiver {
     }
 
     fn tell_to(&mut self, handle: HandleKey, encoding: Encoding, message: &[u8]) {
-        let given = self.inner.given(handle);
+        let given = self.inner.given_to(&self.peer, handle, Grants::SEND, Denial::Send);
         // What a message does to its sender's handle is the user's code.
         match given.map(|given| guarded(|| given.tell(encoding, message))) {
             Some(Some(Told::Sent)) => {}
@@ -570,7 +570,7 @@ impl Receiver {
     ) {
         let (inner, peer) = (self.inner.clone(), self.peer.clone());
         let (most, border) = (inner.config.limits.asks, inner.border.number());
-        let Some(given) = inner.given(handle) else {
+        let Some(given) = inner.given_to(&peer, handle, Grants::ASK, Denial::Ask) else {
             return inner.answer(&peer, request, Err(Unanswered::Closed));
         };
         let begun = lock(&peer.inbound).ask(most);
@@ -604,7 +604,7 @@ impl Receiver {
 
     fn watch_handle(&mut self, handle: HandleKey, watch: u64, ctx: &Context<'_, FrameReceiver>) {
         let (inner, peer) = (self.inner.clone(), self.peer.clone());
-        let Some(given) = inner.given(handle) else {
+        let Some(given) = inner.given_to(&peer, handle, Grants::WATCH, Denial::Watch) else {
             let reason = "this node has no such actor (any more)".to_owned();
             return self.control(&peer, &Control::Ended { watch, reason, is_abnormal: false });
         };

@@ -211,9 +211,12 @@ impl Inner {
         }
     }
 
-    /// Returns a handle that was given away, if this is its key.
+    /// Returns a handle that was given away, or one of an exported actor, if this is its key.
     pub(super) fn given(&self, key: HandleKey) -> Option<Arc<dyn Given>> {
-        lock(&self.handles).given(key).cloned()
+        let Some(exported) = key.exported() else { return lock(&self.handles).given(key).cloned() };
+        let place = self.exports().place(exported.index as usize).cloned();
+        let place = place.filter(|place| place.generation == exported.generation)?;
+        Some(place.actor?.given())
     }
 
     /// Notes that the actor of a handle has ended, as its node says.

@@ -20,6 +20,7 @@ mod moving;
 mod names;
 mod node;
 mod payloads;
+mod recipients;
 mod replies;
 mod scripted;
 mod serializer_matrix;

@@ -5,6 +5,8 @@
 //! A program of its own: it starts itself on hosts that it makes, and needs a `main`.
 
 mod hosts;
+#[path = "../mpi_parts/letters.rs"]
+mod letters;
 mod mpi;
 #[path = "../zenoh/node.rs"]
 mod node;

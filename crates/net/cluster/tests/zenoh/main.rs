@@ -5,6 +5,8 @@
 
 mod certificates;
 mod faults;
+#[path = "../mpi_parts/letters.rs"]
+mod letters;
 mod node;
 mod parcels;
 mod payloads;

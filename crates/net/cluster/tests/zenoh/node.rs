@@ -11,10 +11,13 @@
 //! | `names QUORUM` | has its part in the cluster's names | `named` |
 //! | `claim NAME`, `gain NAME` | gives an actor of its own the name: tries once, or until it has it | `claimed`, `refused WHY` |
 //! | `who NAME`, `seek NAME` | asks who has the name: once, or until somebody has | `who NODE`, `nobody WHY` |
+//! | `clerk [NEXT]` | answers letters, or hands them on to the clerk of another node | `open` |
+//! | `letter TO NUMBER` | writes to a clerk, and waits for the answer | `answered NUMBER` |
 //! | `figures PEER` | | `figures NAME=NUMBER ..` |
 //! | what [`crate::parcels`] says | | |
 //! | `leave` | leaves | `left` |
 
+use crate::letters;
 use crate::parcels::Parcels;
 use crate::setting::Setting;
 use actinium_actor::{Actor, Address, Context, Policy, Reply, System};
@@ -214,6 +217,16 @@ pub(crate) fn drive<F: Fabric + 'static>(
             "gain" => say(&until(|| child.claim(words[1]))),
             "who" => say(&child.who(words[1]).unwrap_or_else(|why| format!("nobody {why:?}"))),
             "seek" => say(&until(|| child.who(words[1]))),
+            "clerk" => {
+                let next = words.get(1).map(|_| NodeId(number(1) as u32));
+                letters::open(&child.system, &child.node, next);
+                say("open");
+            }
+            "letter" => {
+                let to = NodeId(number(1) as u32);
+                let answer = letters::write(&child.system, &child.node, to, number(2));
+                say(&format!("answered {answer}"));
+            }
             "figures" => child.figures(number(1) as u32),
             "leave" => break,
             _ if child.parcels.told(&child.node, &words) => {}

@@ -86,6 +86,10 @@ fn four() {
             check(node, from, 3 * SENT);
         }
     }
+    // A letter goes round: the answer comes from a node that its writer has not written to.
+    nodes[3].ask("clerk", "open");
+    nodes[2].ask("clerk 3", "open");
+    nodes[1].ask("letter 2 41", "answered 42");
     nodes.into_iter().for_each(Process::leave);
 }
 

@@ -10,6 +10,7 @@
 //! | `kind.rs` | the name and the fingerprint of what a handle takes |
 //! | `given.rs` | a handle of this process that was given away: what its node does with what comes |
 //! | `far.rs` | a handle of an actor elsewhere |
+//! | `made.rs` | handles of actors that the cluster knows by other means |
 //! | `data.rs` | handles as data, and their description |
 
 pub(crate) mod border;
@@ -17,3 +18,4 @@ mod data;
 mod far;
 mod given;
 mod kind;
+pub(crate) mod made;
