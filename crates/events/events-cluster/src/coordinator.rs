@@ -212,10 +212,8 @@ impl Coordinator {
                 }
             }
             Up::Read { piece, events } => _ = self.queue.read(node, piece, events),
-            Up::Broken { cause } => {
-                self.broken(format!("node {node}: {cause}"));
-                self.queue.leave(node);
-            }
+            // What it has in flight it finishes, or its figures say that it will not.
+            Up::Broken { cause } => self.broken(format!("node {node}: {cause}")),
             Up::Leaves => self.leaves(node),
             Up::Figures(bytes) => self.node_figures(node, &bytes),
             Up::Gone => _ = self.known.remove(&node),

@@ -292,7 +292,9 @@ fn on_read(inboxes: &Inboxes, agent: &Address<Agent<Coordinator>>) {
     let _ = inboxes.on_read.set(Box::new(move |piece, ended| {
         let up = match ended {
             Ok(events) => Up::Read { piece, events },
-            Err(cause) => Up::Broken { cause: short(&cause.to_string()) },
+            Err(cause) => {
+                Up::Broken { cause: short(&format!("piece {piece} of the source: {cause}")) }
+            }
         };
         let _ = tell.send(agent::Msg::Up(up));
     }));

@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// and those that have run and wait for their outputs' turn.
 const OPEN_PER_SLOT: u64 = 4;
 
+/// More slots than any node has.
+const SLOTS_MAX: u64 = 16 << 20;
+
 /// A node that takes part.
 #[derive(Clone, Debug, Default)]
 struct Member {
@@ -65,7 +68,9 @@ impl Numbers {
 impl Queue for Numbers {
     fn join(&mut self, node: u32, slots: u64) {
         self.leave(node);
-        self.members.insert(node, Member { slots: slots.max(1), out: BTreeSet::new() });
+        // Another node says how many it has.
+        let slots = slots.clamp(1, SLOTS_MAX);
+        self.members.insert(node, Member { slots, out: BTreeSet::new() });
     }
 
     fn leave(&mut self, node: u32) -> u64 {
@@ -110,8 +115,9 @@ impl Queue for Numbers {
         let slots = self.slots();
         while !self.is_stopped {
             let left = if self.is_all { self.given - self.next } else { u64::from(u32::MAX) };
-            let ahead =
-                |member: &Member| (left * member.slots / slots.max(1) / 2).min(member.slots);
+            let ahead = |member: &Member| {
+                (left.saturating_mul(member.slots) / slots.max(1) / 2).min(member.slots)
+            };
             let room = |member: &Member| {
                 (member.slots + ahead(member)).saturating_sub(member.out.len() as u64)
             };

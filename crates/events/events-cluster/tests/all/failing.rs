@@ -4,7 +4,7 @@ use crate::graph::*;
 use actinium_actor::Shutdown;
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::job::JobError;
-use actinium_events::{Cause, Next, Source, channel};
+use actinium_events::{Cause, Next, Piece, Source, channel};
 use actinium_events_cluster::ClusterProcessor;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,6 +40,41 @@ fn a_source_that_fails_ends_the_run_after_the_events_before_it() {
         assert!(error.contains(why) && error.contains("event 20"), "{error}");
         members.into_iter().for_each(Member::end);
     }
+}
+
+/// Pieces, one of which can not be read.
+struct Torn(Pieces);
+
+impl Source for Torn {
+    type Product = u64;
+    fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+        self.0.next(number)
+    }
+    fn pieces(&self) -> Vec<Piece> {
+        self.0.pieces()
+    }
+    fn open(&mut self, piece: u32) -> Result<(), Cause> {
+        if piece == 3 { Err("it is torn".into()) } else { self.0.open(piece) }
+    }
+}
+
+#[test]
+fn a_piece_that_can_not_be_read_is_named() {
+    let members = members(&Network::new(), 2);
+    let lines = Lines::default();
+    let graph = |_| {
+        let builder = of(Torn(Pieces::default()), quietly(), lines.clone());
+        ClusterProcessor::new(builder, settings())
+    };
+    let mut ended = run(&members, graph, |_| ());
+    let outcome = first(&mut ended);
+    assert!(matches!(ended[0], Ok(None)), "{ended:?}");
+    let written: Vec<String> = lines.lock().unwrap().clone();
+    let each: BTreeSet<&String> = written.iter().collect();
+    assert_eq!((each.len(), written.len() as u64), (written.len(), outcome.run.done));
+    let error = outcome.into_result().expect_err("it has failed").to_string();
+    assert!(error.contains("piece 3 of the source: it is torn"), "{error}");
+    members.into_iter().for_each(Member::end);
 }
 
 #[test]
