@@ -7,9 +7,10 @@
 //! `cargo run -p actinium --features events --example service -- 127.0.0.1:8080`, and then
 //! `curl -d '[1, 2, 3]' http://127.0.0.1:8080`
 
+use actinium::events::data::SourceExt;
 use actinium::events::{
-    Builder, Cause, Event, EventSender, Graph, GraphErrors, Input, Processor, Producer, Settings,
-    Tell, Threads, channel,
+    Builder, Cause, ChannelSource, Event, EventSender, Graph, GraphErrors, Input, OnError,
+    Processor, Producer, Settings, Tell, Threads, channel,
 };
 use actinium::prelude::*;
 use actinium::runtime::Runtime;
@@ -35,7 +36,8 @@ impl Producer for Mean {
 
     fn produce(&self, event: &Event<'_>) -> Result<f64, Cause> {
         let numbers = &event.get(self.0).numbers;
-        Ok(numbers.iter().sum::<f64>() / numbers.len() as f64)
+        let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+        if mean.is_finite() { Ok(mean) } else { Err("the numbers are too large".into()) }
     }
 }
 
@@ -66,19 +68,21 @@ struct Answer {
     rank: usize,
 }
 
+/// An answer, or why the event failed.
+type Outcome = Result<Answer, String>;
+
 /// Passes requests to the graph, and answers them.
 struct Desk {
     graph: EventSender<Job>,
-    waiting: HashMap<u64, Reply<Answer>>,
+    waiting: HashMap<u64, Reply<Outcome>>,
     spreads: Vec<f64>,
     requests: u64,
 }
 
 enum DeskMsg {
-    Request(Vec<f64>, Reply<Answer>),
-    /// The graph has taken an event, or has ended; then the request is dropped, which its sender
-    /// hears.
-    Taken(u64, bool),
+    Request(Vec<f64>, Reply<Outcome>),
+    Taken,
+    Failed(u64, String),
     Done(u64, f64, f64),
 }
 
@@ -92,29 +96,34 @@ impl Actor for Desk {
                 let id = self.requests;
                 self.waiting.insert(id, reply);
                 let sent = self.graph.send(Job { id, numbers });
-                ctx.pipe(sent, move |sent| DeskMsg::Taken(id, sent.is_ok()));
+                ctx.pipe(sent, move |sent| match sent {
+                    Ok(()) => DeskMsg::Taken,
+                    Err(_) => DeskMsg::Failed(id, "the service ends".to_owned()),
+                });
             }
-            DeskMsg::Taken(id, is_taken) => {
-                if !is_taken {
-                    self.waiting.remove(&id);
-                }
-            }
+            DeskMsg::Taken => {}
             DeskMsg::Done(id, mean, spread) => {
                 let rank = self.spreads.partition_point(|&before| before < spread);
                 self.spreads.insert(rank, spread);
-                if let Some(reply) = self.waiting.remove(&id) {
-                    // Whoever asked may have gone.
-                    let _ = reply.send(Answer { mean, spread, rank });
-                }
+                self.answer(id, Ok(Answer { mean, spread, rank }));
             }
+            DeskMsg::Failed(id, why) => self.answer(id, Err(why)),
         }
     }
 }
 
-fn graph(
-    source: actinium::events::ChannelSource<Job>,
-    desk: Address<Desk>,
-) -> Result<Graph, GraphErrors> {
+impl Desk {
+    fn answer(&mut self, id: u64, outcome: Outcome) {
+        if let Some(reply) = self.waiting.remove(&id) {
+            // Whoever asked may have gone.
+            let _ = reply.send(outcome);
+        }
+    }
+}
+
+fn graph(source: ChannelSource<Job>, desk: Address<Desk>) -> Result<Graph, GraphErrors> {
+    // The number of an event is that of its request.
+    let source = source.number_by(|job| job.id);
     let (mut graph, job) = Builder::with_source("requests", source);
     let mean = graph.producer("mean", Threads::Concurrent, move |inputs| Mean(inputs.get(job)));
     let spread = graph.producer("spread", Threads::Concurrent, move |inputs| {
@@ -142,6 +151,7 @@ async fn serve(
         desk.ask_timeout(Duration::from_secs(10), |reply| DeskMsg::Request(numbers, reply));
     let failed = |why: String| (StatusCode::SERVICE_UNAVAILABLE, why);
     let answer = answer.await.map_err(|error| failed(error.to_string()))?;
+    let answer = answer.map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))?;
     serde_json::to_string(&answer).map_err(|error| failed(error.to_string()))
 }
 
@@ -154,8 +164,16 @@ pub(crate) async fn run(
     let (sender, source) = channel(1_000);
     let desk = Desk { graph: sender, waiting: HashMap::new(), spreads: Vec::new(), requests: 0 };
     let desk = system.spawn(desk);
-    let settings = Settings::default().slots(100);
-    let running = Processor::new(graph(source, desk.clone())?, settings).start(&system)?;
+    // One request that fails must not end the service.
+    let settings = Settings::default().slots(100).on_error(OnError::Skip);
+    let failed = desk.clone();
+    let running = Processor::new(graph(source, desk.clone())?, settings)
+        .on_end(move |end| {
+            if let Some((_, cause)) = end.failure {
+                failed.tell(DeskMsg::Failed(end.number, cause.to_owned()));
+            }
+        })
+        .start(&system)?;
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("listening at http://{}", listener.local_addr()?);
     let service = Router::new().route("/", post(serve)).with_state(desk);

@@ -33,10 +33,14 @@ fn main() {
     assert_eq!(post(&address, "[0, 9]"), (200, r#"{"mean":4.5,"spread":4.5,"rank":2}"#.into()));
     assert_eq!(post(&address, "[]"), (400, "an empty array has no mean".into()));
     assert_eq!(post(&address, "[1, ").0, 400);
+    // An event that fails is answered, too, and ends nothing.
+    let too_large = post(&address, "[1e308, 1e308]");
+    assert_eq!(too_large, (422, "the numbers are too large".into()));
     many_at_once(&address);
 
     end(&mut example);
-    assert_eq!(line(), "graph requests: ended");
+    let graph = line();
+    assert!(graph.starts_with("graph requests: ") && graph.contains("1 events failed"), "{graph}");
     let actors = line();
     assert!(actors.starts_with("actors: ") && actors.ends_with(", 0 dropped"), "{actors}");
     assert!(example.wait().expect("it ends").success());

@@ -1,6 +1,6 @@
 //! Run transitions where the run of the events changes.
 
-use crate::{Cause, Next, Source, Transition};
+use crate::{Cause, Next, Piece, Source, Transition};
 use std::collections::VecDeque;
 use std::task::Waker;
 
@@ -60,5 +60,14 @@ impl<S: Source, F: FnMut(&S::Product) -> u64 + Send + 'static> Source for ByRun<
 
     fn attach(&mut self, waker: &Waker) {
         self.source.attach(waker);
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        self.source.pieces()
+    }
+
+    fn open(&mut self, piece: u32) -> Result<(), Cause> {
+        (self.run, self.next) = (None, VecDeque::new());
+        self.source.open(piece)
     }
 }

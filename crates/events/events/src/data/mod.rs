@@ -47,6 +47,7 @@ mod files;
 mod group;
 mod json_lines;
 mod modules;
+mod number_by;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
@@ -65,6 +66,7 @@ use error::Fault;
 pub use files::Files;
 pub use group::Groups;
 pub use modules::{RowOutput, Writing};
+pub use number_by::NumberBy;
 pub use read::Rows;
 pub use read_ahead::ReadAhead;
 pub use sources::{RowsExt, SourceExt};

@@ -5,7 +5,7 @@
 //! looks again, and leaves: the thread, which looks at `is_asked` after each answer that it has put
 //! there, has the run ask again. So an answer that came between is found by one of the two.
 
-use crate::{Cause, Next, Source};
+use crate::{Cause, Next, Piece, Source};
 use actinium_scheduler::guard::{self, Guarded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,6 +87,17 @@ impl<S: Source> Source for ReadAhead<S> {
             Ok(thread) => State::Reads(answers, thread.thread().clone()),
             Err(error) => State::Failed(Some(error.into())),
         };
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        match &self.state {
+            State::Idle(source) => source.pieces(),
+            State::Reads(..) | State::Failed(_) => Vec::new(),
+        }
+    }
+
+    fn open(&mut self, _: u32) -> Result<(), Cause> {
+        Err("a source that is read ahead as a whole has no pieces for nodes: read each piece ahead, in the closure of ByFile".into())
     }
 }
 
