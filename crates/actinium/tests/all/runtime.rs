@@ -395,3 +395,42 @@ mod with_gateway_and_node {
         drop(adder);
     }
 }
+
+/// A source without an end.
+#[cfg(feature = "events-cluster")]
+struct Counts;
+
+#[cfg(feature = "events-cluster")]
+impl actinium::events::Source for Counts {
+    type Product = u64;
+
+    fn next(
+        &mut self,
+        number: u64,
+    ) -> Result<actinium::events::Next<u64>, actinium::events::Cause> {
+        Ok(actinium::events::Next::Event(number))
+    }
+}
+
+#[test]
+#[cfg(feature = "events-cluster")]
+fn a_graph_on_the_nodes_of_a_job_ends_before_the_actors_and_the_node() {
+    use actinium::cluster::Node;
+    use actinium::events::cluster::ClusterProcessor;
+    use actinium::events::{Builder, Settings};
+
+    let system = system();
+    let node = Node::join(&system).expect("it is alone");
+    let (mut builder, numbers) = Builder::with_source("numbers", Counts);
+    builder.crosses(numbers);
+    let processor = ClusterProcessor::new(builder, Settings::default().slots(2));
+    let running = processor.start(&node, &system).expect("it starts");
+    while running.progress() == 0 {
+        std::thread::yield_now();
+    }
+    let runtime = Runtime::new(system).graph("numbers", running).node(node);
+    let report = runtime.shutdown(Shutdown::Drain);
+    let expected =
+        [(PartKind::Graph, "numbers", &End::Ended), (PartKind::Node, "node 0", &End::Ended)];
+    assert_eq!(ends(&report), expected, "{report}");
+}

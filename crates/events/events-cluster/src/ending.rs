@@ -52,6 +52,11 @@ impl Ending {
         state.ended.take().unwrap_or(Ok(None))
     }
 
+    /// Takes what came of the part, once it has ended.
+    pub(crate) fn take(&self) -> Option<Ended> {
+        lock(&self.0.0).ended.take()
+    }
+
     /// Waits for the end, but no longer; says whether it has come.
     pub(crate) fn wait_for(&self, timeout: Duration) -> bool {
         let until = Until::after(timeout);

@@ -263,6 +263,12 @@ impl ClusterRunning {
         self.ending.wait()
     }
 
+    /// What came of the run, as [`ClusterRunning::wait`] returns it. `None`: it has not ended, or
+    /// this was taken.
+    pub fn take_outcome(&self) -> Option<Result<Option<ClusterOutcome>, JobError>> {
+        self.ending.take()
+    }
+
     /// Waits for the end, but no longer than `timeout`; says whether it has come.
     ///
     /// # Errors
