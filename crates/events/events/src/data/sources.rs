@@ -64,8 +64,8 @@ pub trait SourceExt: Source + Sized {
         ByRun::new(self, run_of)
     }
 
-    /// The same events with numbers of their own, none twice: `|job| job.id`. Whoever is told of the
-    /// end of an event knows it by that: [`Processor::on_end`](crate::Processor::on_end).
+    /// The same events with numbers of their own, none twice: `|job| job.id`. Whoever is told of
+    /// the end of an event knows it by that: [`Processor::on_end`](crate::Processor::on_end).
     fn number_by<F: FnMut(&Self::Product) -> u64 + Send + 'static>(
         self,
         number_of: F,
@@ -74,9 +74,11 @@ pub trait SourceExt: Source + Sized {
     }
 
     /// The same events in the same order, read by a thread of their own: at most so many, at least
-    /// one, are read before they are asked for. Of a source with [pieces](Source::pieces), read each
-    /// piece ahead: in the closure of [`ByFile`](super::ByFile). The thread begins with the run and ends when the
+    /// one, are read before they are asked for. The thread begins with the run and ends when the
     /// source does, or after the run as soon as the source has answered.
+    ///
+    /// Of a source with [pieces](Source::pieces), read each piece ahead: in the closure of
+    /// [`ByFile`](super::ByFile).
     fn read_ahead(self, events: usize) -> ReadAhead<Self> {
         ReadAhead::new(self, events)
     }
