@@ -11,7 +11,8 @@
 //!   number. One that it has applied before it only answers. So each is applied once.
 //!
 //! The nodes share a process here, on the in-process fabric, which can let one die without a word.
-//! On Zenoh or MPI each is a process, and only the line that makes its fabric differs.
+//! On Zenoh each is a process, and `Node::join` makes the node, as in the example `job`. (Of MPI,
+//! no node outlives another.)
 
 use actinium::cluster::fabric::{NodeId, in_process::Network};
 use actinium::cluster::link::LinkConfig;

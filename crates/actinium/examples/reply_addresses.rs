@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p actinium --features cluster --example reply_addresses`
 //!
-//! The nodes share a process here, on the in-process fabric. On Zenoh or MPI each is a process, and
-//! only the line that makes its fabric differs.
+//! The nodes share a process here, on the in-process fabric. The actors are the same where each
+//! node is a process: there, `Node::join` makes the node, as in the example `job`.
 
 use actinium::cluster::fabric::{NodeId, in_process::Network};
 use actinium::cluster::{Node, NodeConfig, RemoteActor, RemoteAddress};

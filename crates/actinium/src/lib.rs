@@ -41,6 +41,7 @@
 //! | know the machine, and bind workers to its PUs | [`topology`], [`Bind`] | |
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
+//! | serve HTTP, by axum | the example `service` | `events` |
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | run such a graph on several nodes | `events::cluster` | `events-cluster` |
@@ -55,7 +56,8 @@
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
-//! (`actinium-events`, for example).
+//! (`actinium-events`, for example), and its own examples say so: read `actinium_events::` as
+//! `actinium::events::`, and `actinium_actor::` as `actinium::`.
 
 pub mod runtime;
 
@@ -111,8 +113,8 @@ pub mod events {
 }
 
 /// The shell of a program with an event graph of its own: flags, progress, signals, a summary, a
-/// page, an exit code (feature `app`; `cluster` adds flags for several nodes). Such programs are
-/// the examples `primes` and `hits`.
+/// page, an exit code (feature `app`). Such programs are the examples `primes` and `hits`, and
+/// `clusters`, whose modules are named by a job's file (with `cluster`, on several nodes, too).
 ///
 /// ```no_run
 /// use actinium::app::{self, GraphArgs, clap};

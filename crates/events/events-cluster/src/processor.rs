@@ -67,8 +67,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// if let Some(outcome) = running.wait()? {
 ///     assert_eq!(outcome.into_result()?.run.done, 10);
 /// }
-/// node.leave();
 /// system.shutdown(Shutdown::Drain);
+/// node.leave();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ClusterProcessor {

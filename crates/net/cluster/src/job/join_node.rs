@@ -36,8 +36,8 @@ impl Node {
     /// let system = System::builder().from_env()?.build()?;
     /// let node = Node::join(&system)?;
     /// println!("{} of {}", node.id(), node.nodes().len());
-    /// node.leave();
     /// system.shutdown(Shutdown::Drain);
+    /// node.leave();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
