@@ -86,6 +86,10 @@ pub fn run(
     if let Some(kind) = settings.nodes.fabric.value {
         return over_nodes(args, &task, kind);
     }
+    #[cfg(feature = "nodes")]
+    if let (false, Some(remark)) = (args.output.quiet, crate::nodes::remark_alone()) {
+        output::note(remark);
+    }
     match &args.sweep {
         None => once(args, &task),
         Some(sweep) => all(args, &task, sweep),

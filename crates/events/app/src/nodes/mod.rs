@@ -79,6 +79,16 @@ pub fn remark(kind: FabricKind) -> Option<&'static str> {
         .then_some("--fabric mpi outside mpiexec: a job of one node")
 }
 
+/// Returns a remark for a process without `--fabric` that a launcher has started as one of several:
+/// each would do the whole by itself.
+pub fn remark_alone() -> Option<&'static str> {
+    let is_one_of_several = job::is_mpi_job() || std::env::var_os("ACTINIUM_NODE").is_some();
+    is_one_of_several.then_some(
+        "this process is one of several, and does the whole by itself, as each of them does: \
+         with --fabric they share it",
+    )
+}
+
 /// Returns the MPI fabric, for one rank of an MPI job.
 #[cfg(feature = "mpi")]
 fn mpi(nodes: &Nodes) -> Result<JobFabric, Failure> {

@@ -1,6 +1,6 @@
 //! `actinium events` as it runs: every flag, what it prints, what it writes, how it is interrupted.
 
-use crate::common::{Scratch, at, command, number, on_a_terminal, run, shipped};
+use crate::common::{Scratch, at, command, number, on_a_terminal, run, run_with, shipped};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -438,4 +438,15 @@ fn a_second_ctrl_c_stops_at_once() {
         "{stdout}"
     );
     assert!(Path::new(&report).is_file());
+}
+
+/// Under a launcher, each process would do the whole, and write the same files.
+#[test]
+fn one_of_several_that_does_the_whole_by_itself_says_so() {
+    let file = shipped("imaging.toml");
+    let arguments = ["events", &file, "--time-scale", "0", "--events", "2"];
+    let remark = "this process is one of several";
+    let several = [("ACTINIUM_NODE", "1"), ("ACTINIUM_NODES", "2")];
+    assert!(run_with(&arguments, &several).stderr.contains(remark));
+    assert!(!run(&arguments).stderr.contains(remark));
 }
