@@ -6,13 +6,13 @@ use crate::figures::NodeFigures;
 use crate::outcome::why_down;
 use crate::parts::{Inboxes, Part};
 use crate::protocol::{Barrier, Down, EVENT_BYTES_MAX, HasBytes, Joined, NUMBERS_MAX, Up};
+use crate::reader::called;
 use actinium_actor::{Actor, Address, Context, Reply};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::job::{FIRST, JobError};
 use actinium_cluster::{RemoteActor, RemoteAddress, RemoteAnswer, RemoteDown, RemoteSendError};
 use actinium_events::nodes::Given;
 use actinium_events::{Feeder, Next, Stopper, Transition};
-use actinium_scheduler::guard;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -211,17 +211,11 @@ impl<C: RemoteActor<Message = Up>> Agent<C> {
     fn transition(&mut self, kind: Barrier, number: u64, conditions: &[u8]) {
         let transition = kind.of(number);
         // The first node has loaded them itself.
-        if let (Transition::BeginRun(run), false) = (transition, self.is_first) {
-            let set = guard::catch(|| self.part.set_conditions(run, conditions));
-            let failed = match set {
-                Ok(Ok(())) => None,
-                Ok(Err(cause)) => Some(cause.to_string()),
-                Err(panicked) => Some(panicked.to_string()),
-            };
-            if let Some(cause) = failed {
-                let cause = format!("the conditions of run {run} can not be used: {cause}");
-                return self.up(Up::Broken { cause: short(&cause) });
-            }
+        if let (Transition::BeginRun(run), false) = (transition, self.is_first)
+            && let Err(cause) = called(|| self.part.set_conditions(run, conditions))
+        {
+            let cause = format!("the conditions of run {run} can not be used: {cause}");
+            return self.up(Up::Broken { cause: short(&cause) });
         }
         self.inboxes.given.push([Next::Transition(transition)]);
     }

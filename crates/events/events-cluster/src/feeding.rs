@@ -22,10 +22,9 @@ pub(crate) struct Feeding {
     /// The source has nothing now.
     is_later: bool,
     /// A barrier before which all events have to be over.
-    barrier: Option<Down>,
+    barrier: Option<(Transition, Down)>,
     /// What a node that comes later has to be told first: the run and the block that are on.
     on: Vec<(Transition, Down)>,
-    next_on: Option<Transition>,
 }
 
 impl Feeding {
@@ -40,7 +39,6 @@ impl Feeding {
             is_later: false,
             barrier: None,
             on: Vec::new(),
-            next_on: None,
         }
     }
 
@@ -54,8 +52,8 @@ impl Feeding {
                 queue.feed(1);
             }
             Read::Transition(transition, conditions) => {
-                self.next_on = Some(transition);
-                self.barrier = Some(Down::transition(transition, conditions.into()));
+                let down = Down::transition(transition, conditions.into());
+                self.barrier = Some((transition, down));
             }
             Read::Later => self.is_later = true,
             Read::End(ended) => {
@@ -89,14 +87,11 @@ impl Feeding {
         if self.has_ended || queue.is_stopped() {
             return None;
         }
-        let passed = match self.barrier.take_if(|_| queue.is_empty()) {
-            Some(down) => {
-                self.pass(&down);
-                self.reader.tell(reader::Msg::Pass);
-                Some(down)
-            }
-            None => None,
-        };
+        let passed = self.barrier.take_if(|_| queue.is_empty()).map(|(transition, down)| {
+            self.pass(transition, &down);
+            self.reader.tell(reader::Msg::Pass);
+            down
+        });
         let more = queue.room().saturating_sub(self.asked);
         if more > 0 {
             self.asked += more;
@@ -105,18 +100,17 @@ impl Feeding {
         passed
     }
 
-    fn pass(&mut self, down: &Down) {
-        match self.next_on.take() {
-            Some(begin @ Transition::BeginRun(_)) => self.on = vec![(begin, down.clone())],
-            Some(Transition::EndRun(_)) => self.on.clear(),
-            Some(begin @ Transition::BeginBlock(_)) => {
+    fn pass(&mut self, transition: Transition, down: &Down) {
+        match transition {
+            begin @ Transition::BeginRun(_) => self.on = vec![(begin, down.clone())],
+            Transition::EndRun(_) => self.on.clear(),
+            begin @ Transition::BeginBlock(_) => {
                 self.on.retain(|(on, _)| !matches!(on, Transition::BeginBlock(_)));
                 self.on.push((begin, down.clone()));
             }
-            Some(Transition::EndBlock(_)) => {
+            Transition::EndBlock(_) => {
                 self.on.retain(|(on, _)| !matches!(on, Transition::BeginBlock(_)));
             }
-            None => {}
         }
     }
 

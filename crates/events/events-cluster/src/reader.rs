@@ -123,8 +123,8 @@ fn check(bytes: usize, about: impl FnOnce() -> String) -> Result<(), String> {
     }
 }
 
-/// Calls code of the program's own.
-fn called<T>(f: impl FnOnce() -> Result<T, Cause>) -> Result<T, String> {
+/// Calls code of the program's own; a panic is an error, too.
+pub(crate) fn called<T>(f: impl FnOnce() -> Result<T, Cause>) -> Result<T, String> {
     match guard::catch(f) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(cause)) => Err(cause.to_string()),
