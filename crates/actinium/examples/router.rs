@@ -4,6 +4,7 @@
 //! `cargo run --release -p actinium --example router`
 
 use actinium::prelude::*;
+use actinium::{Broadcast, Router};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::mpsc;

@@ -292,9 +292,9 @@ pub mod observe {
 /// The items that most programs use.
 pub mod prelude {
     pub use actinium_actor::{
-        Actor, ActorId, Address, Answer, AskError, AskRecipient, Broadcast, Context, Down, Mailbox,
-        Policy, Recipient, Reply, Router, SendError, Shutdown, SpawnOptions, StopReason,
-        Supervision, System, SystemHandle, Time, TimerId, WeakAddress,
+        Actor, ActorId, Address, Answer, AskError, AskRecipient, Context, Down, Failure, Mailbox,
+        Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,
+        Supervision, System, SystemHandle, Time, TimerId, TryActor, WeakAddress,
     };
 }
 

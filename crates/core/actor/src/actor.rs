@@ -1,6 +1,6 @@
 //! The trait that users implement, and the context that its methods get.
 
-use crate::actor_core::{Core, NOTE_STOP};
+use crate::actor_core::Core;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Worker;
 use std::marker::PhantomData;
@@ -109,11 +109,5 @@ impl<'a, A: Actor> Context<'a, A> {
     #[inline(always)]
     pub(crate) fn on(&self) -> &'a Worker {
         self.worker
-    }
-
-    /// Whether the actor has asked to end in this turn.
-    #[inline(always)]
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.worker.note().get() & NOTE_STOP != 0
     }
 }

@@ -15,12 +15,13 @@
 use crate::actor_id::ActorId;
 use crate::backpressure::{Backpressure, Sender};
 use crate::control::{Control, Controls};
+use crate::failure::{BoxError, Failure};
 use crate::mailbox::own::RawRing;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::Nameable;
 use crate::state::register::Place;
 use crate::state::system_state::SystemState;
-use crate::stop_reason::{PanicInfo, StopReason};
+use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::Panicked;
 use actinium_scheduler::runnable::{CONTROL_PENDING, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -59,6 +60,8 @@ pub(crate) const NOTE_STOP: u32 = 2;
 pub(crate) const NOTE_CONTROL: u32 = 4;
 /// A worker's note for the running actor: it lets others run before its next message.
 pub(crate) const NOTE_YIELD: u32 = 8;
+/// A worker's note for the running actor: it has failed.
+pub(crate) const NOTE_FAILED: u32 = 16;
 
 /// More references than this, of one sort to one actor, end the process. As many threads again may
 /// pass it before the process has ended.
@@ -212,13 +215,21 @@ impl Core {
     #[cold]
     pub(crate) fn fail(&self, panicked: Panicked) {
         self.system.count_panic();
-        // One that has ended can not fail any more.
-        let _ = self.control(Control::Escalated(self.info_of(&panicked)));
+        self.fail_with(panicked.into());
     }
 
-    /// The description of a panic that the actor's supervision gets.
-    pub(crate) fn info_of(&self, panicked: &Panicked) -> PanicInfo {
-        PanicInfo { message: panicked.message().to_owned(), actor: self.id, kind: self.kind() }
+    /// Makes an error of user code that ran for this actor, but not in its turn, the actor's own
+    /// failure.
+    #[cold]
+    pub(crate) fn fail_with(&self, error: BoxError) {
+        // One that has ended can not fail any more.
+        let _ = self.control(Control::Escalated(self.failure(error)));
+    }
+
+    /// The actor's failure with this cause, for its supervision.
+    #[cold]
+    pub(crate) fn failure(&self, cause: BoxError) -> Failure {
+        Failure::new(self.id, self.kind(), cause)
     }
 
     /// Adds so many messages of type `M`, which the caller has counted, to the dead letters.

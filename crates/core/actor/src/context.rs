@@ -1,13 +1,15 @@
 //! The actions of an actor while it handles a message.
 
 use crate::actor::{Actor, Context};
-use crate::actor_core::{CoreRef, NOTE_STOP, NOTE_YIELD, hand};
+use crate::actor_core::{CoreRef, NOTE_FAILED, NOTE_STOP, NOTE_YIELD, hand};
 use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::control::Control;
+use crate::failure::BoxError;
 use crate::handle::at::{At, Handle};
 use crate::options::{SpawnError, SpawnOptions};
-use crate::stop_reason::Down;
+use crate::source::Source;
+use crate::stop_reason::{Down, Restarted};
 use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use crate::timers::TimerId;
@@ -83,33 +85,61 @@ impl<A: Actor> Context<'_, A> {
         self.on().note().set(self.on().note().get() | NOTE_YIELD);
     }
 
-    /// Starts another actor, on this worker for a start. It is nobody's child: it lives on when
-    /// this one ends.
-    pub fn spawn<B: Actor>(&self, actor: B) -> Address<B> {
-        self.core().system.spawn_light(actor, Some(self.on()))
+    /// Makes the actor fail when this call returns, with this cause: its
+    /// [`Supervision`](crate::Supervision) decides what follows. The first cause of a call counts.
+    /// A [`TryActor`](crate::TryActor) returns errors instead.
+    pub fn fail(&self, cause: impl Into<BoxError>) {
+        let cause = self.core().failure(cause.into());
+        let later = self.with_life(|life| {
+            let failure = &mut life.extra().failure;
+            if failure.is_some() {
+                return Some(cause);
+            }
+            *failure = Some(cause);
+            None
+        });
+        drop(later);
+        self.on().note().set(self.on().note().get() | NOTE_FAILED);
     }
 
-    /// Starts a child: when it fails, its supervision decides; when this actor ends or restarts,
-    /// the child ends.
+    /// Starts a child, on this worker for a start: when this actor ends or restarts, the child
+    /// ends. One that fails ends; [`Context::spawn_with`] supervises it otherwise.
+    ///
+    /// A child takes some 500 bytes more than an actor that is nobody's child
+    /// ([`Context::spawn_detached`]).
+    pub fn spawn<B: Actor>(&self, actor: B) -> Address<B> {
+        let parent = CoreRef::new(self.core());
+        self.adopt(self.core().system.spawn_child(actor, parent, self.on()))
+    }
+
+    /// Starts a child with options: an actor, or a factory that makes one, now and at each restart
+    /// ([`Source`]). When it fails, its supervision decides; when this actor ends or restarts, the
+    /// child ends.
     ///
     /// # Errors
     /// If the name is taken, the worker or the node does not exist, the allocator has no memory,
-    /// the capacity is 0, or the factory panics.
-    pub fn spawn_with<B: Actor>(
+    /// the capacity is 0, the factory fails, or there is none and the supervision restarts.
+    pub fn spawn_with<B: Actor, By>(
         &self,
         options: SpawnOptions,
-        factory: impl FnMut() -> B + Send + 'static,
+        source: impl Source<B, By>,
     ) -> Result<Address<B>, SpawnError> {
-        let parent = CoreRef::new(self.core());
-        let child = self.core().system.spawn_full(
-            options,
-            Guarded::new(Box::new(factory)),
-            Some(parent),
-            Some(self.on()),
-        )?;
+        let (source, parent) = (source.split(), CoreRef::new(self.core()));
+        let child =
+            self.core().system.spawn_full(options, source, Some(parent), Some(self.on()))?;
+        Ok(self.adopt(child))
+    }
+
+    fn adopt<B: Actor>(&self, child: Address<B>) -> Address<B> {
         let core = child.0.core_ref();
         self.with_life(|life| life.extra().children.insert(core.id, core));
-        Ok(child)
+        child
+    }
+
+    /// Starts an actor that is nobody's child, on this worker for a start: it lives on when this
+    /// one ends.
+    pub fn spawn_detached<B: Actor>(&self, actor: B) -> Address<B> {
+        self.core().system.spawn_light(actor, Some(self.on()))
     }
 
     // ---- timers
@@ -138,6 +168,22 @@ impl<A: Actor> Context<'_, A> {
         let (me, mut msg) = (self.address(), Guarded::new(msg));
         let send = move || match guard::catch(&mut *msg) {
             Ok(msg) => me.tell(msg),
+            Err(panicked) => me.0.core.fail(panicked),
+        };
+        self.with_life(|life| life.extra().timers.every(self.on(), nanoseconds(period), send))
+    }
+
+    /// Does as [`Context::every`], for messages that can not always be made: an error is this
+    /// actor's failure.
+    pub fn try_every<E: Into<BoxError>>(
+        &self,
+        period: Duration,
+        msg: impl FnMut() -> Result<A::Msg, E> + Send + 'static,
+    ) -> TimerId {
+        let (me, mut msg) = (self.address(), Guarded::new(msg));
+        let send = move || match guard::catch(&mut *msg) {
+            Ok(Ok(msg)) => me.tell(msg),
+            Ok(Err(error)) => me.0.core.fail_with(error.into()),
             Err(panicked) => me.0.core.fail(panicked),
         };
         self.with_life(|life| life.extra().timers.every(self.on(), nanoseconds(period), send))
@@ -212,7 +258,64 @@ impl<A: Actor> Context<'_, A> {
         }
     }
 
-    /// Takes back what was asked with [`Context::watch`].
+    /// Asks for a message whenever another actor of this process has failed and was restarted.
+    ///
+    /// ```
+    /// use actinium_actor::testing::TestSystem;
+    /// use actinium_actor::{Actor, Context, Restarted, SpawnOptions, Supervision};
+    ///
+    /// struct Fragile;
+    ///
+    /// impl Actor for Fragile {
+    ///     type Msg = &'static str;
+    ///     fn handle(&mut self, msg: &'static str, ctx: &mut Context<'_, Self>) {
+    ///         ctx.fail(msg);
+    ///     }
+    /// }
+    ///
+    /// /// Counts how often its child was restarted.
+    /// struct Parent(u32);
+    ///
+    /// impl Actor for Parent {
+    ///     type Msg = Restarted;
+    ///
+    ///     fn started(&mut self, ctx: &mut Context<'_, Self>) {
+    ///         let restart = SpawnOptions::new().supervise(Supervision::restart());
+    ///         let child = ctx.spawn_with(restart, || Fragile).expect("no name, no bound");
+    ///         ctx.watch_restarts(&child, |restarted| restarted);
+    ///         child.tell("no");
+    ///     }
+    ///
+    ///     fn handle(&mut self, restarted: Restarted, _: &mut Context<'_, Self>) {
+    ///         assert_eq!(restarted.failure.message(), "no");
+    ///         self.0 += 1;
+    ///     }
+    /// }
+    ///
+    /// let mut sys = TestSystem::seeded(1);
+    /// let parent = sys.spawn(Parent(0));
+    /// sys.run_until_idle();
+    /// assert_eq!(sys.audit().handled, 2);
+    /// # drop(parent);
+    /// ```
+    pub fn watch_restarts<B: Actor>(
+        &self,
+        other: &Address<B>,
+        msg: impl FnMut(Restarted) -> A::Msg + Send + 'static,
+    ) {
+        let me = self.address().downgrade();
+        let mut msg = Guarded::new(msg);
+        let notify = Box::new(move |restarted: Restarted| {
+            let Some(me) = me.upgrade() else { return };
+            match guard::catch(|| msg(restarted)) {
+                Ok(msg) => me.tell(msg),
+                Err(panicked) => me.0.core.fail(panicked),
+            }
+        });
+        hand(&other.0.core, Control::WatchRestarts { watcher: self.id(), notify });
+    }
+
+    /// Takes back what was asked with [`Context::watch`] and [`Context::watch_restarts`].
     pub fn unwatch<H: Handle + ?Sized>(&self, other: &H) {
         match other.place().0 {
             At::Here(core) => hand(core, Control::Unwatch { watcher: self.id() }),

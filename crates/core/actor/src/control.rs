@@ -5,11 +5,16 @@
 //! messages.
 
 use crate::actor_id::ActorId;
-use crate::stop_reason::{Down, PanicInfo, StopReason};
+use crate::failure::Failure;
+use crate::stop_reason::{Down, Restarted, StopReason};
 
 // tidy: guard: what it holds of the user's is guarded (`Context::watch`).
 /// Tells a watcher that the actor has ended.
 pub(crate) type Notify = Box<dyn FnOnce(Down) + Send>;
+
+// tidy: guard: what it holds of the user's is guarded (`Context::watch_restarts`).
+/// Tells a watcher that the actor was restarted.
+pub(crate) type NotifyRestart = Box<dyn FnMut(Restarted) + Send>;
 
 /// One request to an actor; `R` refers to another actor.
 pub(crate) enum Control<R> {
@@ -25,6 +30,11 @@ pub(crate) enum Control<R> {
     Unwatch {
         watcher: ActorId,
     },
+    /// Tell a watcher whenever the actor is restarted.
+    WatchRestarts {
+        watcher: ActorId,
+        notify: NotifyRestart,
+    },
     /// End abnormally when another does.
     Link(R),
     Unlink(ActorId),
@@ -35,11 +45,11 @@ pub(crate) enum Control<R> {
     /// A child ended.
     ChildDown(ActorId),
     /// A child that is supervised one-for-all failed: its siblings restart too.
-    ChildFailed(ActorId),
+    ChildFailed(ActorId, Failure),
     /// A child's failure is this actor's own.
-    Escalated(PanicInfo),
+    Escalated(Failure),
     /// Restart, together with a sibling that failed.
-    Restart,
+    Restart(Failure),
     /// The back-off before a restart is over.
     Resume,
     /// Nothing that was sent when the actor had lost its last address is under way any more.

@@ -2,7 +2,7 @@
 
 use crate::actor_core::{Core, Inner};
 use crate::control::Control;
-use crate::stop_reason::PanicInfo;
+use crate::failure::Failure;
 use crate::unfinished::{Occupied, Unfinished};
 use actinium_scheduler::sync::{Mutex, lock, thread};
 use actinium_scheduler::{Ended, Worker, guard};
@@ -41,7 +41,7 @@ pub struct ShutdownReport {
     pub dead: u64,
     /// The failure that ended the system, if one reached the top (see
     /// [`crate::Supervision::escalate`]).
-    pub escalated: Option<PanicInfo>,
+    pub escalated: Option<Failure>,
     /// The work that had not come to rest when the time of [`Shutdown::DrainWithin`] was over.
     /// `None` if all had.
     pub unfinished: Option<Unfinished>,

@@ -41,7 +41,7 @@ impl<A: Actor> Context<'_, A> {
     /// result comes as the message that `msg` makes of it.
     ///
     /// It keeps this actor alive, and [`crate::Shutdown::Drain`] waits for it. A panic in it is
-    /// this actor's own failure: its supervision decides, and [`crate::PanicInfo`] says what the
+    /// this actor's own failure: its supervision decides, and [`crate::Failure`] says what the
     /// panic said. ([`Context::offload_catch_unwind`] makes a message of it.)
     ///
     /// ```

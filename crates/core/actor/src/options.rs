@@ -1,5 +1,6 @@
 //! Options with which an actor is started.
 
+use crate::failure::Failure;
 use crate::supervision::Supervision;
 use actinium_scheduler::guard::Guarded;
 use allocator_api2::alloc::Allocator;
@@ -140,8 +141,10 @@ pub enum SpawnError {
     },
     /// A bounded mailbox of capacity 0 could take nothing.
     NoCapacity,
-    /// The factory panicked, with this message.
-    FactoryPanicked(String),
+    /// The factory returned an error, or panicked.
+    FactoryFailed(Failure),
+    /// Its supervision restarts the actor, and it was given as a value, which there is once.
+    NoFactory,
 }
 
 impl fmt::Display for SpawnError {
@@ -170,11 +173,22 @@ impl fmt::Display for SpawnError {
             SpawnError::NoCapacity => {
                 f.write_str("a bounded mailbox needs a capacity of at least 1, not 0")
             }
-            SpawnError::FactoryPanicked(message) => {
-                write!(f, "the actor's factory panicked: {message}")
+            SpawnError::FactoryFailed(failure) => {
+                let verb = if failure.is_panic() { "panicked" } else { "failed" };
+                write!(f, "the actor's factory {verb}: {}", failure.message())
             }
+            SpawnError::NoFactory => f.write_str(
+                "the supervision restarts this actor, and there is only one value of it: give a factory, `|| value`",
+            ),
         }
     }
 }
 
-impl std::error::Error for SpawnError {}
+impl std::error::Error for SpawnError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SpawnError::FactoryFailed(failure) => Some(failure.cause()),
+            _ => None,
+        }
+    }
+}

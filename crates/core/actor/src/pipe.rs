@@ -94,7 +94,7 @@ impl<A: Actor> Context<'_, A> {
     /// The future is polled on the workers. With the feature `tokio` and `SystemBuilder::tokio` it
     /// is polled inside that runtime, so that it may use its timers and sockets. It keeps this
     /// actor alive. A panic in it is this actor's own failure: its supervision decides, and
-    /// [`crate::PanicInfo`] says what the panic said. ([`Context::pipe_catch_unwind`] makes a
+    /// [`crate::Failure`] says what the panic said. ([`Context::pipe_catch_unwind`] makes a
     /// message of it.) At shutdown a future that is not ready is dropped.
     ///
     /// ```
@@ -161,6 +161,10 @@ impl<A: Actor> Context<'_, A> {
         F: Future + Send + 'static,
     {
         let result = Some((self.address(), msg));
-        self.spawn(Pilot { future: Some(Guarded::new(Box::pin(future))), result, bell: None });
+        self.spawn_detached(Pilot {
+            future: Some(Guarded::new(Box::pin(future))),
+            result,
+            bell: None,
+        });
     }
 }

@@ -2,16 +2,19 @@
 
 use crate::actor::Actor;
 use crate::actor_core::{CoreRef, Inner};
+use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::cell::actor_cell::ActorCell;
-use crate::cell::life::{Extra, Factory, Life};
+use crate::cell::life::{Extra, Life};
 use crate::cell::memory::{Block, NoMemory};
 use crate::cell::reference::CellRef;
+use crate::failure::{BoxError, Failure};
 use crate::options::{Home, Mailbox, SpawnError, SpawnOptions};
+use crate::source::Split;
 use crate::state::register::Place;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Worker;
-use actinium_scheduler::guard;
+use actinium_scheduler::guard::{self, Guarded};
 use std::sync::Arc;
 
 impl Inner {
@@ -28,14 +31,27 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Address<A> {
         let home = worker.map_or_else(|| self.place_external(), Worker::place);
-        self.launch(self.make(home, None, actor, None, None), home, worker)
+        self.launch(self.make(self.next_id(), home, None, actor, None, None), home, worker)
+    }
+
+    /// Starts a child without anything special, on its parent's worker.
+    pub(crate) fn spawn_child<A: Actor>(
+        self: &Arc<Self>,
+        actor: A,
+        parent: CoreRef,
+        worker: &Worker,
+    ) -> Address<A> {
+        let home = worker.place();
+        let extra = Box::new(Extra { parent: Some(parent), ..Extra::default() });
+        let cell = self.make(self.next_id(), home, None, actor, Some(extra), None);
+        self.launch(cell, home, Some(worker))
     }
 
     /// Starts an actor with all that the options say.
     pub(crate) fn spawn_full<A: Actor>(
         self: &Arc<Self>,
         options: SpawnOptions,
-        mut factory: Factory<A>,
+        source: Split<A>,
         parent: Option<CoreRef>,
         worker: Option<&Worker>,
     ) -> Result<Address<A>, SpawnError> {
@@ -53,21 +69,33 @@ impl Inner {
             Mailbox::Bounded(0) => return Err(SpawnError::NoCapacity),
             Mailbox::Bounded(capacity) => Some(capacity),
         };
+        let restarts = options.supervision.restarts();
+        if restarts && matches!(source, Split::Value(_)) {
+            return Err(SpawnError::NoFactory);
+        }
         let block = options.memory.map(Block::allocate).transpose();
         let block = block.map_err(|NoMemory(bytes)| SpawnError::NoMemory { bytes })?;
-        let actor = guard::catch(&mut **factory)
-            .map_err(|panicked| SpawnError::FactoryPanicked(panicked.message().to_owned()))?;
+        let id = self.next_id();
+        let (actor, factory) = match source {
+            Split::Value(actor) => (actor, None),
+            Split::Factory(factory) => {
+                let mut factory = Guarded::new(factory);
+                let made = guard::catch(&mut **factory).map_err(BoxError::from).and_then(|it| it);
+                let failed = |error| Failure::new(id, std::any::type_name::<A>(), error);
+                (made.map_err(|error| SpawnError::FactoryFailed(failed(error)))?, Some(factory))
+            }
+        };
         let here = worker.map(Worker::index);
         let place = || worker.map_or_else(|| self.place_external(), Worker::place);
         let home = chosen.unwrap_or_else(place);
         let extra = Extra {
             parent,
             supervision: options.supervision,
-            factory: Some(factory),
+            factory,
             names: options.name.iter().cloned().collect(),
             ..Extra::default()
         };
-        let cell = self.make(home, capacity, actor, Some(Box::new(extra)), block);
+        let cell = self.make(id, home, capacity, actor, Some(Box::new(extra)), block);
         // Wherever its home is, it begins here, unless somebody says where it has to be.
         let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
         let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
@@ -87,6 +115,7 @@ impl Inner {
     /// Makes an actor that is neither registered nor started yet.
     fn make<A: Actor>(
         self: &Arc<Self>,
+        id: ActorId,
         home: usize,
         capacity: Option<usize>,
         actor: A,
@@ -95,7 +124,7 @@ impl Inner {
     ) -> CellRef<A> {
         ActorCell::create(
             self.clone(),
-            self.next_id(),
+            id,
             self.kind_of::<A>(),
             home,
             capacity,

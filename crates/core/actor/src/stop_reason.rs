@@ -1,24 +1,8 @@
-//! Reasons for which actors end, and what their watchers receive.
+//! Reasons for which actors end, and the news that their watchers receive.
 
 use crate::actor_id::ActorId;
+use crate::failure::Failure;
 use std::fmt;
-
-/// The message of a panic, and the actor that panicked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PanicInfo {
-    /// The panic's message, or a remark that it had none.
-    pub message: String,
-    /// The actor that panicked.
-    pub actor: ActorId,
-    /// The actor's type.
-    pub kind: &'static str,
-}
-
-impl fmt::Display for PanicInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}) panicked: {}", self.actor, self.kind, self.message)
-    }
-}
 
 /// Why an actor ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +12,9 @@ pub enum StopReason {
     Requested,
     /// The actor had no address, no name and no message left, so nothing could ever reach it again.
     Orphaned,
-    /// The actor panicked, and its supervision says stop (or its restarts were used up).
-    Panicked(PanicInfo),
+    /// The actor failed, and its supervision says stop (or its restarts were used up). Of a failure
+    /// that came up from a child, the child's.
+    Failed(Failure),
     /// A linked actor ended abnormally.
     Linked(ActorId),
     /// The actor's supervisor ended or was restarted, or failed to restart it together with its
@@ -54,7 +39,7 @@ impl StopReason {
     /// Whether linked actors end with it.
     pub fn is_abnormal(&self) -> bool {
         match self {
-            StopReason::Panicked(_) | StopReason::Linked(_) | StopReason::NodeDown => true,
+            StopReason::Failed(_) | StopReason::Linked(_) | StopReason::NodeDown => true,
             StopReason::Elsewhere { is_abnormal, .. } => *is_abnormal,
             _ => false,
         }
@@ -66,7 +51,7 @@ impl fmt::Display for StopReason {
         match self {
             StopReason::Requested => f.write_str("stopped on request"),
             StopReason::Orphaned => f.write_str("no address of it was left"),
-            StopReason::Panicked(info) => write!(f, "{info}"),
+            StopReason::Failed(failure) => write!(f, "{failure}"),
             StopReason::Linked(other) => write!(f, "linked to {other}, which ended abnormally"),
             StopReason::Supervisor => f.write_str("stopped by its supervisor"),
             StopReason::Shutdown => f.write_str("the system shut down"),
@@ -84,4 +69,15 @@ pub struct Down {
     pub actor: ActorId,
     /// The reason.
     pub reason: StopReason,
+}
+
+/// The news that a watched actor has failed and was restarted: see
+/// [`Context::watch_restarts`](crate::Context::watch_restarts).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restarted {
+    /// The actor that runs again.
+    pub actor: ActorId,
+    /// Why it was restarted. Under [`Supervision::one_for_all`](crate::Supervision::one_for_all)
+    /// this may be the failure of a sibling.
+    pub failure: Failure,
 }

@@ -1,11 +1,15 @@
-//! Supervision: what follows when an actor panics.
+//! Supervision: what follows when an actor fails.
 
+use crate::failure::Failure;
+use actinium_scheduler::guard;
+use std::fmt;
 use std::time::Duration;
 
-/// The treatment of an actor that has panicked; given when it is spawned
-/// ([`crate::SpawnOptions::supervise`]).
+/// The treatment of an actor that has failed; given when it is spawned
+/// ([`crate::SpawnOptions::supervise`]). An actor fails when its code panics, returns an error
+/// ([`crate::TryActor`]) or says so ([`crate::Context::fail`]).
 ///
-/// The message whose handling panicked counts as handled. A restart makes a new state by the
+/// The message whose handling failed counts as handled. A restart makes a new state by the
 /// factory that the actor was spawned with, and keeps its address, its mailbox, its watchers and
 /// its links; its children are ended.
 ///
@@ -19,12 +23,26 @@ use std::time::Duration;
 ///     .one_for_all();
 /// assert_ne!(supervision, Supervision::stop());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Supervision {
     pub(crate) strategy: Strategy,
     pub(crate) one_for_all: bool,
     pub(crate) limit: Option<(u32, Duration)>,
     pub(crate) backoff: (Duration, Duration),
+    unless: Option<fn(&Failure) -> bool>,
+}
+
+/// What follows from one failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The actor ends.
+    Stop,
+    /// The actor ends, for it has failed too often.
+    GiveUp,
+    /// The actor ends, and its parent has failed.
+    Escalate,
+    /// A new state takes over after this time.
+    RestartAfter(Duration),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,21 +59,22 @@ impl Supervision {
             one_for_all: false,
             limit: None,
             backoff: (Duration::ZERO, Duration::ZERO),
+            unless: None,
         }
     }
 
-    /// Ends an actor that panics. The default.
+    /// Ends an actor that fails. The default.
     pub fn stop() -> Self {
         Self::new(Strategy::Stop)
     }
 
-    /// Restarts an actor that panics: at once, and as often as it takes unless told otherwise.
+    /// Restarts an actor that fails: at once, and as often as it takes unless told otherwise.
     pub fn restart() -> Self {
         Self::new(Strategy::Restart)
     }
 
-    /// Ends an actor that panics, and treats its parent as if the parent had panicked itself.
-    /// Without a parent, the system stops.
+    /// Ends an actor that fails, and treats its parent as if the parent had failed itself, with the
+    /// same cause. Without a parent, the system stops.
     pub fn escalate() -> Self {
         Self::new(Strategy::Escalate)
     }
@@ -66,9 +85,9 @@ impl Supervision {
         self
     }
 
-    /// Waits before a restart: `first`, then twice as long after each further panic, up to
-    /// `longest`. Messages wait in the mailbox. The wait is back to `first` when so many panics lie
-    /// further back than the limit's period (without a limit: a minute).
+    /// Waits before a restart: `first`, then twice as long after each further failure, up to
+    /// `longest`. Messages wait in the mailbox. The wait is back to `first` when so many failures
+    /// lie further back than the limit's period (without a limit: a minute).
     pub fn backoff(mut self, first: Duration, longest: Duration) -> Self {
         self.backoff = (first, longest.max(first));
         self
@@ -87,23 +106,82 @@ impl Supervision {
         self
     }
 
+    /// Does not restart an actor after a failure of which this is true, such as one that would come
+    /// again each time: the actor ends.
+    ///
+    /// ```
+    /// use actinium_actor::Supervision;
+    /// use std::io::{Error, ErrorKind};
+    ///
+    /// let supervision = Supervision::restart().unless(|failure| {
+    ///     let error = failure.downcast_ref::<Error>();
+    ///     error.is_some_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    /// });
+    /// # let _ = supervision;
+    /// ```
+    pub fn unless(mut self, is_final: fn(&Failure) -> bool) -> Self {
+        self.unless = Some(is_final);
+        self
+    }
+
+    /// Whether it may come to a restart of the actor.
+    pub(crate) fn restarts(&self) -> bool {
+        self.strategy == Strategy::Restart
+    }
+
     /// How long the past counts.
     pub(crate) fn period(&self) -> Duration {
         self.limit.map_or(Duration::from_secs(60), |(_, within)| within)
     }
 
-    /// Decides what follows the `n`-th panic (from 1) within the period: the time to wait before a
-    /// restart, or `None` to give up.
-    pub(crate) fn decide(&self, n: u32) -> Option<Duration> {
-        if self.limit.is_some_and(|(limit, _)| n > limit) {
-            return None;
+    /// The number of failures within the period that matter; more need not be counted.
+    pub(crate) fn most(&self) -> usize {
+        // So often doubled, every wait is the longest.
+        self.limit.map_or(64, |(limit, _)| limit as usize + 1)
+    }
+
+    /// Decides what follows the `n`-th failure (from 1) within the period.
+    pub(crate) fn decide(&self, n: u32, failure: &Failure) -> Verdict {
+        let is_final = |unless: fn(&Failure) -> bool| guard::catch(|| unless(failure));
+        match self.strategy {
+            Strategy::Stop => Verdict::Stop,
+            Strategy::Escalate => Verdict::Escalate,
+            // Who can not say whether a restart helps gets none.
+            Strategy::Restart if self.unless.is_some_and(|it| is_final(it).unwrap_or(true)) => {
+                Verdict::Stop
+            }
+            Strategy::Restart if self.limit.is_some_and(|(limit, _)| n > limit) => Verdict::GiveUp,
+            Strategy::Restart => Verdict::RestartAfter(self.wait(n)),
         }
+    }
+
+    /// The wait before the `n`-th restart.
+    fn wait(&self, n: u32) -> Duration {
         let (first, longest) = self.backoff;
-        Some(
-            first
-                .saturating_mul(1u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX))
-                .min(longest),
-        )
+        let factor = 1u32.checked_shl(n.saturating_sub(1)).unwrap_or(u32::MAX);
+        first.saturating_mul(factor).min(longest)
+    }
+}
+
+impl PartialEq for Supervision {
+    fn eq(&self, other: &Self) -> bool {
+        let unless = |it: &Self| it.unless.map(|unless| unless as *const ());
+        (self.strategy, self.one_for_all, self.limit, self.backoff, unless(self))
+            == (other.strategy, other.one_for_all, other.limit, other.backoff, unless(other))
+    }
+}
+
+impl Eq for Supervision {}
+
+impl fmt::Debug for Supervision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Supervision")
+            .field("strategy", &self.strategy)
+            .field("one_for_all", &self.one_for_all)
+            .field("limit", &self.limit)
+            .field("backoff", &self.backoff)
+            .field("unless", &self.unless.map(|_| "a condition"))
+            .finish()
     }
 }
 
@@ -116,15 +194,21 @@ impl Default for Supervision {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actor_id::ActorId;
 
     #[test]
     fn the_wait_doubles_up_to_the_longest_and_ends_at_the_limit() {
         let supervision = Supervision::restart()
             .limit(4, Duration::from_secs(1))
             .backoff(Duration::from_millis(10), Duration::from_millis(35));
-        let waits: Vec<_> =
-            (1..=5).map(|n| supervision.decide(n).map(|wait| wait.as_millis())).collect();
-        assert_eq!(waits, [Some(10), Some(20), Some(35), Some(35), None]);
-        assert_eq!(Supervision::restart().decide(1000), Some(Duration::ZERO));
+        let failure = Failure::new(ActorId(1), "Kind", "no".into());
+        let after = |ms| Verdict::RestartAfter(Duration::from_millis(ms));
+        let verdicts: Vec<_> = (1..=5).map(|n| supervision.decide(n, &failure)).collect();
+        assert_eq!(verdicts, [after(10), after(20), after(35), after(35), Verdict::GiveUp]);
+        assert_eq!(Supervision::restart().decide(1000, &failure), after(0));
+        let unless = Supervision::restart().unless(|failure| failure.message() == "no");
+        assert_eq!(unless.decide(1, &failure), Verdict::Stop);
+        let panics = Supervision::restart().unless(|_| panic!());
+        assert_eq!(panics.decide(1, &failure), Verdict::Stop);
     }
 }

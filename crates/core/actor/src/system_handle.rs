@@ -7,11 +7,11 @@ use crate::cell::reference::CellRef;
 use crate::control::Control;
 use crate::estimates::Estimates;
 use crate::options::{SpawnError, SpawnOptions};
+use crate::source::Source;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use actinium_scheduler::IdlePoller;
-use actinium_scheduler::guard::Guarded;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,19 +31,19 @@ impl SystemHandle {
         self.inner.with_worker(|worker| self.inner.spawn_light(actor, worker))
     }
 
-    /// Starts an actor with options. The factory makes its state, now and at each restart.
+    /// Starts an actor with options: an actor, or a factory that makes one, now and at each
+    /// restart ([`Source`]).
     ///
     /// # Errors
     /// If the name is taken, the worker or the node does not exist, the allocator has no memory,
-    /// the capacity is 0, or the factory panics.
-    pub fn spawn_with<A: Actor>(
+    /// the capacity is 0, the factory fails, or there is none and the supervision restarts.
+    pub fn spawn_with<A: Actor, By>(
         &self,
         options: SpawnOptions,
-        factory: impl FnMut() -> A + Send + 'static,
+        source: impl Source<A, By>,
     ) -> Result<Address<A>, SpawnError> {
-        self.inner.with_worker(|worker| {
-            self.inner.spawn_full(options, Guarded::new(Box::new(factory)), None, worker)
-        })
+        let source = source.split();
+        self.inner.with_worker(|worker| self.inner.spawn_full(options, source, None, worker))
     }
 
     /// Gives an actor a name (it may have several). It is taken back when the actor ends.

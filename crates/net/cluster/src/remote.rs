@@ -243,7 +243,7 @@ impl<A: RemoteActor> RemoteAddress<A> {
         self.say(&Control::Adopt { key: self.key });
         self.watch(ctx, msg);
         let guardian =
-            ctx.spawn(Guardian { child: self.clone(), parent: ctx.address().downgrade() });
+            ctx.spawn_detached(Guardian { child: self.clone(), parent: ctx.address().downgrade() });
         guardian.tell(Guard::Begin);
     }
 

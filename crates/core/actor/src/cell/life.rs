@@ -3,7 +3,8 @@
 use crate::actor::Actor;
 use crate::actor_core::CoreRef;
 use crate::actor_id::ActorId;
-use crate::control::Notify;
+use crate::control::{Notify, NotifyRestart};
+use crate::failure::{BoxError, Failure};
 use crate::supervision::Supervision;
 use crate::timers::ActorTimers;
 use actinium_scheduler::guard::Guarded;
@@ -30,7 +31,7 @@ pub(crate) struct Life<A: Actor> {
 }
 
 /// Makes an actor's state anew.
-pub(crate) type Factory<A> = Guarded<Box<dyn FnMut() -> A + Send>>;
+pub(crate) type Factory<A> = Guarded<Box<dyn FnMut() -> Result<A, BoxError> + Send>>;
 
 /// The extra part of an actor that is supervised, named or watched, or has children or timers.
 pub(crate) struct Extra<A: Actor> {
@@ -38,11 +39,14 @@ pub(crate) struct Extra<A: Actor> {
     pub(crate) supervision: Supervision,
     pub(crate) factory: Option<Factory<A>>,
     pub(crate) names: Vec<String>,
-    /// The times of its panics, as far back as counts.
-    pub(crate) panics_ns: VecDeque<u64>,
+    /// The times of its failures, as far back as counts.
+    pub(crate) failed_ns: VecDeque<u64>,
     /// In order of identity, as the links: one seed gives one run.
     pub(crate) children: BTreeMap<ActorId, CoreRef>,
     pub(crate) watchers: Vec<(ActorId, Notify)>,
+    pub(crate) restart_watchers: Vec<(ActorId, NotifyRestart)>,
+    /// What the running turn has failed with, or the reason for the restart that comes.
+    pub(crate) failure: Option<Failure>,
     pub(crate) links: BTreeMap<ActorId, CoreRef>,
     pub(crate) timers: ActorTimers,
 }
@@ -54,12 +58,27 @@ impl<A: Actor> Default for Extra<A> {
             supervision: Supervision::stop(),
             factory: None,
             names: Vec::new(),
-            panics_ns: VecDeque::new(),
+            failed_ns: VecDeque::new(),
             children: BTreeMap::new(),
             watchers: Vec::new(),
+            restart_watchers: Vec::new(),
+            failure: None,
             links: BTreeMap::new(),
             timers: ActorTimers::default(),
         }
+    }
+}
+
+impl<A: Actor> Extra<A> {
+    /// Counts a failure of this moment; returns the number of those that count.
+    pub(crate) fn count_failure(&mut self, now_ns: u64) -> u32 {
+        let since_ns = now_ns.saturating_sub(self.supervision.period().as_nanos() as u64);
+        self.failed_ns.push_back(now_ns);
+        self.failed_ns.retain(|&at_ns| at_ns >= since_ns);
+        if self.failed_ns.len() > self.supervision.most() {
+            self.failed_ns.pop_front();
+        }
+        self.failed_ns.len() as u32
     }
 }
 

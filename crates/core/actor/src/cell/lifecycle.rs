@@ -12,17 +12,21 @@ use super::actor_cell::ActorCell;
 use super::life::{Extra, Life, Stage};
 use super::owned::InTurn;
 use crate::actor::{Actor, Context};
-use crate::actor_core::{CONTROL, CoreRef, DRAINING, LINGERING, MUTED, REVIVED, UNUSUAL, refuse};
+use crate::actor_core::{
+    CONTROL, CoreRef, DRAINING, LINGERING, MUTED, NOTE_FAILED, NOTE_STOP, REVIVED, UNUSUAL, refuse,
+};
 use crate::control::Control;
+use crate::failure::Failure;
 use crate::mailbox::carrier::{Carrier, by_size};
-use crate::stop_reason::{Down, PanicInfo, StopReason};
-use crate::supervision::{Strategy, Supervision};
+use crate::stop_reason::{Down, Restarted, StopReason};
+use crate::supervision::{Strategy, Supervision, Verdict};
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::WorkerRef;
 use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Header, Turn};
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// Ends the actor at shutdown.
 ///
@@ -70,7 +74,7 @@ impl<A: Actor> InTurn<'_, A> {
                 match started {
                     Ok(false) => {}
                     Ok(true) => return Some(self.end(StopReason::Requested)),
-                    Err(panicked) => return Some(self.panicked_at_start(panicked)),
+                    Err(failure) => return Some(self.failed_at_start(failure)),
                 }
             }
             Stage::Waiting | Stage::Dead => {}
@@ -98,9 +102,14 @@ impl<A: Actor> InTurn<'_, A> {
                 self.with_life(|life| life.extra().watchers.push((watcher, notify)))
             }
             Control::Unwatch { watcher } => drop(self.with_life(|life| {
-                let watchers = &mut life.extra().watchers;
-                watchers.extract_if(.., |(id, _)| *id == watcher).collect::<Vec<_>>()
+                let extra = life.extra();
+                let ends = extra.watchers.extract_if(.., |(id, _)| *id == watcher);
+                let restarts = extra.restart_watchers.extract_if(.., |(id, _)| *id == watcher);
+                (ends.collect::<Vec<_>>(), restarts.collect::<Vec<_>>())
             })),
+            Control::WatchRestarts { watcher, notify } => {
+                self.with_life(|life| life.extra().restart_watchers.push((watcher, notify)))
+            }
             Control::Link(other) => {
                 drop(self.with_life(|life| life.extra().links.insert(other.id, other)))
             }
@@ -112,14 +121,17 @@ impl<A: Actor> InTurn<'_, A> {
             Control::ChildDown(child) => {
                 drop(self.with_life(|life| life.extra().children.remove(&child)))
             }
-            Control::ChildFailed(child) => {
+            Control::ChildFailed(child, failure) => {
                 for sibling in self.children().into_iter().filter(|sibling| sibling.id != child) {
                     // One that has ended meanwhile needs no restart.
-                    let _ = sibling.control(Control::Restart);
+                    let _ = sibling.control(Control::Restart(failure.clone()));
                 }
             }
-            Control::Escalated(info) => return Some(self.failed(info)),
-            Control::Restart => return self.restart(),
+            Control::Escalated(failure) => return Some(self.failed(failure)),
+            Control::Restart(failure) => {
+                self.with_life(|life| life.extra().failure = Some(failure));
+                return self.restart();
+            }
             Control::LingerOver => return self.linger_is_over(),
             Control::Resume => {
                 if self.with_life(|life| life.stage) == Stage::Waiting {
@@ -138,30 +150,42 @@ impl<A: Actor> InTurn<'_, A> {
         })
     }
 
-    /// Counts a panic of user code, and lets supervision decide.
+    /// Lets supervision decide what follows from a panic of user code.
     #[cold]
     pub(super) fn panicked(&mut self, panicked: Panicked) -> Turn {
-        self.worker().counters().panicked.add(1);
-        self.failed(self.cell().core.info_of(&panicked))
+        let failure = self.panic_of(panicked);
+        self.failed(failure)
     }
 
-    /// Handles a panic before the first message. While the system drains the actor is not restarted
-    /// again: that might go on for ever.
+    /// Counts a panic of user code, and makes it the actor's failure.
+    fn panic_of(&self, panicked: Panicked) -> Failure {
+        self.worker().counters().panicked.add(1);
+        self.cell().core.failure(panicked.into())
+    }
+
+    /// Lets supervision decide what follows from the failure that a handler has reported.
     #[cold]
-    fn panicked_at_start(&mut self, panicked: Panicked) -> Turn {
+    pub(super) fn failed_itself(&mut self) -> Turn {
+        let failure = self.with_life(|life| life.extra().failure.take());
+        self.failed(failure.expect("who notes a failure keeps it"))
+    }
+
+    /// Handles a failure before the first message. While the system drains the actor is not
+    /// restarted again: that might go on for ever.
+    #[cold]
+    fn failed_at_start(&mut self, failure: Failure) -> Turn {
         let restarts = |life: &mut Life<A>| {
             let strategy = life.extra.as_ref().map(|extra| extra.supervision.strategy);
             strategy == Some(Strategy::Restart)
         };
         if self.worker().shared().control().is_draining() && self.with_life(restarts) {
-            self.worker().counters().panicked.add(1);
-            return self.end(StopReason::Panicked(self.cell().core.info_of(&panicked)));
+            return self.end(StopReason::Failed(failure));
         }
-        self.panicked(panicked)
+        self.failed(failure)
     }
 
     /// Lets supervision decide what follows from a failure of the actor, or of a child.
-    fn failed(&mut self, info: PanicInfo) -> Turn {
+    fn failed(&mut self, failure: Failure) -> Turn {
         self.leave_behind();
         self.set_state(None);
         let now_ns = self.worker().shared().clock().now_ns();
@@ -169,43 +193,48 @@ impl<A: Actor> InTurn<'_, A> {
             let Some(extra) = &mut life.extra else {
                 return (Supervision::stop(), 1, None);
             };
-            let since_ns = now_ns.saturating_sub(extra.supervision.period().as_nanos() as u64);
-            extra.panics_ns.push_back(now_ns);
-            extra.panics_ns.retain(|&at_ns| at_ns >= since_ns);
-            (extra.supervision, extra.panics_ns.len() as u32, extra.parent.clone())
+            let n = extra.count_failure(now_ns);
+            (extra.supervision, n, extra.parent.clone())
         });
-        match supervision.strategy {
-            Strategy::Stop => self.end(StopReason::Panicked(info)),
-            Strategy::Escalate => {
+        let verdict = supervision.decide(n, &failure);
+        report(&failure, n, &verdict);
+        match verdict {
+            Verdict::Stop | Verdict::GiveUp => self.end(StopReason::Failed(failure)),
+            Verdict::Escalate => {
                 match parent {
                     // A parent that has ended needs no telling: it has told its children to end.
-                    Some(parent) => drop(parent.control(Control::Escalated(info.clone()))),
-                    None => self.cell().core.system.escalated(&info),
+                    Some(parent) => drop(parent.control(Control::Escalated(failure.clone()))),
+                    None => self.cell().core.system.escalated(&failure),
                 }
-                self.end(StopReason::Panicked(info))
+                self.end(StopReason::Failed(failure))
             }
-            Strategy::Restart => {
-                let Some(wait) = supervision.decide(n) else {
-                    return self.end(StopReason::Panicked(info));
-                };
+            Verdict::RestartAfter(wait) => {
                 if let (true, Some(parent)) = (supervision.one_for_all, parent) {
-                    let _ = parent.control(Control::ChildFailed(self.cell().core.id));
+                    let id = self.cell().core.id;
+                    let _ = parent.control(Control::ChildFailed(id, failure.clone()));
                 }
-                self.with_life(|life| life.stage = Stage::Waiting);
-                self.set_flags(UNUSUAL, 0);
-                let me = CoreRef::new(&self.cell().core);
-                if wait.is_zero() || !self.begin_backoff(&me) {
-                    // In a turn of its own: a factory that panics for ever neither recurses nor
-                    // keeps others waiting.
-                    let _ = me.control(Control::Resume);
-                    return Turn::Again;
-                }
-                let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
-                self.worker()
-                    .set_timer(deadline_ns, Box::new(move |_| drop(me.control(Control::Resume))));
-                Turn::Idle
+                self.restart_after(wait, now_ns, failure)
             }
         }
+    }
+
+    /// Waits for so long, without a state, and then restarts.
+    fn restart_after(&mut self, wait: Duration, now_ns: u64, failure: Failure) -> Turn {
+        self.with_life(|life| {
+            life.stage = Stage::Waiting;
+            life.extra().failure = Some(failure);
+        });
+        self.set_flags(UNUSUAL, 0);
+        let me = CoreRef::new(&self.cell().core);
+        if wait.is_zero() || !self.begin_backoff(&me) {
+            // In a turn of its own: a factory that panics for ever neither recurses nor keeps
+            // others waiting.
+            let _ = me.control(Control::Resume);
+            return Turn::Again;
+        }
+        let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
+        self.worker().set_timer(deadline_ns, Box::new(move |_| drop(me.control(Control::Resume))));
+        Turn::Idle
     }
 
     /// Puts a new state in the old one's place. `Some`: it could not be made.
@@ -220,19 +249,34 @@ impl<A: Actor> InTurn<'_, A> {
             return Some(self.end(StopReason::Supervisor));
         };
         let made = guard::catch(&mut **factory);
-        self.with_life(|life| {
-            life.extra().factory = Some(factory);
+        let failure = self.with_life(|life| {
             life.stage = Stage::New;
+            let extra = life.extra();
+            extra.factory = Some(factory);
+            extra.failure.take()
         });
         self.set_flags(UNUSUAL, 0);
         self.worker().counters().restarted.add(1);
-        match made {
-            Ok(actor) => {
+        let failed = match made {
+            Ok(Ok(actor)) => {
                 self.set_state(Some(actor));
-                None
+                failure.into_iter().for_each(|failure| self.tell_restarted(failure));
+                return None;
             }
-            Err(panicked) => Some(self.panicked_at_start(panicked)),
+            Ok(Err(error)) => self.cell().core.failure(error),
+            Err(panicked) => self.panic_of(panicked),
+        };
+        Some(self.failed_at_start(failed))
+    }
+
+    /// Tells those who watch for it that the actor was restarted.
+    fn tell_restarted(&self, failure: Failure) {
+        let watchers = self.with_life(|life| std::mem::take(&mut life.extra().restart_watchers));
+        let mut told = watchers;
+        for (_, notify) in &mut told {
+            notify(Restarted { actor: self.cell().core.id, failure: failure.clone() });
         }
+        self.with_life(|life| life.extra().restart_watchers.append(&mut told));
     }
 
     /// Ends the children and timers of an instance that ends. This comes before its state goes,
@@ -265,8 +309,8 @@ impl<A: Actor> InTurn<'_, A> {
             self.worker().counters().dead.add(left);
             self.cell().core.add_dead_letter::<A::Msg>(left, reason.clone());
         }
-        if self.hook(|actor, ctx| actor.stopped(ctx, &reason)).is_err() {
-            self.worker().counters().panicked.add(1);
+        if let Err(failure) = self.hook(|actor, ctx| actor.stopped(ctx, &reason)) {
+            eprintln!("actinium: {failure}; it was ending ({reason})");
         }
         self.leave_behind();
         self.set_state(None);
@@ -353,18 +397,41 @@ impl<A: Actor> InTurn<'_, A> {
     // ---- user code
     // -----------------------------------------------------------------------------------------------
 
-    /// Calls one of the actor's hooks; returns whether it asked to end, or its panic. Without a
+    /// Calls one of the actor's hooks; returns whether it asked to end, or its failure. Without a
     /// state nothing is called.
-    fn hook(&mut self, hook: impl FnOnce(&mut A, &mut Context<'_, A>)) -> Result<bool, Panicked> {
-        self.with_state(|state, turn| {
+    fn hook(&mut self, hook: impl FnOnce(&mut A, &mut Context<'_, A>)) -> Result<bool, Failure> {
+        let note = self.with_state(|state, turn| {
             guard::catch(|| {
                 let mut ctx = turn.context();
+                // What was noted before was not this hook's.
+                ctx.on().note().set(ctx.on().note().get() & !(NOTE_FAILED | NOTE_STOP));
                 if let Some(actor) = state.as_mut() {
                     hook(actor, &mut ctx);
                 }
-                ctx.is_stopping()
+                ctx.on().note().get()
             })
-        })
+        });
+        match note.map_err(|panicked| self.panic_of(panicked))? {
+            note if note & NOTE_FAILED == 0 => Ok(note & NOTE_STOP != 0),
+            _ => {
+                let failure = self.with_life(|life| life.extra().failure.take());
+                Err(failure.expect("who notes a failure keeps it"))
+            }
+        }
+    }
+
+    /// Asks the actor anew how much memory it works on: at the end of a turn that was cut short,
+    /// for then it works much.
+    pub(super) fn declare_again(&mut self) -> Turn {
+        let mut footprint_bytes = 0;
+        let asked = self.hook(|actor, _| footprint_bytes = actor.footprint_bytes());
+        match asked {
+            Ok(_) => {
+                self.declare_footprint(footprint_bytes);
+                Turn::Again
+            }
+            Err(failure) => self.failed(failure),
+        }
     }
 
     /// Replaces the actor's state; the old one is dropped here.
@@ -378,4 +445,17 @@ impl<A: Actor> InTurn<'_, A> {
             self.cell().core.drop_state(old);
         }
     }
+}
+
+/// Says that an actor has failed: of each row of failures the first one, and the one that was too
+/// many. Rust has told of panics by itself.
+fn report(failure: &Failure, n: u32, verdict: &Verdict) {
+    let then = match verdict {
+        Verdict::GiveUp => "it ends: its restarts are used up",
+        _ if failure.is_panic() || n > 1 => return,
+        Verdict::Stop => "it ends",
+        Verdict::Escalate => "it ends, and its parent fails with it",
+        Verdict::RestartAfter(_) => "it is restarted",
+    };
+    eprintln!("actinium: {failure}; {then}");
 }

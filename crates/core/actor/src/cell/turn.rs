@@ -4,7 +4,8 @@ use super::actor_cell::ActorCell;
 use super::owned::InTurn;
 use crate::actor::Actor;
 use crate::actor_core::{
-    CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_MUTED, NOTE_STOP, SHARED_ONLY, UNUSUAL,
+    CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, SHARED_ONLY,
+    UNUSUAL,
 };
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
@@ -20,6 +21,7 @@ enum Pause {
     Empty,
     More,
     Stop,
+    Failed,
     Muted,
 }
 
@@ -106,6 +108,7 @@ impl<A: Actor> InTurn<'_, A> {
             let note = worker.note().get();
             if note != 0 {
                 return match note {
+                    note if note & NOTE_FAILED != 0 => Pause::Failed,
                     note if note & NOTE_STOP != 0 => Pause::Stop,
                     note if note & NOTE_CONTROL != 0 => Pause::More,
                     note if note & NOTE_MUTED != 0 => Pause::Muted,
@@ -143,9 +146,10 @@ impl<A: Actor> InTurn<'_, A> {
         let turn = match pause {
             Pause::Empty if self.flags() & DRAINING == 0 && self.is_modest::<T>() => Turn::Idle,
             Pause::Empty => self.rest::<T>(),
-            Pause::More => Turn::Again,
+            Pause::More => self.declare_again(),
             Pause::Muted => Turn::Idle,
             Pause::Stop => self.end(StopReason::Requested),
+            Pause::Failed => self.failed_itself(),
         };
         self.end_turn(turn)
     }

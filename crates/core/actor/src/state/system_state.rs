@@ -9,8 +9,8 @@ use super::nodes::WorkerNodes;
 use super::offloads::Offloads;
 use super::register::Register;
 use crate::actor_id::ActorId;
+use crate::failure::Failure;
 use crate::stats::{Audit, Stats};
-use crate::stop_reason::PanicInfo;
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{Condvar, Mutex, lock};
@@ -38,7 +38,7 @@ pub(crate) struct SystemState<R> {
     pub(crate) nodes: WorkerNodes,
     pub(crate) stop: StopRequest,
     /// The failure that ended the system, if one reached the top.
-    pub(crate) escalation: Mutex<Option<PanicInfo>>,
+    pub(crate) escalation: Mutex<Option<Failure>>,
     kinds: Mutex<BTreeMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
     next_id: AtomicU64,
     #[cfg(feature = "tokio")]
@@ -167,8 +167,8 @@ impl<R> SystemState<R> {
     // -------------------------------------------------------------------------------------------------
 
     /// Ends the system because a failure reached the top.
-    pub(crate) fn escalated(&self, info: &PanicInfo) {
-        lock(&self.escalation).get_or_insert_with(|| info.clone());
+    pub(crate) fn escalated(&self, failure: &Failure) {
+        lock(&self.escalation).get_or_insert_with(|| failure.clone());
         self.request_stop();
     }
 

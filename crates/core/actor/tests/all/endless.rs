@@ -302,7 +302,7 @@ fn who_was_given_up_may_come_back_and_do_anything() {
                 (0..3).for_each(|n| friend.tell(n));
                 friend.stop();
             }
-            let fresh = ctx.spawn(does(|n: u64, _| assert!(n > 0)));
+            let fresh = ctx.spawn_detached(does(|n: u64, _| assert!(n > 0)));
             fresh.tell(1);
             drop(fresh);
             ctx.address().tell(());

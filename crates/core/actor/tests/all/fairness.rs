@@ -48,10 +48,10 @@ fn everybody_has_a_turn_beside_a_flood_on_the_same_worker() {
         let system = system(policy, 1);
         let (tell, told) = mpsc::channel();
         let starter = system.spawn(does(move |(), ctx| {
-            ctx.spawn(flooder()).send(0).unwrap();
+            ctx.spawn_detached(flooder()).send(0).unwrap();
             for n in 0..OTHERS {
                 let tell = tell.clone();
-                let other = ctx.spawn(does(move |n: usize, _| tell.send(n).unwrap()));
+                let other = ctx.spawn_detached(does(move |n: usize, _| tell.send(n).unwrap()));
                 other.send(n).unwrap();
             }
         }));
@@ -118,9 +118,9 @@ fn whoever_yields_lets_others_run_before_its_next_message() {
             let starter = system.spawn(does(move |(), ctx| {
                 let handled = Arc::new(AtomicUsize::new(0));
                 let count = handled.clone();
-                let many = ctx.spawn(does(move |(), _| _ = count.fetch_add(1, SeqCst)));
+                let many = ctx.spawn_detached(does(move |(), _| _ = count.fetch_add(1, SeqCst)));
                 let sender = sender.clone();
-                let one = ctx.spawn(does(move |(), ctx: &mut Context<'_, Does<()>>| {
+                let one = ctx.spawn_detached(does(move |(), ctx: &mut Context<'_, Does<()>>| {
                     sender.send(handled.load(SeqCst)).unwrap();
                     (0..3).for_each(|_| many.send(()).unwrap());
                     if yields {

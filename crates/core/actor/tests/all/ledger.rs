@@ -52,7 +52,7 @@ impl Actor for Busy {
                         2 => drop(friend.try_send(Msg::Work(n - 1))),
                         // Somebody who is gone soon, with a message left.
                         _ => {
-                            let brief = ctx.spawn(Busy { friends: Vec::new(), random: 0 });
+                            let brief = ctx.spawn_detached(Busy { friends: Vec::new(), random: 0 });
                             brief.tell(Msg::Panic);
                             brief.tell(Msg::Work(0));
                         }

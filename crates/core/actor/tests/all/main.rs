@@ -12,6 +12,7 @@ mod determinism;
 mod elastic;
 mod endless;
 mod endless_drops;
+mod failures;
 mod fairness;
 mod groups;
 mod idle;

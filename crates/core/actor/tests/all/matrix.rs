@@ -302,7 +302,7 @@ impl Cell {
         if !report.stuck.is_empty() {
             return GIVEN_UP;
         }
-        let failed = self.ends.try_iter().any(|it| matches!(it, StopReason::Panicked(_)));
+        let failed = self.ends.try_iter().any(|it| matches!(it, StopReason::Failed(_)));
         match panicked {
             0 => QUEUED,
             _ if failed => FAILS,

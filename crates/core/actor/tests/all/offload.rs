@@ -44,7 +44,7 @@ fn the_work_is_not_done_on_a_worker() {
         let actor = system.spawn(does(move |msg: Option<thread::ThreadId>, ctx| match msg {
             // A worker could not wait for the other, which has only just been spawned.
             None => {
-                let adder = ctx.spawn(does(|reply: actinium_actor::Reply<u64>, _| {
+                let adder = ctx.spawn_detached(does(|reply: actinium_actor::Reply<u64>, _| {
                     reply.send(7).unwrap();
                 }));
                 let work = move || {
@@ -133,8 +133,8 @@ fn a_panic_fails_the_actor_that_asked() {
             system.wait_idle(Duration::MAX).unwrap();
             asks.tell(());
             let down = downs.recv().unwrap();
-            let StopReason::Panicked(info) = down.reason else { panic!("{down:?}") };
-            assert_eq!((info.actor, &*info.message), (asks.id(), ON_PURPOSE), "{system:?}");
+            let StopReason::Failed(failure) = down.reason else { panic!("{down:?}") };
+            assert_eq!((failure.actor(), failure.message()), (asks.id(), ON_PURPOSE), "{system:?}");
         }
         assert_eq!(system.stats().total().panicked, 2);
         assert!(system.audit(Duration::MAX).unwrap().is_balanced());

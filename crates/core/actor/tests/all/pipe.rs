@@ -161,8 +161,8 @@ fn a_panic_fails_the_actor_that_asked_and_its_supervision_decides() {
                 }
             }
             let down = downs.expect_next();
-            let StopReason::Panicked(info) = down.reason else { panic!("{down:?}") };
-            assert_eq!((info.actor, &*info.message), (actor.id(), ON_PURPOSE));
+            let StopReason::Failed(failure) = down.reason else { panic!("{down:?}") };
+            assert_eq!((failure.actor(), failure.message()), (actor.id(), ON_PURPOSE));
             probe.expect_none();
             assert!(sys.audit().is_balanced());
         }

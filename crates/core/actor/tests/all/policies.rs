@@ -40,9 +40,9 @@ impl Actor for Sieve {
             return;
         }
         let found = &self.found;
-        let next = self
-            .next
-            .get_or_insert_with(|| ctx.spawn(Sieve { prime: n, next: None, found: found.clone() }));
+        let next = self.next.get_or_insert_with(|| {
+            ctx.spawn_detached(Sieve { prime: n, next: None, found: found.clone() })
+        });
         next.send(n).unwrap();
     }
 }
@@ -404,7 +404,7 @@ fn what_is_spawned_begins_near_its_spawner_and_a_flood_goes_to_homes_that_are_sp
                 for n in 0..12 {
                     let sender = sender.clone();
                     let droplet = if n % 2 == 0 {
-                        ctx.spawn(Droplet(n, sender))
+                        ctx.spawn_detached(Droplet(n, sender))
                     } else {
                         let make = move || Droplet(n, sender.clone());
                         ctx.spawn_with(SpawnOptions::new(), make).unwrap()

@@ -170,7 +170,7 @@ impl Player {
     fn spawn(&mut self, ctx: &Context<'_, Self>) {
         let child = Player::new(&self.world, &mut self.random);
         let friend = match self.random.below(3) {
-            0 => ctx.spawn(child),
+            0 => ctx.spawn_detached(child),
             n => {
                 let options = options(&mut self.random);
                 let factory = factory(child);

@@ -91,7 +91,7 @@ fn hooks_and_watchers_only_queue_what_they_cause() {
             ctx.link(next);
             ctx.watch(next, |_| ());
             // Who has ended is told of at once, but as a message.
-            let gone = ctx.spawn(does(|(), ctx| ctx.stop()));
+            let gone = ctx.spawn_detached(does(|(), ctx| ctx.stop()));
             gone.stop();
             ctx.watch(&gone, |_| ());
         }
@@ -106,7 +106,7 @@ fn hooks_and_watchers_only_queue_what_they_cause() {
                 }
                 ctx.address().kill();
                 ctx.address().tell(());
-                drop(ctx.spawn(does(|(), _| {})));
+                drop(ctx.spawn_detached(does(|(), _| {})));
             });
         }
     }

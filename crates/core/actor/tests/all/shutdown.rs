@@ -20,7 +20,7 @@ fn tree() -> Does<u32> {
     does(|n: u32, ctx| {
         if n > 0 {
             ctx.address().send(n - 1).unwrap();
-            ctx.spawn(tree()).send(n - 1).unwrap();
+            ctx.spawn_detached(tree()).send(n - 1).unwrap();
         }
     })
 }

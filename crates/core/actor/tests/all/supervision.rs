@@ -3,7 +3,7 @@
 use crate::common::{ON_PURPOSE, does, quiet, system};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
-    Actor, Address, Context, Policy, Shutdown, SpawnError, SpawnOptions, StopReason, Supervision,
+    Actor, Address, Context, Policy, Shutdown, SpawnOptions, StopReason, Supervision,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,8 +104,8 @@ fn unless_told_otherwise_it_ends_and_what_waited_is_dead() {
     assert_eq!(fragile.send(4).unwrap_err().into_inner(), 4);
     let letters = sys.handle().dead_letters();
     assert_eq!((letters.len(), letters[0].count, letters[0].to), (1, 2, fragile.id()));
-    let StopReason::Panicked(info) = &letters[0].reason else { panic!("{letters:?}") };
-    assert_eq!((info.message.as_str(), info.actor), (ON_PURPOSE, fragile.id()));
+    let StopReason::Failed(failure) = &letters[0].reason else { panic!("{letters:?}") };
+    assert_eq!((failure.message(), failure.actor()), (ON_PURPOSE, fragile.id()));
     let audit = sys.audit();
     assert!(audit.is_balanced(), "{audit:?}");
     assert_eq!((audit.dead, audit.returned), (2, 1));
@@ -340,8 +340,8 @@ fn a_failure_that_reaches_the_top_ends_the_system() {
     sys.run_until_idle();
     assert!(parent.is_closed() && sys.stop_requested());
     let escalated = sys.shutdown(Shutdown::Drain).escalated.expect("a failure");
-    assert_eq!(escalated.message, ON_PURPOSE);
-    assert!(escalated.kind.ends_with("Fragile"), "{escalated:?}");
+    assert_eq!(escalated.message(), ON_PURPOSE);
+    assert!(escalated.kind().ends_with("Fragile"), "{escalated:?}");
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn who_waits_for_the_system_hears_of_it() {
         let fragile = system.spawn_with(supervised(Supervision::escalate()), make).unwrap();
         fragile.tell(());
         let report = system.wait().unwrap();
-        assert_eq!(report.escalated.expect("a failure").actor, fragile.id());
+        assert_eq!(report.escalated.expect("a failure").actor(), fragile.id());
         assert_eq!((report.handled, report.dead), (1, 0));
     }
 }
@@ -363,7 +363,7 @@ fn a_factory_that_panics_starts_nothing_and_at_a_restart_counts_as_a_panic() {
     let (mut sys, probe) = start(6);
     let never = || -> Fragile { panic!("{ON_PURPOSE}") };
     let error = sys.spawn_with(SpawnOptions::new().name("a"), never).unwrap_err();
-    assert_eq!(error, SpawnError::FactoryPanicked(ON_PURPOSE.to_owned()));
+    assert_eq!(error.to_string(), format!("the actor's factory panicked: {ON_PURPOSE}"));
     assert_eq!(sys.handle().names(), [""; 0]);
 
     let (calls, mut sturdy) = (Arc::new(AtomicUsize::new(0)), sturdy("a", &probe));

@@ -87,7 +87,7 @@ fn who_watches_too_late_hears_at_once() {
     stopped.stop();
     sys.run_until_idle();
     watcher.tell(Msg::Watch(failed));
-    assert!(matches!(probe.expect_next().reason, StopReason::Panicked(_)));
+    assert!(matches!(probe.expect_next().reason, StopReason::Failed(_)));
     watcher.tell(Msg::Watch(stopped));
     assert_eq!(probe.expect_next().reason, StopReason::AlreadyStopped);
     probe.expect_none();

@@ -228,7 +228,7 @@ impl<P: Payload> Actor for Host<P> {
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         if let Some(report) = self.started.take() {
-            let start = |index| ctx.spawn(Prober::new(self.arena.clone(), index));
+            let start = |index| ctx.spawn_detached(Prober::new(self.arena.clone(), index));
             // Nobody listens any more if the run was given up.
             let _ = report.send((self.probers.start, self.probers.clone().map(start).collect()));
         }

@@ -37,7 +37,7 @@ impl Actor for Conductor {
         self.leaves = Vec::with_capacity(self.actors as usize);
         self.start = Instant::now();
         for _ in 0..self.actors {
-            self.leaves.push(ctx.spawn(Leaf { left: left.clone(), end: end.clone() }));
+            self.leaves.push(ctx.spawn_detached(Leaf { left: left.clone(), end: end.clone() }));
         }
         self.creation = rate(self.actors, self.start);
         for leaf in &self.leaves {

@@ -23,9 +23,10 @@ impl Actor for Conductor {
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         self.start = Instant::now();
-        let receiver = ctx.spawn(Receiver { counted: 0, end: ctx.address() });
+        let receiver = ctx.spawn_detached(Receiver { counted: 0, end: ctx.address() });
         for _ in 0..self.senders {
-            let sender = ctx.spawn(Sender { messages: self.messages, receiver: receiver.clone() });
+            let sender =
+                ctx.spawn_detached(Sender { messages: self.messages, receiver: receiver.clone() });
             sender.send(()).expect("the sender waits");
         }
     }

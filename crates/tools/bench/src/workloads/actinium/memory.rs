@@ -31,7 +31,7 @@ impl Actor for Conductor {
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         let resident_bytes_before = resident_bytes();
         let mut actors = Vec::with_capacity(self.actors as usize);
-        (0..self.actors).for_each(|_| actors.push(ctx.spawn(Waits)));
+        (0..self.actors).for_each(|_| actors.push(ctx.spawn_detached(Waits)));
         // Whoever asked for it may have gone.
         let _ = self.result.send(Idle { resident_bytes_before, actors });
     }

@@ -22,8 +22,8 @@ impl Actor for Conductor {
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         self.start = Instant::now();
         let end = ctx.address();
-        let ping = ctx.spawn(Ping { round_trips: self.round_trips, pong: None, end });
-        let pong = ctx.spawn(Pong { ping: ping.clone() });
+        let ping = ctx.spawn_detached(Ping { round_trips: self.round_trips, pong: None, end });
+        let pong = ctx.spawn_detached(Pong { ping: ping.clone() });
         ping.send(Ball::Serve(pong)).expect("ping waits");
     }
 

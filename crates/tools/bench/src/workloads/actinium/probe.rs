@@ -32,7 +32,7 @@ impl Actor for Conductor {
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         let probe = |me| {
             let (probes, rng) = (Arc::default(), Rng::new(me as u64 + 1));
-            ctx.spawn(Probe { me, probes, rng, left: self.requests, end: ctx.address() })
+            ctx.spawn_detached(Probe { me, probes, rng, left: self.requests, end: ctx.address() })
         };
         self.probes = Arc::new((0..PROBES).map(probe).collect());
         for probe in self.probes.iter() {

@@ -30,7 +30,7 @@ impl Actor for Conductor {
     type Msg = Progress;
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
-        let node = |_| ctx.spawn(Node { next: None, end: ctx.address() });
+        let node = |_| ctx.spawn_detached(Node { next: None, end: ctx.address() });
         self.nodes = (0..RING).map(node).collect();
         for (index, node) in self.nodes.iter().enumerate() {
             let next = self.nodes[(index + 1) % RING].clone();
