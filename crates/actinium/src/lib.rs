@@ -302,3 +302,14 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadMe;
+
+/// The examples of the manual of actors: each is a whole program, and runs.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../docs/actors/failures.md")]
+    struct Failures;
+    #[doc = include_str!("../../../docs/actors/lifetime.md")]
+    struct Lifetime;
+    #[doc = include_str!("../../../docs/actors/sending.md")]
+    struct Sending;
+}
