@@ -105,7 +105,7 @@ impl<A: Actor> Context<'_, A> {
     /// Starts a child, on this worker for a start: when this actor ends or restarts, the child
     /// ends. One that fails ends; [`Context::spawn_with`] supervises it otherwise.
     ///
-    /// A child takes some 500 bytes more than an actor that is nobody's child
+    /// A child takes some 400 bytes more than an actor that is nobody's child
     /// ([`Context::spawn_detached`]).
     pub fn spawn<B: Actor>(&self, actor: B) -> Address<B> {
         let parent = CoreRef::new(self.core());

@@ -32,3 +32,25 @@ impl<A: Actor> ActorCell<A> {
         unsafe { header.cast::<Self>().as_ref() }
     }
 }
+
+#[cfg(all(test, target_pointer_width = "64", not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::actor::Context;
+    use crate::cell::life::Extra;
+
+    struct Idle;
+
+    impl Actor for Idle {
+        type Msg = u64;
+
+        fn handle(&mut self, _: u64, _: &mut Context<'_, Self>) {}
+    }
+
+    /// The documentation of `Context::spawn` and `Context::spawn_detached` states these.
+    #[test]
+    fn an_idle_actor_is_small() {
+        let (detached, extra) = (size_of::<ActorCell<Idle>>(), size_of::<Extra<Idle>>());
+        assert!(detached <= 256 && extra <= 400, "{detached} bytes; a child's extra {extra}");
+    }
+}

@@ -258,3 +258,48 @@ fn a_factory_may_return_an_error() {
     assert_eq!(error.to_string(), "the actor's factory failed: 9 is not saved");
     assert_eq!(sys.stats().actors, 1, "the probe");
 }
+
+/// Spawns a child and one that is nobody's child, and says how each ends.
+struct Parent(Recipient<(&'static str, bool)>);
+
+struct Offspring(&'static str, Recipient<(&'static str, bool)>);
+
+impl Actor for Offspring {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {}
+
+    fn stopped(&mut self, _: &mut Context<'_, Self>, reason: &StopReason) {
+        self.1.tell((self.0, *reason == StopReason::Supervisor));
+    }
+}
+
+impl Actor for Parent {
+    type Msg = ();
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        let child = ctx.spawn(Offspring("child", self.0.clone()));
+        ctx.system().register("child", &child).unwrap();
+        let detached = ctx.spawn_detached(Offspring("detached", self.0.clone()));
+        ctx.system().register("detached", &detached).unwrap();
+    }
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        ctx.fail("the children are to end");
+    }
+}
+
+#[test]
+fn what_is_spawned_ends_with_its_parent_and_what_is_detached_does_not() {
+    let mut sys = TestSystem::seeded(1);
+    let probe = sys.probe();
+    let parent = sys.spawn(Parent(probe.recipient()));
+    parent.tell(());
+    sys.run_until_idle();
+    assert_eq!(probe.received(), [("child", true)]);
+    assert_eq!(sys.names(), ["detached"]);
+    let detached = sys.lookup::<Offspring>("detached").unwrap();
+    detached.stop();
+    sys.run_until_idle();
+    assert_eq!(probe.received(), [("detached", false)]);
+}
