@@ -9,17 +9,11 @@ struct Greeter {
     greeted: u64,
 }
 
-enum Msg {
-    Greet(&'static str, Reply<String>),
-}
-
-impl Actor for Greeter {
-    type Msg = Msg;
-
-    fn handle(&mut self, Msg::Greet(name, reply): Msg, _ctx: &mut Context<'_, Self>) {
+#[actor]
+impl Greeter {
+    fn greet(&mut self, name: &'static str) -> String {
         self.greeted += 1;
-        // Nobody waiting for the answer any more would be no error of ours.
-        let _ = reply.send(format!("Hello, {name}! You are number {}.", self.greeted));
+        format!("Hello, {name}! You are number {}.", self.greeted)
     }
 }
 
@@ -29,7 +23,7 @@ pub(crate) fn run() -> Result<String, Box<dyn Error>> {
     let greeter = system.spawn(Greeter { greeted: 0 });
     let mut text = String::new();
     for name in ["Ada", "Carl", "Grace"] {
-        text += &greeter.ask(|reply| Msg::Greet(name, reply)).wait()?;
+        text += &greeter.greet(name).wait()?;
         text += "\n";
     }
     let report = system.shutdown(Shutdown::Drain);

@@ -62,6 +62,8 @@
 pub mod runtime;
 
 pub use actinium_actor::*;
+// The same, whose expansion names this crate.
+pub use actinium_actor::facade_actor as actor;
 pub use runtime::Runtime;
 
 /// The machine: packages, NUMA nodes, caches, cores and PUs.
@@ -291,6 +293,7 @@ pub mod observe {
 
 /// The items that most programs use.
 pub mod prelude {
+    pub use actinium_actor::facade_actor as actor;
     pub use actinium_actor::{
         Actor, ActorId, Address, Answer, AskError, AskRecipient, Context, Down, Failure, Mailbox,
         Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,

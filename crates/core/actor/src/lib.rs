@@ -14,6 +14,7 @@ mod actor_id;
 mod address;
 mod ask;
 mod attach;
+mod attribute;
 mod backpressure;
 mod builder;
 mod cell;
@@ -49,6 +50,8 @@ mod try_actor;
 mod unfinished;
 mod wait;
 
+#[doc(hidden)]
+pub use actinium_actor_macros::facade_actor;
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::{
     Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
@@ -60,6 +63,7 @@ pub use address::{Address, WeakAddress};
 pub use ask::{Answer, AskError, Reply};
 #[doc(hidden)]
 pub use attach::Attached;
+pub use attribute::actor;
 pub use builder::{BuildError, SystemBuilder, Workers};
 pub use ending::{Shutdown, ShutdownReport};
 pub use estimates::Estimates;

@@ -3,6 +3,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 mod ask;
+mod attribute;
 mod backoff;
 mod binding;
 mod common;

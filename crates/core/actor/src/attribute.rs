@@ -1,0 +1,123 @@
+//! The reference of `#[actor]`.
+
+/// Makes an actor of an impl block: its methods become messages, and methods of the address.
+///
+/// ```
+/// use actinium_actor::{System, actor};
+///
+/// struct Counter {
+///     total: u64,
+/// }
+///
+/// #[actor]
+/// impl Counter {
+///     /// Adds to the total.
+///     pub fn add(&mut self, n: u64) {
+///         self.total += n;
+///     }
+///
+///     /// The total.
+///     pub fn get(&self) -> u64 {
+///         self.total
+///     }
+/// }
+///
+/// let system = System::builder().workers(1).build()?;
+/// let counter = system.spawn(Counter { total: 0 });
+/// counter.add(2);
+/// counter.add(40);
+/// assert_eq!(counter.get().wait()?, 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Messages
+///
+/// Each method of the block is a message. Its name in CamelCase names a variant of the enum
+/// `CounterMsg`, and its parameters are that variant's fields. The trait `CounterAddress` gives the
+/// address methods of the same names. Documentation is carried over. The trait is as visible as the
+/// most visible method; another module imports it to send by its methods.
+///
+/// | a method | is sent by | as |
+/// |---|---|---|
+/// | `fn add(&mut self, n: u64)` | `counter.add(3)` | a [tell](crate::Address::tell) |
+/// | `fn get(&self) -> u64` | `counter.get()`, an [`Answer<u64>`](crate::Answer) | an [ask](crate::Address::ask) |
+/// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()`, an [`Answer<u64>`](crate::Answer) | an ask; the method keeps the [`Reply`](crate::Reply) and answers later |
+///
+/// - A last parameter of the type `&mut Context<'_, Self>` is the actor's context, and no field.
+/// - A result `()` that is written out, `-> ()`, is an answer, too: the asker knows that the actor
+///   has done its work.
+/// - What is no typed method stands on the enum: `counter.send(CounterMsg::Add { n: 3 })?` returns
+///   an error where `counter.add(3)` makes a dead letter, and timers take
+///   `ctx.after(delay, CounterMsg::Add { n: 3 })`. A method without parameters or answer is a
+///   variant without fields: `CounterMsg::Tick`.
+/// - `cfg` on a method holds for its message, too.
+/// - The methods stay methods: a test calls them on a `Counter` without a system.
+/// - The block may have type parameters: `#[actor] impl<T: Send + 'static> Cache<T> { .. }`.
+///
+/// # What is no message
+///
+/// The methods `started`, `stopped` and `footprint_bytes` are those of the trait
+/// [`Actor`](trait@crate::Actor). Everything else, such as helpers, constants, and functions without
+/// `self`, stands in another impl block of the same type.
+///
+/// # Settings
+///
+/// `#[actor(msg = Name)]` names the enum, and `#[actor(address = Name)]` the trait. Only a crate
+/// that reaches this one through another path than `actinium` needs `#[actor(crate = path)]`.
+///
+/// # What it makes
+///
+/// What one would write by hand: it costs a message nothing. The example above becomes
+///
+/// ```
+/// # struct Counter { total: u64 }
+/// impl Counter {
+///     /// Adds to the total.
+///     pub fn add(&mut self, n: u64) {
+///         self.total += n;
+///     }
+///     /// The total.
+///     pub fn get(&self) -> u64 {
+///         self.total
+///     }
+/// }
+/// /// The messages of a [`Counter`].
+/// #[allow(missing_docs, private_interfaces, unreachable_pub)]
+/// pub enum CounterMsg {
+///     /// Adds to the total.
+///     Add { n: u64 },
+///     /// The total.
+///     Get { reply: actinium_actor::Reply<u64> },
+/// }
+/// impl actinium_actor::Actor for Counter {
+///     type Msg = CounterMsg;
+///     #[inline]
+///     fn handle(&mut self, msg: Self::Msg, _ctx: &mut actinium_actor::Context<'_, Self>) {
+///         match msg {
+///             CounterMsg::Add { n } => Self::add(self, n),
+///             CounterMsg::Get { reply } => {
+///                 let _ = reply.send(Self::get(self));
+///             }
+///         }
+///     }
+/// }
+/// /// Sends messages to a [`Counter`] by its methods.
+/// #[allow(dead_code, missing_docs, private_interfaces, unreachable_pub)]
+/// pub trait CounterAddress {
+///     /// Adds to the total.
+///     fn add(&self, n: u64);
+///     /// The total.
+///     fn get(&self) -> actinium_actor::Answer<u64>;
+/// }
+/// impl CounterAddress for actinium_actor::Address<Counter> {
+///     #[inline]
+///     fn add(&self, n: u64) {
+///         actinium_actor::Address::tell(self, CounterMsg::Add { n })
+///     }
+///     #[inline]
+///     fn get(&self) -> actinium_actor::Answer<u64> {
+///         actinium_actor::Address::ask(self, |reply| CounterMsg::Get { reply })
+///     }
+/// }
+/// ```
+pub use actinium_actor_macros::actor;
