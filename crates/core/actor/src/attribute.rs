@@ -41,7 +41,7 @@
 /// |---|---|---|
 /// | `fn add(&mut self, n: u64)` | `counter.add(3)` | a [tell](crate::Address::tell) |
 /// | `fn get(&self) -> u64` | `counter.get()`, an [`Answer<u64>`](crate::Answer) | an [ask](crate::Address::ask) |
-/// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()`, an [`Answer<u64>`](crate::Answer) | an ask; the method keeps the [`Reply`](crate::Reply) and answers later |
+/// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()`, an [`Answer<u64>`](crate::Answer) | an ask; it keeps the [`Reply`](crate::Reply) and answers later |
 ///
 /// - A last parameter of the type `&mut Context<'_, Self>` is the actor's context, and no field.
 /// - A result `()` that is written out, `-> ()`, is an answer, too: the asker knows that the actor
