@@ -292,7 +292,7 @@ impl Actor for Parent {
 #[test]
 fn what_is_spawned_ends_with_its_parent_and_what_is_detached_does_not() {
     let mut sys = TestSystem::seeded(1);
-    let probe = sys.probe();
+    let probe = sys.probe::<(&'static str, bool)>();
     let parent = sys.spawn(Parent(probe.recipient()));
     parent.tell(());
     sys.run_until_idle();
