@@ -257,6 +257,7 @@ impl<A: Actor> InTurn<'_, A> {
         });
         self.set_flags(UNUSUAL, 0);
         self.worker().counters().restarted.add(1);
+        self.cell().core.system.restarts.add(self.cell().core.id);
         let failed = match made {
             Ok(Ok(actor)) => {
                 self.set_state(Some(actor));

@@ -12,4 +12,5 @@ pub(crate) mod names;
 pub(crate) mod nodes;
 pub(crate) mod offloads;
 pub(crate) mod register;
+pub(crate) mod restarts;
 pub(crate) mod system_state;

@@ -8,6 +8,7 @@ use super::names::Names;
 use super::nodes::WorkerNodes;
 use super::offloads::Offloads;
 use super::register::Register;
+use super::restarts::Restarts;
 use crate::actor_id::ActorId;
 use crate::failure::Failure;
 use crate::stats::{Audit, Stats};
@@ -34,6 +35,7 @@ pub(crate) struct SystemState<R> {
     pub(crate) external: External,
     pub(crate) offloads: Offloads,
     pub(crate) backoffs: Backoffs<R>,
+    pub(crate) restarts: Restarts,
     pub(crate) register: Register,
     pub(crate) nodes: WorkerNodes,
     pub(crate) stop: StopRequest,
@@ -71,6 +73,7 @@ impl<R> SystemState<R> {
             external: External::default(),
             offloads: Offloads::default(),
             backoffs: Backoffs::default(),
+            restarts: Restarts::default(),
             register,
             nodes,
             stop: StopRequest::default(),

@@ -81,6 +81,7 @@ impl Driver {
             #[cfg(feature = "tokio")]
             None,
         );
+        inner.restarts.count();
         let worker = Worker::new(inner.shared.clone(), 0);
         Driver {
             inner: Arc::new(inner),

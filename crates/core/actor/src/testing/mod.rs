@@ -94,22 +94,26 @@
 //! # Many seeds
 //!
 //! A property that must hold whatever the order is tried with as many seeds as there is patience
-//! for; the message of a failed expectation names the seed.
+//! for: [`explore`] names the first that fails, and how to run it again.
 //!
 //! ```
-//! # use actinium_actor::testing::TestSystem;
-//! for seed in 0..100 {
-//!     let mut sys = TestSystem::seeded(seed);
-//!     // ...
-//! #   sys.run_until_idle();
-//! }
+//! use actinium_actor::testing::explore;
+//!
+//! explore(100, |sys| {
+//!     // Spawn, tell, and then:
+//!     sys.run_until_idle();
+//!     sys.expect_no_dead_letters();
+//! });
 //! ```
 
 mod driver;
+mod expect;
+mod explore;
 mod probe;
 mod random;
 mod system;
 
 pub use driver::NeverIdle;
+pub use explore::explore;
 pub use probe::{Probe, ProbeActor};
 pub use system::{TestSystem, TestSystemBuilder};

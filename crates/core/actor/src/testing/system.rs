@@ -160,6 +160,14 @@ impl TestSystem {
         self.driver.trace.borrow().clone()
     }
 
+    pub(super) fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.driver.options
+    }
+
     /// The seed.
     pub fn seed(&self) -> u64 {
         self.driver.options.seed
