@@ -24,6 +24,9 @@ pub enum StopReason {
     Shutdown,
     /// The actor had ended before the request.
     AlreadyStopped,
+    /// The actor lives: a test has dropped this message to it, by
+    /// [`testing::Inject::drop`](crate::testing::Inject::drop). Only of dead letters.
+    Injected,
     /// The actor's node is down. Whether the actor lives on there, nobody knows here.
     NodeDown,
     /// The actor of another node has ended, or can not be watched.
@@ -56,6 +59,7 @@ impl fmt::Display for StopReason {
             StopReason::Supervisor => f.write_str("stopped by its supervisor"),
             StopReason::Shutdown => f.write_str("the system shut down"),
             StopReason::AlreadyStopped => f.write_str("it had already ended"),
+            StopReason::Injected => f.write_str("dropped by a fault of the test"),
             StopReason::NodeDown => f.write_str("its node is down"),
             StopReason::Elsewhere { reason, .. } => f.write_str(reason),
         }

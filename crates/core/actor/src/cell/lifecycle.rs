@@ -9,6 +9,7 @@
 //! All of this runs on the actor's owner, between messages.
 
 use super::actor_cell::ActorCell;
+use super::faults::under_faults;
 use super::life::{Extra, Life, Stage};
 use super::owned::InTurn;
 use crate::actor::{Actor, Context};
@@ -87,7 +88,13 @@ impl<A: Actor> InTurn<'_, A> {
             return Some(Turn::Again);
         }
         let runs = self.with_life(|life| life.stage) == Stage::Running && flags & MUTED == 0;
-        (!runs).then_some(Turn::Idle)
+        if !runs {
+            return Some(Turn::Idle);
+        }
+        let core = &self.cell().core;
+        core.system.faults.get()?;
+        // SAFETY: the actor's turn, by this evidence; nothing is lent.
+        unsafe { under_faults(core, self.worker()) }
     }
 
     /// Obeys one control. `Some(Dead)`: the actor has ended.

@@ -272,7 +272,12 @@ impl<A: Actor> ActorCell<A> {
     /// elsewhere, or has ended.
     #[cold]
     #[inline(never)]
-    fn deliver_shared<T: Carrier<A::Msg>>(&self, msg: T, stamp_ns: u64, worker: &Worker) {
+    pub(super) fn deliver_shared<T: Carrier<A::Msg>>(
+        &self,
+        msg: T,
+        stamp_ns: u64,
+        worker: &Worker,
+    ) {
         worker.counters().shared.add(1);
         match self.shared::<T>().push(msg, stamp_ns, true) {
             Ok(_) => self.core.wake(Some(worker)),

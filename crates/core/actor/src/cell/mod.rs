@@ -8,6 +8,7 @@
 
 pub(crate) mod actor_cell;
 pub(crate) mod create;
+pub(crate) mod faults;
 pub(crate) mod life;
 pub(crate) mod lifecycle;
 pub(crate) mod mailbox;

@@ -17,7 +17,7 @@ use actinium_scheduler::{Header, Turn, Worker};
 use std::ptr::NonNull;
 
 /// How the loop over messages ended.
-enum Pause {
+pub(super) enum Pause {
     Empty,
     More,
     Stop,
@@ -107,13 +107,7 @@ impl<A: Actor> InTurn<'_, A> {
             actor.handle(msg.open(), &mut ctx);
             let note = worker.note().get();
             if note != 0 {
-                return match note {
-                    note if note & NOTE_FAILED != 0 => Pause::Failed,
-                    note if note & NOTE_STOP != 0 => Pause::Stop,
-                    note if note & NOTE_CONTROL != 0 => Pause::More,
-                    note if note & NOTE_MUTED != 0 => Pause::Muted,
-                    _ => Pause::More,
-                };
+                return pause_of(note);
             }
             if *handled == until && batch_is_over(worker, &mut until) {
                 return Pause::More;
@@ -133,7 +127,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     #[cold]
     #[inline(never)]
-    fn turn_panicked(mut self, panicked: Panicked, handled: u32) -> (Turn, u32) {
+    pub(super) fn turn_panicked(mut self, panicked: Panicked, handled: u32) -> (Turn, u32) {
         self.worker().count_handled(handled, std::mem::size_of::<A::Msg>());
         let turn = self.panicked(panicked);
         (self.end_turn(turn), handled)
@@ -142,7 +136,7 @@ impl<A: Actor> InTurn<'_, A> {
     /// Decides what follows from how the loop over messages ended.
     #[cold]
     #[inline(never)]
-    fn paused<T: Carrier<A::Msg>>(mut self, pause: Pause) -> Turn {
+    pub(super) fn paused<T: Carrier<A::Msg>>(mut self, pause: Pause) -> Turn {
         let turn = match pause {
             Pause::Empty if self.flags() & DRAINING == 0 && self.is_modest::<T>() => Turn::Idle,
             Pause::Empty => self.rest::<T>(),
@@ -186,6 +180,18 @@ impl<A: Actor> InTurn<'_, A> {
             return Turn::Again;
         }
         self.end(StopReason::Orphaned)
+    }
+}
+
+/// Decides how the loop ends when a message has left this note.
+#[inline(always)]
+pub(super) fn pause_of(note: u32) -> Pause {
+    match note {
+        note if note & NOTE_FAILED != 0 => Pause::Failed,
+        note if note & NOTE_STOP != 0 => Pause::Stop,
+        note if note & NOTE_CONTROL != 0 => Pause::More,
+        note if note & NOTE_MUTED != 0 => Pause::Muted,
+        _ => Pause::More,
     }
 }
 

@@ -23,7 +23,7 @@ pub struct DeadLetter {
     pub message: &'static str,
     /// The number of messages.
     pub count: u64,
-    /// Why the actor had ended.
+    /// Why the actor had ended, or the message did not reach it.
     pub reason: StopReason,
 }
 

@@ -19,8 +19,8 @@ use actinium_scheduler::task::Tasks;
 use actinium_scheduler::{Shared, Worker, current};
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The state that all parts of a system share; `R` refers to an actor.
 pub(crate) struct SystemState<R> {
@@ -36,6 +36,8 @@ pub(crate) struct SystemState<R> {
     pub(crate) offloads: Offloads,
     pub(crate) backoffs: Backoffs<R>,
     pub(crate) restarts: Restarts,
+    /// See `cell::faults`, which knows their type.
+    pub(crate) faults: OnceLock<Box<dyn Any + Send + Sync>>,
     pub(crate) register: Register,
     pub(crate) nodes: WorkerNodes,
     pub(crate) stop: StopRequest,
@@ -74,6 +76,7 @@ impl<R> SystemState<R> {
             offloads: Offloads::default(),
             backoffs: Backoffs::default(),
             restarts: Restarts::default(),
+            faults: OnceLock::new(),
             register,
             nodes,
             stop: StopRequest::default(),

@@ -105,15 +105,22 @@
 //!     sys.expect_no_dead_letters();
 //! });
 //! ```
+//!
+//! # Faults
+//!
+//! [`TestSystem::inject`] chooses messages that are lost, late, doubled, or make their actor panic;
+//! `expect_restarts`, `expect_stopped` and `expect_dead_letters` say what must come of it.
 
 mod driver;
 mod expect;
 mod explore;
+mod inject;
 mod probe;
 mod random;
 mod system;
 
 pub use driver::NeverIdle;
 pub use explore::explore;
+pub use inject::{Inject, Injected};
 pub use probe::{Probe, ProbeActor};
 pub use system::{TestSystem, TestSystemBuilder};
