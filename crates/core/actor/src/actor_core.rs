@@ -52,6 +52,12 @@ pub(crate) const MUTED: u8 = 2;
 pub(crate) const LINGERING: u8 = 4;
 /// `flags`: it was without addresses and got one again.
 pub(crate) const REVIVED: u8 = 8;
+/// `flags`: something that it polls was woken. Whoever sets this brings a turn, unless the actor's
+/// own turn does: that looks again at its end.
+pub(crate) const WOKEN: u8 = 16;
+/// `flags`: something of a message that it has handled is under way. Only its own turns set and
+/// clear this.
+pub(crate) const HOLDING: u8 = 32;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
 /// A worker's note for the running actor: it asked to end.
@@ -182,7 +188,9 @@ impl Core {
         // Acquire: pairs with the release of the last address: what its holder sent before is in
         // the mailbox by then, or in a lane. The name, Acquire: whoever named it did so with an
         // address in hand, whose going brings the turn that asks.
-        self.strong.load(Ordering::Acquire) == 0 && !self.named.load(Ordering::Acquire)
+        self.strong.load(Ordering::Acquire) == 0
+            && !self.named.load(Ordering::Acquire)
+            && !self.is_holding()
     }
 
     // ---- controls
@@ -266,6 +274,42 @@ impl Core {
         if self.flags.fetch_or(LINGERING, Ordering::Relaxed) & LINGERING == 0 {
             let me = CoreRef::new(self);
             worker.after_grace(Box::new(move |_| drop(me.control(Control::LingerOver))));
+        }
+    }
+
+    // ---- what it waits for
+    // ------------------------------------------------------------------------------------------------
+
+    /// Something that the actor polls has been woken: sees to it that it polls again.
+    pub(crate) fn ring(&self) {
+        // Release: pairs with the acquires in `cell::waiting`. Where it was set before, a turn
+        // comes that has not looked yet.
+        if self.flags.fetch_or(WOKEN, Ordering::Release) & WOKEN == 0 {
+            self.system.with_worker(|worker| self.wake(worker));
+        }
+    }
+
+    /// Something of a message is under way from now on, and the system does not rest before it is
+    /// done. In the actor's own turn.
+    pub(crate) fn begin_hold(&self) {
+        // Relaxed: only its own turns set and clear this.
+        if self.flags.fetch_or(HOLDING, Ordering::Relaxed) & HOLDING == 0 {
+            self.system.shared.control().hold();
+        }
+    }
+
+    /// Whether something of a message is under way: an estimate for others.
+    pub(crate) fn is_holding(&self) -> bool {
+        // Relaxed: only its own turns set and clear this.
+        self.flags.load(Ordering::Relaxed) & HOLDING != 0
+    }
+
+    /// Nothing of a message is under way any more. In the actor's own turn.
+    pub(crate) fn end_hold(&self) {
+        if self.is_holding() {
+            // Relaxed: as in `begin_hold`.
+            self.flags.fetch_and(!HOLDING, Ordering::Relaxed);
+            self.system.shared.control().release();
         }
     }
 

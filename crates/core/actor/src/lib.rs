@@ -27,6 +27,7 @@ mod groups;
 // Parts of it serve handles of actors elsewhere, which the feature `wire` brings.
 #[cfg_attr(not(feature = "wire"), allow(dead_code, unreachable_pub))]
 mod handle;
+mod hold;
 mod mailbox;
 mod offload;
 mod options;

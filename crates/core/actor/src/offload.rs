@@ -36,6 +36,18 @@ impl Drop for Running {
     }
 }
 
+/// Runs a closure that catches its panics on a thread that may block; a drain waits for it.
+pub(crate) fn offload(system: &Arc<Inner>, closure: impl FnOnce() + Send + 'static) {
+    let running = Running::begin(system.clone());
+    let work = move || {
+        // It ends last, and whatever happens: a drain waits for it.
+        let running = running;
+        OFFLOADED_BY.set(Arc::as_ptr(&running.0));
+        closure();
+    };
+    blocking::unblock(work).detach();
+}
+
 impl<A: Actor> Context<'_, A> {
     /// Runs a closure that may block on a thread of a pool that grows and shrinks with need; its
     /// result comes as the message that `msg` makes of it.
@@ -106,19 +118,14 @@ impl<A: Actor> Context<'_, A> {
         msg: impl FnOnce(Result<T, Panicked>) -> Result<A::Msg, Panicked> + Send + 'static,
     ) {
         let me = self.address();
-        let running = Running::begin(self.core().system.clone());
         let closure = Guarded::new(closure);
-        let work = move || {
-            // It ends last, and whatever happens: a drain waits for it.
-            let running = running;
-            OFFLOADED_BY.set(Arc::as_ptr(&running.0));
+        offload(&self.core().system, move || {
             let me = me;
             let result = guard::catch(closure.into_inner());
             match guard::catch(|| msg(result)).and_then(identity) {
                 Ok(msg) => me.tell_at_any_time(msg),
                 Err(panicked) => me.0.core.fail(panicked),
             }
-        };
-        blocking::unblock(work).detach();
+        });
     }
 }

@@ -48,6 +48,8 @@ pub struct Unfinished {
     pub messages: u64,
     /// Actors that wait for their restart ([`crate::Supervision::backoff`]), and their types.
     pub restarting: Vec<(ActorId, &'static str)>,
+    /// Actors with futures of theirs under way ([`crate::Context::hold`]), and their types.
+    pub holding: Vec<(ActorId, &'static str)>,
     /// Closures that run elsewhere ([`crate::Context::offload`]).
     pub offloaded: u64,
     /// Event graphs that run, each with its events in flight.
@@ -78,6 +80,10 @@ impl fmt::Display for Occupied {
     }
 }
 
+fn name_of((id, kind): &(ActorId, &str)) -> String {
+    format!("{id} ({kind})")
+}
+
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -91,10 +97,14 @@ impl fmt::Display for Unfinished {
             parts.push(format!("{} messages wait: {}", self.messages, names.join(", ")));
         }
         if !self.restarting.is_empty() {
-            let name = |(id, kind): &(ActorId, &str)| format!("{id} ({kind})");
-            let names: Vec<_> = self.restarting.iter().take(LISTED).map(name).collect();
+            let names: Vec<_> = self.restarting.iter().take(LISTED).map(name_of).collect();
             let n = self.restarting.len();
             parts.push(format!("{n} wait for their restart: {}", names.join(", ")));
+        }
+        if !self.holding.is_empty() {
+            let names: Vec<_> = self.holding.iter().take(LISTED).map(name_of).collect();
+            let n = self.holding.len();
+            parts.push(format!("{n} wait for futures: {}", names.join(", ")));
         }
         if self.offloaded > 0 {
             parts.push(format!("{} offloaded closures run", self.offloaded));
@@ -159,10 +169,13 @@ impl Inner {
         let workers = 0..self.shared.workers();
         let awake = workers.filter(|&index| !self.shared.sleep().is_asleep(index));
         let running = awake.filter_map(|index| self.occupied(index)).collect();
-        let mut waiting = Vec::new();
+        let (mut waiting, mut holding) = (Vec::new(), Vec::new());
         for shard in self.register.shards() {
             for core in shard.living.iter().filter_map(|(_, &it)| Core::of_runnable(it)) {
                 let messages = core.mailbox_len() as u64;
+                if core.is_holding() {
+                    holding.push((core.id, core.kind()));
+                }
                 if messages > 0 {
                     waiting.push(Backlog { actor: core.id, kind: core.kind(), messages });
                 }
@@ -174,6 +187,6 @@ impl Inner {
         let restarting = self.backoffs.waiting().iter().map(|it| (it.id, it.kind())).collect();
         let offloaded = self.offloads.running();
         let graphs = self.attached.describe();
-        Unfinished { running, waiting, messages, restarting, offloaded, graphs }
+        Unfinished { running, waiting, messages, restarting, holding, offloaded, graphs }
     }
 }

@@ -6,11 +6,12 @@ use super::memory::{Block, put, release};
 use super::reference::CellRef;
 use super::{lifecycle, mailbox, turn};
 use crate::actor::Actor;
-use crate::actor_core::{Core, Fixed, Inner, SORT};
+use crate::actor_core::{Core, Fixed, Inner, SORT, WOKEN};
 use crate::actor_id::ActorId;
 use crate::mailbox::carrier::{by_size, is_boxed};
 use crate::mailbox::shared::{RawQueue, SharedQueue};
 use actinium_scheduler::runnable::Kind;
+use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::sync::{Arc, OwnerCell};
 use actinium_scheduler::{Footprint, Header, VTable};
 use std::any::TypeId;
@@ -74,7 +75,10 @@ fn shared_part<A: Actor>(capacity: Option<usize>) -> RawQueue {
 /// As the vtable demands: the actor is alive.
 unsafe fn pending<A: Actor>(header: NonNull<Header>) -> usize {
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
-    unsafe { ActorCell::<A>::of_header(header) }.len()
+    let cell = unsafe { ActorCell::<A>::of_header(header) };
+    // Relaxed: what has rung on this thread.
+    let is_woken = cell.core.flags.load(Ordering::Relaxed) & WOKEN != 0;
+    cell.len() + usize::from(is_woken)
 }
 
 /// # Panics

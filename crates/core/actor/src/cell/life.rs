@@ -1,5 +1,6 @@
 //! The data that only an actor's owner touches, beside the mailbox and the state.
 
+use super::waits::Waits;
 use crate::actor::Actor;
 use crate::actor_core::CoreRef;
 use crate::actor_id::ActorId;
@@ -49,6 +50,8 @@ pub(crate) struct Extra<A: Actor> {
     pub(crate) failure: Option<Failure>,
     pub(crate) links: BTreeMap<ActorId, CoreRef>,
     pub(crate) timers: ActorTimers,
+    /// What the actor waits for beside its messages, once it has.
+    pub(crate) waits: Option<Box<Waits<A>>>,
 }
 
 impl<A: Actor> Default for Extra<A> {
@@ -65,6 +68,7 @@ impl<A: Actor> Default for Extra<A> {
             failure: None,
             links: BTreeMap::new(),
             timers: ActorTimers::default(),
+            waits: None,
         }
     }
 }
@@ -80,12 +84,22 @@ impl<A: Actor> Extra<A> {
         }
         self.failed_ns.len() as u32
     }
+
+    /// What the actor waits for.
+    pub(crate) fn waits(&mut self) -> &mut Waits<A> {
+        self.waits.get_or_insert_default()
+    }
 }
 
 impl<A: Actor> Life<A> {
     /// The life of an actor that is about to start.
     pub(crate) fn new(extra: Option<Box<Extra<A>>>) -> Self {
         Life { stage: Stage::New, extra }
+    }
+
+    /// Whether the instance that was running has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stage != Stage::Running
     }
 
     /// The extra part, made when it is first needed.

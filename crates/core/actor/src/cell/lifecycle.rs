@@ -91,6 +91,9 @@ impl<A: Actor> InTurn<'_, A> {
         if !runs {
             return Some(Turn::Idle);
         }
+        if let Some(turn) = self.look_after_waits() {
+            return Some(turn);
+        }
         let core = &self.cell().core;
         core.system.faults.get()?;
         // SAFETY: the actor's turn, by this evidence; nothing is lent.
@@ -290,6 +293,7 @@ impl<A: Actor> InTurn<'_, A> {
     /// Ends the children and timers of an instance that ends. This comes before its state goes,
     /// which may hold the children's last addresses, so that they learn the true reason.
     fn leave_behind(&mut self) {
+        self.cancel_waits();
         self.end_children();
         let timers = self
             .with_life(|life| life.extra.as_mut().map(|extra| std::mem::take(&mut extra.timers)));
@@ -312,6 +316,7 @@ impl<A: Actor> InTurn<'_, A> {
         }
         self.set_flags(UNUSUAL, 0);
         self.close();
+        self.cancel_waits();
         let left = by_size!(A: self, drop_left());
         if left > 0 {
             self.worker().counters().dead.add(left);

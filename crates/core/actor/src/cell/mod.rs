@@ -16,3 +16,5 @@ pub(crate) mod memory;
 pub(crate) mod owned;
 pub(crate) mod reference;
 pub(crate) mod turn;
+mod waiting;
+pub(crate) mod waits;

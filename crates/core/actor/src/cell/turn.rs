@@ -57,7 +57,8 @@ impl<A: Actor> InTurn<'_, A> {
         };
         self.worker().count_handled(handled, std::mem::size_of::<A::Msg>());
         // Not one that has only the shared part: a bounded mailbox may have muted somebody.
-        let usual = matches!(pause, Pause::Empty) && self.flags() & (SHARED_ONLY | DRAINING) == 0;
+        let usual =
+            matches!(pause, Pause::Empty) && self.flags() & (SHARED_ONLY | DRAINING | UNUSUAL) == 0;
         if usual && self.is_modest::<T>() {
             return (Turn::Idle, handled);
         }
@@ -137,7 +138,9 @@ impl<A: Actor> InTurn<'_, A> {
     #[cold]
     #[inline(never)]
     pub(super) fn paused<T: Carrier<A::Msg>>(mut self, pause: Pause) -> Turn {
+        let is_usual = self.flags() & UNUSUAL == 0;
         let turn = match pause {
+            Pause::Empty | Pause::More if !is_usual => self.paused_waiting::<T>(pause),
             Pause::Empty if self.flags() & DRAINING == 0 && self.is_modest::<T>() => Turn::Idle,
             Pause::Empty => self.rest::<T>(),
             Pause::More => self.declare_again(),
@@ -146,6 +149,19 @@ impl<A: Actor> InTurn<'_, A> {
             Pause::Failed => self.failed_itself(),
         };
         self.end_turn(turn)
+    }
+
+    /// Decides the same for an actor that waits for something beside its messages.
+    fn paused_waiting<T: Carrier<A::Msg>>(&mut self, pause: Pause) -> Turn {
+        if let Some(turn) = self.poll_held() {
+            return turn;
+        }
+        let turn = match pause {
+            Pause::More => self.declare_again(),
+            _ if self.flags() & DRAINING == 0 && self.is_modest::<T>() => Turn::Idle,
+            _ => self.rest::<T>(),
+        };
+        if turn == Turn::Idle { self.again_if_due() } else { turn }
     }
 
     /// Ends the turn of an actor that may have a bounded mailbox.
@@ -164,6 +180,9 @@ impl<A: Actor> InTurn<'_, A> {
         self.free_own::<T>();
         if !self.cell().shared::<T>().is_empty() {
             return Turn::Again;
+        }
+        if self.cell().core.is_holding() {
+            return Turn::Idle;
         }
         if self.flags() & DRAINING != 0 {
             return self.end(StopReason::Requested);

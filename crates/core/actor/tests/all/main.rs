@@ -40,4 +40,5 @@ mod test_kit;
 mod threads;
 mod timers;
 mod wait;
+mod waiting;
 mod watch_link;

@@ -1,0 +1,250 @@
+//! The part of a turn that looks after what the actor waits for (`waits`).
+//!
+//! | in this order | while it holds | otherwise |
+//! |---|---|---|
+//! | futures that it holds for | polled, one after the other | - |
+//! | futures under way | - | polled; while there are too many, messages wait |
+
+use super::life::Life;
+use super::owned::InTurn;
+use super::waits::{HeldBox, Waits};
+use crate::actor::{Actor, Context};
+use crate::actor_core::{
+    CONTROL, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, WOKEN,
+};
+use crate::stop_reason::StopReason;
+use actinium_scheduler::Turn;
+use actinium_scheduler::guard::{self, Panicked};
+use actinium_scheduler::sync::atomic::Ordering;
+use futures_util::StreamExt;
+use std::task::{Poll, Waker};
+
+/// Futures that may be ready, one after the other, before others have their turn.
+const AT_ONCE: u32 = 16;
+
+/// What there is to do about the futures that it holds for.
+enum Next<A: Actor> {
+    /// There is none.
+    None,
+    /// It was polled, and nothing has woken it since.
+    Asleep,
+    Poll(HeldBox<A>, Waker),
+}
+
+impl<A: Actor> Life<A> {
+    /// What the actor waits for, if it ever did.
+    fn waits(&mut self) -> Option<&mut Waits<A>> {
+        self.extra.as_mut()?.waits.as_deref_mut()
+    }
+}
+
+impl<A: Actor> Context<'_, A> {
+    /// Lends what the actor waits for to `f`, which calls no user code. Its turns look there from
+    /// now on.
+    pub(crate) fn with_waits<R>(&self, f: impl FnOnce(&mut Waits<A>) -> R) -> R {
+        // SAFETY: the actor's own turn, which a context stands for, and the closure calls no user
+        // code.
+        unsafe { self.core().header.with_private(|private| private.flags |= UNUSUAL) };
+        self.with_life(|life| f(life.extra().waits.get_or_insert_default()))
+    }
+}
+
+impl<A: Actor> InTurn<'_, A> {
+    /// Looks after all that the actor waits for, before its messages. `Some`: the turn ends here.
+    pub(super) fn look_after_waits(&mut self) -> Option<Turn> {
+        if !self.with_life(|life| life.waits().is_some()) {
+            return None;
+        }
+        if let Some(turn) = self.poll_held() {
+            return Some(turn);
+        }
+        if let Some(turn) = self.poll_set() {
+            return Some(turn);
+        }
+        let is_full =
+            |life: &mut Life<A>| life.waits().is_some_and(|waits| waits.under_way >= waits.limit);
+        if self.with_life(is_full) {
+            return Some(self.again_if_due());
+        }
+        if self.with_life(|life| life.waits().is_none_or(|waits| waits.is_empty())) {
+            self.set_flags(0, UNUSUAL);
+        }
+        None
+    }
+
+    /// Polls the futures for which the mailbox waits. `Some`: it still waits, or the turn ends for
+    /// another reason.
+    pub(super) fn poll_held(&mut self) -> Option<Turn> {
+        self.note_woken();
+        for _ in 0..AT_ONCE {
+            let (mut held, waker) = match self.next_held() {
+                Next::None => {
+                    self.end_hold();
+                    return None;
+                }
+                Next::Asleep => return Some(self.again_if_due()),
+                Next::Poll(held, waker) => (held, waker),
+            };
+            let polled = self.user(|actor, ctx| {
+                let mut cx = std::task::Context::from_waker(&waker);
+                held.as_mut().poll(&mut cx, actor, ctx)
+            });
+            match polled {
+                Ok(Poll::Pending) => {
+                    self.put_back(|waits| {
+                        waits.held.push_front(held);
+                        waits.held_due = false;
+                    });
+                    return Some(self.again_if_due());
+                }
+                polled => {
+                    // Before its successor, and before the actor's state goes.
+                    drop(held);
+                    if let Some(turn) = self.after_user(polled.map(|_| ())) {
+                        return Some(turn);
+                    }
+                }
+            }
+        }
+        Some(Turn::Again)
+    }
+
+    fn next_held(&self) -> Next<A> {
+        let core = &self.cell().core;
+        self.with_life(|life| {
+            let Some(waits) = life.waits() else { return Next::None };
+            if waits.holds() && !waits.held_due {
+                return Next::Asleep;
+            }
+            let Some(held) = waits.held.pop_front() else { return Next::None };
+            // It is due again when it is woken, and its successor when it is done.
+            waits.held_due = !waits.held.is_empty();
+            Next::Poll(held, waits.waker(core))
+        })
+    }
+
+    /// Polls the futures that are under way while the actor goes on.
+    fn poll_set(&mut self) -> Option<Turn> {
+        let core = &self.cell().core;
+        let taken = self.with_life(|life| {
+            let waits = life.waits().filter(|waits| waits.rest_due && waits.under_way > 0)?;
+            waits.rest_due = false;
+            Some((waits.set.take().unwrap_or_default(), waits.waker(core)))
+        });
+        let (mut set, waker) = taken?;
+        let mut cx = std::task::Context::from_waker(&waker);
+        for _ in 0..AT_ONCE {
+            let fresh = self.with_life(|life| std::mem::take(&mut life.extra().waits().fresh));
+            set.extend(fresh);
+            let done = match self.user(|_, _| set.poll_next_unpin(&mut cx)) {
+                Ok(Poll::Ready(Some(done))) => done,
+                Ok(Poll::Ready(None) | Poll::Pending) => {
+                    self.put_back(|waits| waits.set = Some(set));
+                    return None;
+                }
+                Err(panicked) => {
+                    drop(set);
+                    return Some(self.panicked(panicked));
+                }
+            };
+            self.with_life(|life| life.extra().waits().under_way -= 1);
+            let called = self.user(|actor, ctx| done(actor, ctx));
+            if called.is_ok() {
+                self.end_hold();
+            }
+            let turn = self.after_user(called);
+            // One that has ended, or failed, waits for nothing any more.
+            if matches!(turn, Some(Turn::Dead)) || self.with_life(|life| life.is_over()) {
+                drop(set);
+                return turn;
+            }
+            if turn.is_some() {
+                self.put_back(|waits| (waits.set, waits.rest_due) = (Some(set), true));
+                return turn;
+            }
+        }
+        self.put_back(|waits| (waits.set, waits.rest_due) = (Some(set), true));
+        None
+    }
+
+    fn put_back(&self, f: impl FnOnce(&mut Waits<A>)) {
+        self.with_life(|life| f(life.extra().waits()));
+    }
+
+    /// Calls user code with the actor's state.
+    fn user<R>(&mut self, f: impl FnOnce(&mut A, &mut Context<'_, A>) -> R) -> Result<R, Panicked> {
+        self.with_state(|state, turn| {
+            let actor = state.as_mut().expect("a running actor has its state");
+            #[cfg(feature = "tokio")]
+            let _runtime =
+                turn.cell().core.system.tokio.as_ref().map(tokio::runtime::Handle::enter);
+            guard::catch(|| f(actor, &mut turn.context()))
+        })
+    }
+
+    /// What follows from a call of user code before the messages. `Some`: the turn ends.
+    fn after_user(&mut self, called: Result<(), Panicked>) -> Option<Turn> {
+        if let Err(panicked) = called {
+            return Some(self.panicked(panicked));
+        }
+        let note = self.worker().note().get();
+        if note & NOTE_FAILED != 0 {
+            return Some(self.failed_itself());
+        }
+        if note & NOTE_STOP != 0 {
+            return Some(self.end(StopReason::Requested));
+        }
+        if note & NOTE_CONTROL != 0 {
+            return Some(Turn::Again);
+        }
+        if note & NOTE_MUTED != 0 {
+            return Some(Turn::Idle);
+        }
+        self.worker().note().set(note & !NOTE_YIELD);
+        None
+    }
+
+    /// Notes that something was woken since it was polled.
+    fn note_woken(&self) {
+        let flags = &self.cell().core.flags;
+        // Acquire: pairs with the release in `Core::ring`; what was done before it is seen by the
+        // poll that follows.
+        if flags.load(Ordering::Acquire) & WOKEN != 0 {
+            // Acquire: as above. Cleared before the poll: a ring from now on is another one.
+            flags.fetch_and(!WOKEN, Ordering::Acquire);
+            self.with_life(|life| {
+                if let Some(waits) = life.waits() {
+                    (waits.held_due, waits.rest_due) = (true, true);
+                }
+            });
+        }
+    }
+
+    /// `Again`, if a turn would find something to do about what the actor waits for.
+    pub(super) fn again_if_due(&self) -> Turn {
+        // Acquire: as in `note_woken`. Neither what rings on this thread, nor a control of its own
+        // making, wakes what runs.
+        let is_woken = self.cell().core.flags.load(Ordering::Acquire) & (WOKEN | CONTROL) != 0;
+        if is_woken || self.with_life(|life| life.waits().is_some_and(|waits| waits.is_due())) {
+            Turn::Again
+        } else {
+            Turn::Idle
+        }
+    }
+
+    /// The system need not wait for the actor any more, if nothing of its messages is under way.
+    fn end_hold(&self) {
+        if self.with_life(|life| life.waits().is_none_or(|waits| waits.is_done())) {
+            self.cell().core.end_hold();
+        }
+    }
+
+    /// Drops what an instance that ends has waited for.
+    pub(super) fn cancel_waits(&self) {
+        let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
+        if let Some(waits) = waits {
+            self.cell().core.end_hold();
+            drop(waits);
+        }
+    }
+}
