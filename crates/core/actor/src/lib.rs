@@ -61,7 +61,7 @@ pub use actinium_topology::Bind;
 pub use actor::{Actor, Context};
 pub use actor_id::ActorId;
 pub use address::{Address, WeakAddress};
-pub use ask::{Answer, AskError, Reply};
+pub use ask::{Answer, AskError, Asking, Reply, TryAnswer};
 #[doc(hidden)]
 pub use attach::Attached;
 pub use attribute::actor;

@@ -4,7 +4,7 @@
 //! So a handle that is encoded stays usable. When the message is dropped here, for it was sent, the
 //! way to the asker goes to whoever waits for the other node's answer, which may have come by then.
 
-use futures_channel::oneshot;
+use crate::ask::way::Way;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ enum State<R> {
     /// The message is still here.
     Open,
     /// The message has gone: this is the way to the asker.
-    Left(oneshot::Sender<R>),
+    Left(Way<R>),
     /// The answer, or that there is none, came before the message had gone.
     Answered(Option<R>),
     /// The asker was told.
@@ -38,18 +38,18 @@ impl<R> Passage<R> {
         *state = new;
         drop(state);
         // Not behind the lock: whoever is told is the user's code.
-        if let Some((sender, Some(answer))) = then {
+        if let Some((way, Some(answer))) = then {
             // The asker may have stopped waiting.
-            let _ = sender.send(answer);
+            let _ = way.send(answer);
         }
     }
 
     /// The message has gone.
-    pub(crate) fn leave(&self, sender: oneshot::Sender<R>) {
+    pub(crate) fn leave(&self, way: Way<R>) {
         self.replace(|state| match state {
-            State::Open => (State::Left(sender), None),
-            State::Answered(answer) => (State::Over, Some((sender, answer))),
-            over => (over, Some((sender, None))),
+            State::Open => (State::Left(way), None),
+            State::Answered(answer) => (State::Over, Some((way, answer))),
+            over => (over, Some((way, None))),
         });
     }
 
@@ -57,7 +57,7 @@ impl<R> Passage<R> {
     pub(crate) fn answer(&self, answer: Option<R>) {
         self.replace(|state| match state {
             State::Open => (State::Answered(answer), None),
-            State::Left(sender) => (State::Over, Some((sender, answer))),
+            State::Left(way) => (State::Over, Some((way, answer))),
             over => (over, None),
         });
     }
@@ -71,14 +71,14 @@ impl<R> Passage<R> {
     pub(crate) fn is_awaited(&self) -> bool {
         match &*self.state() {
             State::Open | State::Answered(_) => true,
-            State::Left(sender) => !sender.is_canceled(),
+            State::Left(way) => !way.is_over(),
             State::Over => false,
         }
     }
 }
 
 /// The way to an asker, and what is to go there: nothing means that there is no answer.
-type Sent<R> = (oneshot::Sender<R>, Option<R>);
+type Sent<R> = (Way<R>, Option<R>);
 
 impl<R> fmt::Debug for Passage<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,53 +89,54 @@ impl<R> fmt::Debug for Passage<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_channel::oneshot;
 
-    fn open() -> (Passage<u32>, oneshot::Sender<u32>, oneshot::Receiver<u32>) {
+    fn open() -> (Passage<u32>, Way<u32>, oneshot::Receiver<u32>) {
         let (sender, receiver) = oneshot::channel();
-        (Passage::new(), sender, receiver)
+        (Passage::new(), Way::Future(sender), receiver)
     }
 
     #[test]
     fn the_answer_arrives_whether_the_message_goes_first_or_the_answer_comes_first() {
-        let (passage, sender, mut receiver) = open();
-        passage.leave(sender);
+        let (passage, way, mut receiver) = open();
+        passage.leave(way);
         assert!(passage.is_awaited());
         passage.answer(Some(1));
         passage.answer(Some(2));
         assert_eq!(receiver.try_recv(), Ok(Some(1)));
 
-        let (passage, sender, mut receiver) = open();
+        let (passage, way, mut receiver) = open();
         passage.answer(Some(1));
         assert_eq!(receiver.try_recv(), Ok(None), "the message is still here");
-        passage.leave(sender);
+        passage.leave(way);
         assert_eq!(receiver.try_recv(), Ok(Some(1)));
         assert!(!passage.is_awaited());
     }
 
     #[test]
     fn without_an_answer_the_asker_is_told() {
-        let (passage, sender, mut receiver) = open();
-        passage.leave(sender);
+        let (passage, way, mut receiver) = open();
+        passage.leave(way);
         passage.answer(None);
         assert!(receiver.try_recv().is_err());
 
-        let (passage, sender, mut receiver) = open();
+        let (passage, way, mut receiver) = open();
         passage.answer(None);
-        passage.leave(sender);
+        passage.leave(way);
         assert!(receiver.try_recv().is_err());
 
         // The message came back, and was dropped.
-        let (passage, sender, mut receiver) = open();
+        let (passage, way, mut receiver) = open();
         passage.answer(None);
         passage.answer(Some(1));
-        passage.leave(sender);
+        passage.leave(way);
         assert!(receiver.try_recv().is_err());
     }
 
     #[test]
     fn an_asker_that_has_gone_waits_for_nothing() {
-        let (passage, sender, receiver) = open();
-        passage.leave(sender);
+        let (passage, way, receiver) = open();
+        passage.leave(way);
         drop(receiver);
         assert!(!passage.is_awaited());
     }

@@ -82,7 +82,7 @@ impl<A: Actor> ActorCell<A> {
     }
 
     /// Wakes this waker when the mailbox takes messages again, or at once if it does by now.
-    fn wait_for_room(&self, waker: &Waker) {
+    pub(crate) fn wait_for_room(&self, waker: &Waker) {
         match self.core.backpressure.as_deref() {
             Some(backpressure) => backpressure.wait(waker, || self.has_room()),
             None => waker.wake_by_ref(),

@@ -6,7 +6,7 @@ use super::target::Asked;
 use crate::actor::Actor;
 use crate::actor_id::ActorId;
 use crate::address::Address;
-use crate::ask::{Answer, Reply};
+use crate::ask::{Answer, Reply, TryAnswer};
 use std::fmt;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
@@ -47,9 +47,27 @@ impl<Q: Send + 'static, R: Send + 'static> AskRecipient<Q, R> {
         self.0.ask(Some(timeout), request)
     }
 
+    /// Asks as [`AskRecipient::ask`] does, waiting for room if the mailbox is full, or too much
+    /// waits for the actor's node: see [`Address::ask_async`].
+    pub fn ask_async(&self, request: Q) -> Answer<R> {
+        self.0.ask_async(request)
+    }
+
     /// Waits until a request that was refused as full is worth trying again.
     pub fn room(&self) -> impl Future<Output = ()> + Send + use<Q, R> {
         self.0.room()
+    }
+}
+
+impl<Q, T, E> AskRecipient<Q, Result<T, E>>
+where
+    Q: Send + 'static,
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    /// Asks for an answer that may be an error itself: see [`Address::try_ask`].
+    pub fn try_ask(&self, request: Q) -> TryAnswer<T, E> {
+        self.ask(request).flat()
     }
 }
 

@@ -151,6 +151,10 @@ where
         self.address.ask_until(timeout, |reply| (self.make)((request, reply)))
     }
 
+    fn ask_async(&self, request: Q) -> Answer<R> {
+        self.address.ask_async(|reply| (self.make)((request, reply)))
+    }
+
     fn room(&self) -> Room {
         room(&self.address)
     }

@@ -41,6 +41,9 @@ pub(crate) trait Asked<Q, R>: Send + Sync {
 
     fn ask(&self, timeout: Option<Duration>, request: Q) -> Answer<R>;
 
+    /// Asks, waiting for room.
+    fn ask_async(&self, request: Q) -> Answer<R>;
+
     /// Waits until a request that was refused as full is worth trying again.
     fn room(&self) -> Room;
 

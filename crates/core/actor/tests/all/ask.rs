@@ -344,7 +344,7 @@ fn asker(
 ) -> impl Actor<Msg = Msg> + use<> {
     let told = answers.callback();
     does(move |msg, ctx| match msg {
-        Msg::Ask(question, None) => ctx.ask(&clerk, question, Msg::Answer),
+        Msg::Ask(question, None) => drop(ctx.ask(&clerk, question, Msg::Answer)),
         Msg::Ask(question, Some(limit)) => {
             ctx.ask_timeout(&clerk, limit, question, Msg::Answer);
         }

@@ -3,6 +3,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 mod ask;
+mod asking;
 mod attribute;
 mod backoff;
 mod binding;

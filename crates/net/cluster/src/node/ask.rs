@@ -13,7 +13,7 @@ use crate::denial::Denial;
 use crate::error::{RemoteAskError, RemoteDownReason};
 use crate::locks::lock;
 use crate::message::{self, ActorKey, Control, Found, HandleKey, Unanswered};
-use actinium_actor::travel::Given;
+use actinium_actor::travel::{Given, Room};
 use actinium_scheduler::guard;
 use futures_channel::oneshot;
 use std::sync::Arc;
@@ -53,6 +53,31 @@ impl Inner {
         };
         self.complete(id, Err(error));
         RemoteAnswer::new(receiver)
+    }
+
+    /// Waits so long, or until this node leaves.
+    pub(super) fn after(self: &Arc<Self>, delay: Duration) -> Room {
+        /// A request of this node to itself: nobody can answer it, so that it is late one day.
+        struct Late(Arc<Inner>, u64);
+
+        impl Drop for Late {
+            fn drop(&mut self) {
+                let complete = lock(&self.0.requests).take(self.1);
+                drop(complete);
+            }
+        }
+
+        let (sender, receiver) = oneshot::channel::<()>();
+        let complete = Box::new(move |_: Outcome<'_>| drop(sender));
+        let added = lock(&self.requests).add(self.id(), self.clock.now_ns(), delay, complete);
+        let late = added.ok().map(|request| Late(self.clone(), request));
+        // The driver may sleep beyond the deadline.
+        self.ring();
+        Box::pin(async move {
+            let _late = late;
+            // That it was dropped says that it is late.
+            let _ = receiver.await;
+        })
     }
 
     /// Answers another node's request.

@@ -247,4 +247,8 @@ impl Line for HandleLine {
             })
         })
     }
+
+    fn after(&self, delay: Duration) -> Room {
+        self.inner.after(delay)
+    }
 }

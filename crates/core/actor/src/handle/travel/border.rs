@@ -2,7 +2,7 @@
 
 use crate::actor_id::ActorId;
 use crate::ask::AskError;
-use crate::handle::at::{Elsewhere, Ticket};
+use crate::handle::at::{Elsewhere, Room, Ticket};
 use crate::stop_reason::Down;
 use actinium_wire::Encoding;
 use std::any::{Any, TypeId};
@@ -120,6 +120,8 @@ pub trait Line: Elsewhere {
         write: Write<'_>,
         read: Read,
     ) -> Ask;
+    /// Waits so long.
+    fn after(&self, delay: Duration) -> Room;
 }
 
 /// What a ticket leads to.

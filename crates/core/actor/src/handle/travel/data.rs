@@ -10,6 +10,7 @@ use super::far::Far;
 use super::given::{GivenAnswer, GivenAskRecipient, GivenRecipient, encode};
 use super::kind::{Data, Kind, TICKET, kind, takes};
 use crate::ask::Reply;
+use crate::ask::way::Way;
 use crate::handle::ask_recipient::AskRecipient;
 use crate::handle::at::{At, Ticket};
 use crate::handle::recipient::Recipient;
@@ -252,7 +253,7 @@ fn arrive_reply<R: Data>(ticket: &Ticket) -> Result<Reply<R>, String> {
         Some(bytes)
     };
     border.take_reply(other, ticket, encoding, Box::pin(answer))?;
-    Ok(Reply::new(sender))
+    Ok(Reply::new(Way::Future(sender)))
 }
 
 impl<R: Data> Serialize for Reply<R> {

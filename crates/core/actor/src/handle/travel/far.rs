@@ -1,16 +1,20 @@
 //! Handles of actors elsewhere.
 
-use super::border::{Line, NotSent};
+use super::border::{Ask, Line, NotSent};
 use super::given::{decode, encode};
 use super::kind::Data;
 use crate::actor_id::ActorId;
+use crate::ask::answer::Awaited;
 use crate::ask::{Answer, AskError};
 use crate::handle::at::{At, Room};
 use crate::handle::target::{Asked, Tell, WeakAsked, WeakTell};
 use crate::send_error::SendError;
 use actinium_wire::Encoding;
 use futures_channel::oneshot;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// The way to an actor elsewhere, and how what is sent there is encoded.
@@ -76,18 +80,11 @@ impl<Q: Data, R: Data> Asked<Q, R> for Far {
     }
 
     fn ask(&self, timeout: Option<Duration>, request: Q) -> Answer<R> {
-        let (encoding, actor) = (self.encoding, ActorId(self.line.ticket().actor));
-        let (sender, receiver) = oneshot::channel();
-        let read = Box::new(move |bytes: &[u8]| {
-            // Whoever asked may have stopped waiting.
-            decode::<R>(encoding, bytes).map(|answer| drop(sender.send(answer)))
-        });
-        let write = &mut |into: &mut Vec<u8>| encode(encoding, &request, into);
-        let answered = self.line.ask(encoding, timeout, write, read);
-        Answer::there(Box::pin(async move {
-            answered.await?;
-            receiver.await.map_err(|_| AskError::NoReply(actor))
-        }))
+        Answer::awaited(Box::new(self.begin::<Q, R>(timeout, request, false)))
+    }
+
+    fn ask_async(&self, request: Q) -> Answer<R> {
+        Answer::awaited(Box::new(self.begin::<Q, R>(None, request, true)))
     }
 
     fn room(&self) -> Room {
@@ -96,6 +93,99 @@ impl<Q: Data, R: Data> Asked<Q, R> for Far {
 
     fn downgrade(&self) -> Arc<dyn WeakAsked<Q, R>> {
         Arc::new(self.clone())
+    }
+}
+
+impl Far {
+    /// Asks. `waits`: it waits while too much waits for the node.
+    fn begin<Q: Data, R: Data>(
+        &self,
+        timeout: Option<Duration>,
+        request: Q,
+        waits: bool,
+    ) -> FarAnswer<Q, R> {
+        let stage = self.asked(timeout, &request);
+        let waiting = waits.then_some(request);
+        FarAnswer { far: self.clone(), waiting, stage, limit: None }
+    }
+
+    fn asked<Q: Data, R: Data>(&self, timeout: Option<Duration>, request: &Q) -> Stage<R> {
+        let encoding = self.encoding;
+        let (sender, receiver) = oneshot::channel();
+        let read = Box::new(move |bytes: &[u8]| {
+            // Whoever asked may have stopped waiting.
+            decode::<R>(encoding, bytes).map(|answer| drop(sender.send(answer)))
+        });
+        let write = &mut |into: &mut Vec<u8>| encode(encoding, request, into);
+        Stage::Asked(self.line.ask(encoding, timeout, write, read), receiver)
+    }
+}
+
+/// An answer of an actor elsewhere.
+struct FarAnswer<Q, R> {
+    far: Far,
+    /// The request, if it is to be sent again when there was no room for it.
+    waiting: Option<Q>,
+    stage: Stage<R>,
+    /// Done at the deadline that was set afterwards.
+    limit: Option<(Duration, Room)>,
+}
+
+enum Stage<R> {
+    Asked(Ask, oneshot::Receiver<R>),
+    NoRoom(Room),
+}
+
+// The futures in it are pinned in boxes; the rest is moved.
+impl<Q, R> Unpin for FarAnswer<Q, R> {}
+
+impl<Q: Data, R: Data> Awaited<R> for FarAnswer<Q, R> {
+    fn set_timeout(&mut self, timeout: Duration) {
+        self.limit = Some((timeout, self.far.line.after(timeout)));
+    }
+}
+
+impl<Q: Data, R: Data> FarAnswer<Q, R> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<R, AskError>> {
+        let actor = ActorId(self.far.line.ticket().actor);
+        loop {
+            match &mut self.stage {
+                Stage::Asked(asked, receiver) => match asked.as_mut().poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(())) => {
+                        let answer = receiver.try_recv().ok().flatten();
+                        return Poll::Ready(answer.ok_or(AskError::NoReply(actor)));
+                    }
+                    Poll::Ready(Err(AskError::Full(_))) if self.waiting.is_some() => {
+                        self.stage = Stage::NoRoom(self.far.line.room());
+                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                },
+                Stage::NoRoom(room) => {
+                    if room.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    let Some(request) = &self.waiting else {
+                        return Poll::Ready(Err(AskError::Full(actor)));
+                    };
+                    self.stage = self.far.asked(None, request);
+                }
+            }
+        }
+    }
+}
+
+impl<Q: Data, R: Data> Future for FarAnswer<Q, R> {
+    type Output = Result<R, AskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = self.poll_answer(cx);
+        let Some((timeout, limit)) = &mut self.limit else { return answer };
+        if answer.is_ready() || limit.as_mut().poll(cx).is_pending() {
+            return answer;
+        }
+        let timeout = *timeout;
+        Poll::Ready(Err(AskError::Timeout(ActorId(self.far.line.ticket().actor), timeout)))
     }
 }
 

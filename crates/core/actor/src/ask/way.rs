@@ -1,0 +1,81 @@
+//! The way of an answer to its asker.
+
+use futures_channel::oneshot;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// The way to an asker. Dropped unused, it tells the asker that there is no answer.
+pub(crate) enum Way<R> {
+    /// To a future: [`Answer`](super::answer::Answer).
+    Future(oneshot::Sender<R>),
+    /// To an actor, which gets a message: [`Context::ask`](crate::Context::ask).
+    Actor(ToActor<R>),
+}
+
+/// An actor that waits for an answer.
+pub(crate) trait Asker<R>: Send + Sync {
+    /// Takes the answer, or that there is none.
+    ///
+    /// # Errors
+    /// Gives the answer back if nobody waits for it any more.
+    fn answer(self: Arc<Self>, answer: Option<R>) -> Result<(), Option<R>>;
+
+    /// Whether nobody waits for an answer any more.
+    fn is_over(&self) -> bool;
+
+    /// Ready when nobody waits for an answer any more.
+    fn poll_over(self: Arc<Self>, cx: &mut Context<'_>) -> Poll<()>;
+}
+
+/// The way to an actor; None: it was used.
+pub(crate) struct ToActor<R>(Option<Arc<dyn Asker<R>>>);
+
+impl<R> Way<R> {
+    pub(crate) fn to_actor(asker: Arc<dyn Asker<R>>) -> Self {
+        Way::Actor(ToActor(Some(asker)))
+    }
+
+    /// Answers.
+    ///
+    /// # Errors
+    /// Gives the value back if nobody waits for it any more.
+    pub(crate) fn send(self, value: R) -> Result<(), R> {
+        match self {
+            Way::Future(sender) => sender.send(value),
+            Way::Actor(mut to) => match to.0.take() {
+                Some(asker) => match asker.answer(Some(value)) {
+                    Err(Some(value)) => Err(value),
+                    _ => Ok(()),
+                },
+                None => Err(value),
+            },
+        }
+    }
+
+    /// Whether nobody waits for an answer any more.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Way::Future(sender) => sender.is_canceled(),
+            Way::Actor(to) => to.0.as_ref().is_none_or(|asker| asker.is_over()),
+        }
+    }
+
+    /// Ready when nobody waits for an answer any more.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Way::Future(sender) => sender.poll_canceled(cx),
+            Way::Actor(to) => {
+                to.0.as_ref().map_or(Poll::Ready(()), |asker| asker.clone().poll_over(cx))
+            }
+        }
+    }
+}
+
+impl<R> Drop for ToActor<R> {
+    fn drop(&mut self) {
+        if let Some(asker) = self.0.take() {
+            // Whoever stopped waiting need not hear that there is nothing.
+            let _ = asker.answer(None);
+        }
+    }
+}
