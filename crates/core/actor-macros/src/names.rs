@@ -5,6 +5,7 @@ use syn::{Error, Ident, Result};
 /// Methods that each address has: a message of the same name could not be sent by its name.
 const OF_ADDRESSES: &[&str] = &[
     "ask",
+    "ask_async",
     "ask_timeout",
     "capacity",
     "clone",
@@ -25,6 +26,7 @@ const OF_ADDRESSES: &[&str] = &[
     "stop",
     "tell",
     "to_owned",
+    "try_ask",
     "try_into",
     "try_send",
 ];
