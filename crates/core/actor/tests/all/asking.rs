@@ -1,6 +1,6 @@
 //! Flat errors, deadlines, room, and cancellation of asks.
 
-use crate::common::{ON_PURPOSE, does, quiet};
+use crate::common::{Does, ON_PURPOSE, does, quiet};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
     Actor, Address, AskError, AskRecipient, Asking, Context, Mailbox, Reply, SpawnOptions,
@@ -11,11 +11,13 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
+type Keeper<R> = Address<Does<Option<Reply<R>>>>;
+
 /// An actor that keeps replies, and sends those that it has kept to the probe when it is told to.
 fn keeper<R: Send + 'static>(
     sys: &TestSystem,
     options: SpawnOptions,
-) -> (Address<impl Actor<Msg = Option<Reply<R>>> + use<R>>, Probe<Vec<Reply<R>>>) {
+) -> (Keeper<R>, Probe<Vec<Reply<R>>>) {
     let probe = sys.probe();
     let told = probe.callback();
     let keeper = move || {
@@ -31,7 +33,7 @@ fn keeper<R: Send + 'static>(
 /// The replies that were kept.
 fn kept<R: Send + 'static>(
     sys: &mut TestSystem,
-    keeper: &Address<impl Actor<Msg = Option<Reply<R>>>>,
+    keeper: &Keeper<R>,
     probe: &Probe<Vec<Reply<R>>>,
 ) -> Vec<Reply<R>> {
     keeper.tell(None);
