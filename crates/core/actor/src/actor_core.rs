@@ -58,6 +58,9 @@ pub(crate) const WOKEN: u8 = 16;
 /// `flags`: something of a message that it has handled is under way. Only its own turns set and
 /// clear this.
 pub(crate) const HOLDING: u8 = 32;
+/// `flags`: urgent messages wait. Set and cleared under the lock of `controls`; whoever sets it
+/// brings a turn that finds `CONTROL_PENDING`.
+pub(crate) const URGENT: u8 = 64;
 /// A worker's note for the running actor: it was muted in this turn.
 pub(crate) const NOTE_MUTED: u32 = 1;
 /// A worker's note for the running actor: it asked to end.
@@ -167,7 +170,11 @@ impl Core {
     /// The number of messages that wait: exact for a mailbox that nobody is using.
     pub(crate) fn mailbox_len(&self) -> usize {
         // Relaxed: an estimate.
-        self.own_len.load(Ordering::Relaxed) as usize + (self.shared_len)(self)
+        let own_len = self.own_len.load(Ordering::Relaxed) as usize;
+        // Relaxed: as above.
+        let has_urgent = self.flags.load(Ordering::Relaxed) & URGENT != 0;
+        let urgent = if has_urgent { lock(&self.controls).urgent() } else { 0 };
+        own_len + (self.shared_len)(self) + urgent
     }
 
     /// Notes the actor's place in the system's register.

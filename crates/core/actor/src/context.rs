@@ -102,6 +102,11 @@ impl<A: Actor> Context<'_, A> {
         self.on().note().set(self.on().note().get() | NOTE_FAILED);
     }
 
+    /// Looks after what the actor waits for before its next message.
+    pub(crate) fn look_again(&self) {
+        self.on().note().set(self.on().note().get() | NOTE_YIELD);
+    }
+
     /// Starts a child, on this worker for a start: when this actor ends or restarts, the child
     /// ends. One that fails ends; [`Context::spawn_with`] supervises it otherwise.
     ///

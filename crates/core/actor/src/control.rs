@@ -7,6 +7,8 @@
 use crate::actor_id::ActorId;
 use crate::failure::Failure;
 use crate::stop_reason::{Down, Restarted, StopReason};
+use std::any::Any;
+use std::collections::VecDeque;
 
 // tidy: guard: what it holds of the user's is guarded (`Context::watch`).
 /// Tells a watcher that the actor has ended.
@@ -56,11 +58,21 @@ pub(crate) enum Control<R> {
     LingerOver,
 }
 
-/// The controls that wait: allocated when the first comes, for most actors never get one.
+/// An urgent message that was not taken.
+pub(crate) enum Refused {
+    /// The actor has ended.
+    Closed(Box<dyn Any + Send>),
+    /// As many wait as may.
+    Full(Box<dyn Any + Send>),
+}
+
+/// The controls, and urgent messages, that wait: allocated when the first comes, for most actors never get one.
 pub(crate) struct Controls<R>(Option<Box<State<R>>>);
 
 struct State<R> {
     waiting: Vec<Control<R>>,
+    /// Urgent messages, each a message of the actor's type.
+    urgent: VecDeque<Box<dyn Any + Send>>,
     /// The reason for which the actor has ended.
     closed: Option<StopReason>,
 }
@@ -73,7 +85,7 @@ impl<R> Default for Controls<R> {
 
 impl<R> Controls<R> {
     fn state(&mut self) -> &mut State<R> {
-        let empty = || Box::new(State { waiting: Vec::new(), closed: None });
+        let empty = || Box::new(State { waiting: Vec::new(), urgent: VecDeque::new(), closed: None });
         self.0.get_or_insert_with(empty)
     }
 
@@ -85,6 +97,33 @@ impl<R> Controls<R> {
         }
         state.waiting.push(control);
         Ok(())
+    }
+
+    /// Puts an urgent message last, unless `most` of them wait.
+    pub(crate) fn push_urgent(
+        &mut self,
+        msg: Box<dyn Any + Send>,
+        most: usize,
+    ) -> Result<(), Refused> {
+        let state = self.state();
+        if state.closed.is_some() {
+            return Err(Refused::Closed(msg));
+        }
+        if state.urgent.len() >= most {
+            return Err(Refused::Full(msg));
+        }
+        state.urgent.push_back(msg);
+        Ok(())
+    }
+
+    /// Takes the first urgent message.
+    pub(crate) fn pop_urgent(&mut self) -> Option<Box<dyn Any + Send>> {
+        self.0.as_mut()?.urgent.pop_front()
+    }
+
+    /// The number of urgent messages.
+    pub(crate) fn urgent(&self) -> usize {
+        self.0.as_ref().map_or(0, |state| state.urgent.len())
     }
 
     /// Takes all that wait.

@@ -1,9 +1,9 @@
 //! Handlers that wait: the future's result comes back into the actor, with its state at hand.
 
 use crate::actor::{Actor, Context};
-use crate::actor_core::NOTE_YIELD;
 use crate::cell::waits::{Each, held};
 use crate::offload::offload;
+use crate::state::offloads::Work;
 use actinium_scheduler::guard::{self, Guarded};
 use futures_channel::oneshot;
 use std::future::Future;
@@ -73,7 +73,7 @@ impl<A: Actor> Context<'_, A> {
         });
         self.core().begin_hold();
         // No message comes before it is looked at.
-        self.on().note().set(self.on().note().get() | NOTE_YIELD);
+        self.look_again();
     }
 
     /// Holds, as [`Context::hold`] does, for a closure that may block: it runs on a thread of the
@@ -108,7 +108,7 @@ impl<A: Actor> Context<'_, A> {
     ) {
         let (sender, result) = oneshot::channel();
         let closure = Guarded::new(closure);
-        offload(&self.core().system, move || {
+        offload(&self.core().system, Work::Closure, move || {
             if sender.is_canceled() {
                 return;
             }
@@ -169,14 +169,14 @@ impl<A: Actor> Context<'_, A> {
         let each = Each::new(future, then);
         let is_full = self.with_waits(|waits| {
             waits.fresh.push(each);
-            waits.rest_due = true;
+            waits.set_due = true;
             waits.under_way += 1;
             waits.limit = limit.max(1);
             waits.under_way >= waits.limit
         });
         self.core().begin_hold();
         if is_full {
-            self.on().note().set(self.on().note().get() | NOTE_YIELD);
+            self.look_again();
         }
     }
 }

@@ -23,6 +23,7 @@ mod control;
 mod ending;
 mod estimates;
 mod failure;
+mod feed;
 mod groups;
 // Parts of it serve handles of actors elsewhere, which the feature `wire` brings.
 #[cfg_attr(not(feature = "wire"), allow(dead_code, unreachable_pub))]
@@ -38,10 +39,13 @@ mod send;
 mod send_error;
 mod shutdown;
 mod source;
+mod silence;
 mod spawn;
+mod stash;
 mod state;
 mod stats;
 mod stop_reason;
+mod streams;
 mod supervision;
 mod system;
 mod system_handle;
@@ -49,6 +53,7 @@ mod time;
 mod timers;
 mod try_actor;
 mod unfinished;
+mod urgent;
 mod wait;
 
 #[doc(hidden)]
@@ -84,10 +89,13 @@ pub mod travel {
     };
     pub use crate::handle::travel::made::{fingerprint, given, recipient_here, recipient_there};
 }
+pub use cell::waits::StreamId;
 pub use context::Timer;
+pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use send_error::SendError;
 pub use source::Source;
+pub use stash::StashFull;
 pub use state::dead_letters::DeadLetter;
 pub use state::names::{LookupError, NameError};
 pub use stats::{Audit, EventLedger, Stats};

@@ -2,6 +2,7 @@
 
 use crate::actor::{Actor, Context};
 use crate::actor_core::Inner;
+use crate::state::offloads::Work;
 use actinium_scheduler::guard::{self, Guarded, Panicked};
 use std::cell::Cell;
 use std::convert::identity;
@@ -20,32 +21,36 @@ pub(crate) fn is_offloaded_by(system: &Arc<Inner>) -> bool {
 }
 
 /// One closure, until it has ended.
-struct Running(Arc<Inner>);
+struct Running(Arc<Inner>, Work);
 
 impl Running {
-    fn begin(system: Arc<Inner>) -> Self {
-        system.offloads.begin();
-        Running(system)
+    fn begin(system: Arc<Inner>, work: Work) -> Self {
+        system.offloads.begin(work);
+        Running(system, work)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         OFFLOADED_BY.set(ptr::null());
-        self.0.offloads.end();
+        self.0.offloads.end(self.1);
     }
 }
 
-/// Runs a closure that catches its panics on a thread that may block; a drain waits for it.
-pub(crate) fn offload(system: &Arc<Inner>, closure: impl FnOnce() + Send + 'static) {
-    let running = Running::begin(system.clone());
-    let work = move || {
-        // It ends last, and whatever happens: a drain waits for it.
+/// Runs a closure that catches its panics on a thread that may block.
+pub(crate) fn offload(
+    system: &Arc<Inner>,
+    work: Work,
+    closure: impl FnOnce() + Send + 'static,
+) {
+    let running = Running::begin(system.clone(), work);
+    let run = move || {
+        // It ends last, and whatever happens: others wait for it.
         let running = running;
         OFFLOADED_BY.set(Arc::as_ptr(&running.0));
         closure();
     };
-    blocking::unblock(work).detach();
+    blocking::unblock(run).detach();
 }
 
 impl<A: Actor> Context<'_, A> {
@@ -119,7 +124,7 @@ impl<A: Actor> Context<'_, A> {
     ) {
         let me = self.address();
         let closure = Guarded::new(closure);
-        offload(&self.core().system, move || {
+        offload(&self.core().system, Work::Closure, move || {
             let me = me;
             let result = guard::catch(closure.into_inner());
             match guard::catch(|| msg(result)).and_then(identity) {

@@ -65,7 +65,8 @@ impl<A: Actor> InTurn<'_, A> {
             Stage::New => {
                 // Set first: `started` may stop the actor.
                 self.with_life(|life| life.stage = Stage::Running);
-                self.set_flags(0, UNUSUAL);
+                // Unless messages are left that its predecessor had put aside.
+                self.set_usual();
                 let mut footprint_bytes = 0;
                 let started = self.hook(|actor, ctx| {
                     actor.started(ctx);
@@ -328,6 +329,7 @@ impl<A: Actor> InTurn<'_, A> {
         self.leave_behind();
         self.set_state(None);
         let controls = lock(&self.cell().core.controls).close(reason.clone());
+        self.drop_beside(&reason);
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
             self.tell(*extra, &reason);
         }
@@ -393,6 +395,7 @@ impl<A: Actor> InTurn<'_, A> {
         // Acquire: pairs with the release in `CellRef::new`.
         let flags = core.flags.fetch_and(!(LINGERING | REVIVED), Ordering::Acquire);
         let ends = flags & REVIVED == 0 && core.is_orphaned() && self.cell().len() == 0;
+        let ends = ends && !self.has_sources();
         ends.then(|| self.end(StopReason::Orphaned))
     }
 

@@ -5,7 +5,7 @@ use super::owned::InTurn;
 use crate::actor::Actor;
 use crate::actor_core::{
     CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, SHARED_ONLY,
-    UNUSUAL,
+    UNUSUAL, URGENT,
 };
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
@@ -72,12 +72,12 @@ impl<A: Actor> InTurn<'_, A> {
         self.set_flags(0, CONTROL_PENDING);
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.cell().core.flags.load(Ordering::Acquire);
-        if flags & (CONTROL | MUTED) == 0 && self.flags() & UNUSUAL == 0 {
+        if flags & (CONTROL | MUTED | URGENT) == 0 && self.flags() & UNUSUAL == 0 {
             return None;
         }
         let turn = self.prelude();
         // Relaxed: what others set or clear from now on calls it again.
-        if self.cell().core.flags.load(Ordering::Relaxed) & (CONTROL | MUTED) != 0 {
+        if self.cell().core.flags.load(Ordering::Relaxed) & (CONTROL | MUTED | URGENT) != 0 {
             self.set_flags(CONTROL_PENDING, 0);
         }
         turn
@@ -164,6 +164,12 @@ impl<A: Actor> InTurn<'_, A> {
         if turn == Turn::Idle { self.again_if_due() } else { turn }
     }
 
+    /// Whether something but its mailbox keeps the actor from its end.
+    fn waits_for_more(&self) -> bool {
+        let core = &self.cell().core;
+        core.is_holding() || self.flags() & DRAINING == 0 && self.has_sources()
+    }
+
     /// Ends the turn of an actor that may have a bounded mailbox.
     fn end_turn(&self, turn: Turn) -> Turn {
         if self.cell().core.backpressure.is_none() {
@@ -181,7 +187,7 @@ impl<A: Actor> InTurn<'_, A> {
         if !self.cell().shared::<T>().is_empty() {
             return Turn::Again;
         }
-        if self.cell().core.is_holding() {
+        if self.waits_for_more() {
             return Turn::Idle;
         }
         if self.flags() & DRAINING != 0 {

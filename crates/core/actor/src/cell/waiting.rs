@@ -1,16 +1,19 @@
 //! The part of a turn that looks after what the actor waits for (`waits`).
 //!
-//! | in this order | while it holds | otherwise |
-//! |---|---|---|
-//! | futures that it holds for | polled, one after the other | - |
-//! | futures under way | - | polled; while there are too many, messages wait |
+//! In this order, before the messages of the mailbox:
+//!
+//! 1. futures that it holds for, one after the other; until they are done nothing below is looked
+//!    at;
+//! 2. urgent messages;
+//! 3. futures under way while it goes on; while there are too many, nothing below is looked at;
+//! 4. messages that were brought back from the stash, silence, streams.
 
 use super::life::Life;
 use super::owned::InTurn;
 use super::waits::{HeldBox, Waits};
 use crate::actor::{Actor, Context};
 use crate::actor_core::{
-    CONTROL, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, WOKEN,
+    CONTROL, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, URGENT, WOKEN,
 };
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
@@ -33,7 +36,7 @@ enum Next<A: Actor> {
 
 impl<A: Actor> Life<A> {
     /// What the actor waits for, if it ever did.
-    fn waits(&mut self) -> Option<&mut Waits<A>> {
+    pub(super) fn waits(&mut self) -> Option<&mut Waits<A>> {
         self.extra.as_mut()?.waits.as_deref_mut()
     }
 }
@@ -52,24 +55,38 @@ impl<A: Actor> Context<'_, A> {
 impl<A: Actor> InTurn<'_, A> {
     /// Looks after all that the actor waits for, before its messages. `Some`: the turn ends here.
     pub(super) fn look_after_waits(&mut self) -> Option<Turn> {
-        if !self.with_life(|life| life.waits().is_some()) {
-            return None;
-        }
-        if let Some(turn) = self.poll_held() {
+        let has_waits = self.with_life(|life| life.waits().is_some());
+        if has_waits && let Some(turn) = self.poll_held() {
             return Some(turn);
         }
+        if let Some(turn) = self.handle_urgent() {
+            return Some(turn);
+        }
+        if !has_waits {
+            return None;
+        }
+        self.set_flags(UNUSUAL, 0);
+        let turn = self.look_after_the_rest();
+        if turn.is_none() {
+            self.set_usual();
+        }
+        turn
+    }
+
+    fn look_after_the_rest(&mut self) -> Option<Turn> {
         if let Some(turn) = self.poll_set() {
             return Some(turn);
         }
-        let is_full =
-            |life: &mut Life<A>| life.waits().is_some_and(|waits| waits.under_way >= waits.limit);
-        if self.with_life(is_full) {
+        if self.with_life(|life| life.waits().is_some_and(|waits| waits.is_full())) {
             return Some(self.again_if_due());
         }
-        if self.with_life(|life| life.waits().is_none_or(|waits| waits.is_empty())) {
-            self.set_flags(0, UNUSUAL);
+        if let Some(turn) = self.handle_ready() {
+            return Some(turn);
         }
-        None
+        if let Some(turn) = self.look_after_silence() {
+            return Some(turn);
+        }
+        self.poll_sources()
     }
 
     /// Polls the futures for which the mailbox waits. `Some`: it still waits, or the turn ends for
@@ -100,6 +117,9 @@ impl<A: Actor> InTurn<'_, A> {
                 polled => {
                     // Before its successor, and before the actor's state goes.
                     drop(held);
+                    // The time that it took was no silence.
+                    let now_ns = self.worker().shared().clock().now_ns();
+                    self.put_back(|waits| waits.note_message(now_ns));
                     if let Some(turn) = self.after_user(polled.map(|_| ())) {
                         return Some(turn);
                     }
@@ -127,8 +147,8 @@ impl<A: Actor> InTurn<'_, A> {
     fn poll_set(&mut self) -> Option<Turn> {
         let core = &self.cell().core;
         let taken = self.with_life(|life| {
-            let waits = life.waits().filter(|waits| waits.rest_due && waits.under_way > 0)?;
-            waits.rest_due = false;
+            let waits = life.waits().filter(|waits| waits.set_due && waits.under_way > 0)?;
+            waits.set_due = false;
             Some((waits.set.take().unwrap_or_default(), waits.waker(core)))
         });
         let (mut set, waker) = taken?;
@@ -152,18 +172,18 @@ impl<A: Actor> InTurn<'_, A> {
             if called.is_ok() {
                 self.end_hold();
             }
-            let turn = self.after_user(called);
+            let turn = self.after_call(called);
             // One that has ended, or failed, waits for nothing any more.
             if matches!(turn, Some(Turn::Dead)) || self.with_life(|life| life.is_over()) {
                 drop(set);
                 return turn;
             }
             if turn.is_some() {
-                self.put_back(|waits| (waits.set, waits.rest_due) = (Some(set), true));
+                self.put_back(|waits| (waits.set, waits.set_due) = (Some(set), true));
                 return turn;
             }
         }
-        self.put_back(|waits| (waits.set, waits.rest_due) = (Some(set), true));
+        self.put_back(|waits| (waits.set, waits.set_due) = (Some(set), true));
         None
     }
 
@@ -172,14 +192,24 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     /// Calls user code with the actor's state.
-    fn user<R>(&mut self, f: impl FnOnce(&mut A, &mut Context<'_, A>) -> R) -> Result<R, Panicked> {
+    pub(super) fn user<R>(&mut self, f: impl FnOnce(&mut A, &mut Context<'_, A>) -> R) -> Result<R, Panicked> {
         self.with_state(|state, turn| {
             let actor = state.as_mut().expect("a running actor has its state");
+            // What was noted before was not this call's.
+            let note = turn.worker().note();
+            note.set(note.get() & !(NOTE_FAILED | NOTE_STOP | NOTE_YIELD));
             #[cfg(feature = "tokio")]
             let _runtime =
                 turn.cell().core.system.tokio.as_ref().map(tokio::runtime::Handle::enter);
             guard::catch(|| f(actor, &mut turn.context()))
         })
+    }
+
+    /// What follows from a call of user code, other than by one that the actor held for: it may
+    /// hold, too. `Some`: the turn ends.
+    pub(super) fn after_call(&mut self, called: Result<(), Panicked>) -> Option<Turn> {
+        let yields = self.worker().note().get() & NOTE_YIELD != 0;
+        self.after_user(called).or_else(|| yields.then_some(Turn::Again))
     }
 
     /// What follows from a call of user code before the messages. `Some`: the turn ends.
@@ -200,7 +230,6 @@ impl<A: Actor> InTurn<'_, A> {
         if note & NOTE_MUTED != 0 {
             return Some(Turn::Idle);
         }
-        self.worker().note().set(note & !NOTE_YIELD);
         None
     }
 
@@ -214,7 +243,8 @@ impl<A: Actor> InTurn<'_, A> {
             flags.fetch_and(!WOKEN, Ordering::Acquire);
             self.with_life(|life| {
                 if let Some(waits) = life.waits() {
-                    (waits.held_due, waits.rest_due) = (true, true);
+                    waits.held_due = true;
+                    (waits.set_due, waits.sources_due) = (true, true);
                 }
             });
         }
@@ -224,7 +254,7 @@ impl<A: Actor> InTurn<'_, A> {
     pub(super) fn again_if_due(&self) -> Turn {
         // Acquire: as in `note_woken`. Neither what rings on this thread, nor a control of its own
         // making, wakes what runs.
-        let is_woken = self.cell().core.flags.load(Ordering::Acquire) & (WOKEN | CONTROL) != 0;
+        let is_woken = self.cell().core.flags.load(Ordering::Acquire) & (WOKEN | CONTROL | URGENT) != 0;
         if is_woken || self.with_life(|life| life.waits().is_some_and(|waits| waits.is_due())) {
             Turn::Again
         } else {
@@ -239,12 +269,22 @@ impl<A: Actor> InTurn<'_, A> {
         }
     }
 
-    /// Drops what an instance that ends has waited for.
+    /// Drops what an instance that ends has waited for. The messages that it has put aside are for
+    /// the next one.
     pub(super) fn cancel_waits(&self) {
         let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
         if let Some(waits) = waits {
             self.cell().core.end_hold();
-            drop(waits);
+            // What is dropped is dropped here.
+            let left = waits.into_left().map(Box::new);
+            self.with_life(|life| life.extra().waits = left);
+        }
+    }
+
+    /// Notes that turns need not look here, if so.
+    pub(super) fn set_usual(&self) {
+        if self.with_life(|life| life.waits().is_none_or(|waits| waits.is_empty())) {
+            self.set_flags(0, UNUSUAL);
         }
     }
 }

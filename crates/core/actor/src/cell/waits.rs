@@ -1,5 +1,5 @@
-//! What an actor waits for beside its messages: futures that it holds for, and futures that are
-//! under way while it goes on.
+//! What an actor waits for beside its messages: futures that it holds for, futures that are under
+//! way while it goes on, streams, silence; and the messages that it has put aside.
 //!
 //! The actor polls all of them itself, in its own turns, so that what follows them has the actor's
 //! state at hand. What wakes them sets a flag of the actor (`WOKEN`) and notifies it. An actor that
@@ -9,6 +9,7 @@
 use crate::actor::{Actor, Context};
 use crate::actor_core::{Core, CoreRef};
 use actinium_scheduler::guard::Guarded;
+use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
 use std::future::Future;
@@ -31,9 +32,55 @@ pub(crate) struct Waits<A: Actor> {
     pub(crate) under_way: usize,
     /// From so many on the mailbox waits.
     pub(crate) limit: usize,
-    /// The rest is to be polled.
-    pub(crate) rest_due: bool,
+    /// They are to be polled.
+    pub(crate) set_due: bool,
+    /// The streams whose items it handles.
+    pub(crate) sources: Vec<Source<A>>,
+    /// They are to be polled.
+    pub(crate) sources_due: bool,
+    /// The place of the next one to be polled.
+    pub(crate) next_source: usize,
+    last_source: u64,
+    /// Messages that were put aside, and how many may be.
+    pub(crate) stash: VecDeque<Guarded<A::Msg>>,
+    pub(crate) stash_limit: usize,
+    /// Messages that were brought back, and come before those of the mailbox.
+    pub(crate) ready: VecDeque<Guarded<A::Msg>>,
+    pub(crate) silence: Option<Silence<A>>,
+    /// When the timer for it is due; 0: it is not set.
+    pub(crate) silence_timer_ns: u64,
     waker: Option<Waker>,
+}
+
+/// Identifies one stream of one actor: see
+/// [`Context::attach_stream`](crate::Context::attach_stream).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(u64);
+
+/// A stream of messages.
+pub(crate) type Messages<A> = Guarded<Pin<Box<dyn Stream<Item = <A as Actor>::Msg> + Send>>>;
+
+/// A stream whose items the actor handles.
+pub(crate) struct Source<A: Actor> {
+    pub(crate) id: StreamId,
+    /// `None`: it is taken out, and polled.
+    pub(crate) stream: Option<Messages<A>>,
+    /// A drain waits for it.
+    pub(crate) outlives_drain: bool,
+}
+
+/// Makes the message that an actor gets when no other has come for some time.
+pub(crate) type OnSilence<A> = Guarded<Box<dyn FnMut() -> <A as Actor>::Msg + Send>>;
+
+/// The message that an actor gets when no other has come for some time.
+pub(crate) struct Silence<A: Actor> {
+    pub(crate) timeout_ns: u64,
+    /// When the latest message came.
+    pub(crate) since_ns: u64,
+    /// The actor was told of this silence.
+    pub(crate) is_told: bool,
+    /// `None`: it is taken out, and called.
+    pub(crate) msg: Option<OnSilence<A>>,
 }
 
 impl<A: Actor> Default for Waits<A> {
@@ -45,7 +92,16 @@ impl<A: Actor> Default for Waits<A> {
             fresh: Vec::new(),
             under_way: 0,
             limit: usize::MAX,
-            rest_due: false,
+            set_due: false,
+            sources: Vec::new(),
+            sources_due: false,
+            next_source: 0,
+            last_source: 0,
+            stash: VecDeque::new(),
+            stash_limit: 1000,
+            ready: VecDeque::new(),
+            silence: None,
+            silence_timer_ns: 0,
             waker: None,
         }
     }
@@ -68,14 +124,56 @@ impl<A: Actor> Waits<A> {
         self.held.is_empty() && self.under_way == 0
     }
 
+    /// Whether so many futures are under way that messages wait.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way >= self.limit
+    }
+
     /// Whether a turn would find something to do here.
     pub(crate) fn is_due(&self) -> bool {
-        if self.holds() { self.held_due } else { self.rest_due && self.under_way > 0 }
+        if self.holds() {
+            return self.held_due;
+        }
+        let set_is_due = self.set_due && self.under_way > 0;
+        let sources_are_due = self.sources_due && !self.sources.is_empty();
+        set_is_due || !self.is_full() && (sources_are_due || !self.ready.is_empty())
     }
 
     /// Whether turns need not look here.
     pub(crate) fn is_empty(&self) -> bool {
         self.is_done()
+            && self.sources.is_empty()
+            && self.ready.is_empty()
+            && self.silence.is_none()
+    }
+
+    /// Adds a stream.
+    pub(crate) fn attach(&mut self, source: impl FnOnce(StreamId) -> Source<A>) -> StreamId {
+        self.last_source += 1;
+        let id = StreamId(self.last_source);
+        self.sources.push(source(id));
+        self.sources_due = true;
+        id
+    }
+
+    /// Takes a stream out.
+    pub(crate) fn detach(&mut self, id: StreamId) -> Option<Source<A>> {
+        let place = self.sources.iter().position(|source| source.id == id)?;
+        Some(self.sources.remove(place))
+    }
+
+    /// Notes that a message has come.
+    pub(crate) fn note_message(&mut self, now_ns: u64) {
+        if let Some(silence) = &mut self.silence {
+            (silence.since_ns, silence.is_told) = (now_ns, false);
+        }
+    }
+
+    /// What is left when an instance ends: the messages that it has put aside.
+    pub(crate) fn into_left(mut self) -> Option<Self> {
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.append(&mut self.stash);
+        (!ready.is_empty()).then(|| Waits { ready, ..Waits::default() })
     }
 }
 

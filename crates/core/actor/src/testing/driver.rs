@@ -116,7 +116,7 @@ impl Driver {
     pub(super) fn step(&self) -> bool {
         self.report.borrow().is_none()
             && (self.turn()
-                || (self.inner.offloads.wait(|| false, || None) == Some(true) && self.turn()))
+                || (self.inner.offloads.wait_for_all() && self.turn()))
     }
 
     /// Drives the system by `f`, which nothing that runs in it may do.

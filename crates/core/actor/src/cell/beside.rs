@@ -1,0 +1,278 @@
+//! The messages that an actor handles before those of its mailbox: urgent ones, those that it has
+//! put aside and brought back, the one that tells of silence, and the items of its streams.
+//!
+//! Each of them is called for by a turn of its own actor, so that they are counted in that turn:
+//! as handled, and, but for urgent ones, as sent.
+
+use super::owned::InTurn;
+use super::waits::{Messages, StreamId};
+use crate::actor::Actor;
+use crate::actor_core::{CoreRef, DRAINING, URGENT};
+use crate::stop_reason::StopReason;
+use actinium_scheduler::Turn;
+use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::sync::atomic::Ordering;
+use actinium_scheduler::sync::lock;
+use std::task::Poll;
+
+/// Most messages of one sort that a turn handles before those of the mailbox.
+const AT_ONCE: u32 = 64;
+
+/// The place of a stream in this turn.
+enum Next<A: Actor> {
+    /// None, or all of them have nothing to give.
+    None,
+    /// It is being polled: this is called from within.
+    Busy,
+    Poll(StreamId, Messages<A>),
+}
+
+impl<A: Actor> InTurn<'_, A> {
+    fn at_once(&self) -> u32 {
+        self.worker().batch().min(AT_ONCE)
+    }
+
+    /// Handles one message. `Some`: the turn ends here.
+    fn handle_beside(&mut self, msg: Guarded<A::Msg>) -> Option<Turn> {
+        let now_ns = self.worker().shared().clock().now_ns();
+        self.with_life(|life| life.waits().into_iter().for_each(|it| it.note_message(now_ns)));
+        self.handle_quietly(msg)
+    }
+
+    /// Handles one message that does not end the silence.
+    fn handle_quietly(&mut self, msg: Guarded<A::Msg>) -> Option<Turn> {
+        self.worker().count_handled(1, size_of::<A::Msg>());
+        let called = self.user(|actor, ctx| actor.handle(msg.into_inner(), ctx));
+        self.after_call(called)
+    }
+
+    // ---- urgent messages
+    // ---------------------------------------------------------------------------------------------
+
+    /// Handles urgent messages; those of the mailbox come when there is none left.
+    pub(super) fn handle_urgent(&mut self) -> Option<Turn> {
+        // Acquire: pairs with the release in `push_urgent`.
+        let are_there = |turn: &Self| {
+            turn.cell().core.flags.load(Ordering::Acquire) & URGENT != 0
+        };
+        for _ in 0..self.at_once() {
+            if !are_there(self) {
+                return None;
+            }
+            let msg = self.next_urgent()?;
+            if let Some(turn) = self.handle_beside(msg) {
+                return Some(turn);
+            }
+        }
+        are_there(self).then_some(Turn::Again)
+    }
+
+    fn next_urgent(&self) -> Option<Guarded<A::Msg>> {
+        let core = &self.cell().core;
+        let mut controls = lock(&core.controls);
+        let msg = controls.pop_urgent();
+        if controls.urgent() == 0 {
+            // Relaxed: under the lock, under which it is set.
+            core.flags.fetch_and(!URGENT, Ordering::Relaxed);
+        }
+        drop(controls);
+        let msg = msg?.downcast::<A::Msg>().expect("sent to an address of this actor");
+        Some(Guarded::new(*msg))
+    }
+
+    // ---- messages brought back
+    // ---------------------------------------------------------------------------------------
+
+    /// Handles the messages that were put aside and brought back; those of the mailbox come when
+    /// there is none left.
+    pub(super) fn handle_ready(&mut self) -> Option<Turn> {
+        for _ in 0..self.at_once() {
+            let msg = self.with_life(|life| life.waits()?.ready.pop_front())?;
+            self.worker().counters().sent.add(1);
+            if let Some(turn) = self.handle_beside(msg) {
+                return Some(turn);
+            }
+        }
+        let are_left = self.with_life(|life| life.waits().is_some_and(|it| !it.ready.is_empty()));
+        are_left.then_some(Turn::Again)
+    }
+
+    // ---- silence
+    // -----------------------------------------------------------------------------------------------------
+
+    /// Tells the actor that no message has come for some time, if so, and sees to it that somebody
+    /// looks again.
+    pub(super) fn look_after_silence(&mut self) -> Option<Turn> {
+        if !self.with_life(|life| life.waits().is_some_and(|waits| waits.silence.is_some())) {
+            return None;
+        }
+        let now_ns = self.worker().shared().clock().now_ns();
+        let is_draining = self.worker().shared().control().is_draining();
+        let has_messages = self.cell().len() > 0;
+        let (msg, timer_ns) = self.with_life(|life| {
+            let waits = life.waits()?;
+            if has_messages {
+                waits.note_message(now_ns);
+            }
+            let silence = waits.silence.as_mut().filter(|it| !it.is_told && !is_draining)?;
+            let due_ns = silence.since_ns.saturating_add(silence.timeout_ns);
+            if now_ns >= due_ns {
+                silence.is_told = true;
+                return Some((silence.msg.take(), None));
+            }
+            // One that is set too early looks again.
+            let is_set = waits.silence_timer_ns > now_ns && waits.silence_timer_ns <= due_ns;
+            let timer_ns = (!is_set).then_some(due_ns);
+            waits.silence_timer_ns = if is_set { waits.silence_timer_ns } else { due_ns };
+            Some((None, timer_ns))
+        })?;
+        if let Some(due_ns) = timer_ns {
+            let me = CoreRef::new(&self.cell().core);
+            self.worker().set_timer(due_ns, Box::new(move |_| me.ring()));
+        }
+        let mut make = msg?;
+        let made = self.user(|_, _| make());
+        self.with_life(|life| {
+            // Unless it was replaced: `make` is user code.
+            let silence = life.waits().and_then(|it| it.silence.as_mut());
+            if let Some(silence) = silence.filter(|it| it.msg.is_none()) {
+                silence.msg = Some(make);
+            }
+        });
+        match made {
+            Ok(msg) => {
+                self.worker().counters().sent.add(1);
+                self.handle_quietly(Guarded::new(msg))
+            }
+            Err(panicked) => Some(self.panicked(panicked)),
+        }
+    }
+
+    // ---- streams
+    // -----------------------------------------------------------------------------------------------------
+
+    /// Polls the streams, one after the other, and handles what they give, until none has more or
+    /// the mailbox has its turn.
+    pub(super) fn poll_sources(&mut self) -> Option<Turn> {
+        let is_due = |waits: &super::waits::Waits<A>| {
+            waits.sources_due && !waits.sources.is_empty()
+        };
+        if !self.with_life(|life| life.waits().is_some_and(|waits| is_due(waits))) {
+            return None;
+        }
+        self.drop_sources();
+        let waker = self.with_life(|life| {
+            let waits = life.waits()?;
+            waits.sources_due = false;
+            Some(waits.waker(&self.cell().core))
+        })?;
+        let mut cx = std::task::Context::from_waker(&waker);
+        let (mut budget, mut asleep) = (self.at_once(), 0);
+        while budget > 0 {
+            let (id, mut stream) = match self.next_source(asleep) {
+                Next::None => return None,
+                Next::Busy => continue,
+                Next::Poll(id, stream) => (id, stream),
+            };
+            match self.user(|_, _| stream.as_mut().poll_next(&mut cx)) {
+                Ok(Poll::Pending) => {
+                    self.put_source_back(id, stream);
+                    asleep += 1;
+                }
+                Ok(Poll::Ready(Some(msg))) => {
+                    self.put_source_back(id, stream);
+                    (budget, asleep) = (budget - 1, 0);
+                    self.worker().counters().sent.add(1);
+                    if let Some(turn) = self.handle_beside(Guarded::new(msg)) {
+                        self.poll_sources_again();
+                        return Some(turn);
+                    }
+                }
+                Ok(Poll::Ready(None)) => {
+                    let source = self.with_life(|life| life.waits()?.detach(id));
+                    drop((stream, source));
+                }
+                Err(panicked) => {
+                    drop(stream);
+                    return Some(self.panicked(panicked));
+                }
+            }
+        }
+        self.poll_sources_again();
+        None
+    }
+
+    fn poll_sources_again(&self) {
+        self.with_life(|life| life.waits().into_iter().for_each(|it| it.sources_due = true));
+    }
+
+    /// Takes out the next stream, after so many in a row that had nothing to give.
+    fn next_source(&self, asleep: usize) -> Next<A> {
+        self.with_life(|life| {
+            let Some(waits) = life.waits() else { return Next::None };
+            let count = waits.sources.len();
+            if asleep >= count {
+                return Next::None;
+            }
+            let place = waits.next_source % count;
+            waits.next_source = place + 1;
+            let source = &mut waits.sources[place];
+            source.stream.take().map_or(Next::Busy, |stream| Next::Poll(source.id, stream))
+        })
+    }
+
+    /// Puts a stream back, unless the actor has detached it meanwhile.
+    fn put_source_back(&self, id: StreamId, stream: Messages<A>) {
+        let left = self.with_life(|life| {
+            let mut sources = life.waits().into_iter().flat_map(|waits| &mut waits.sources);
+            match sources.find(|source| source.id == id) {
+                Some(source) => source.stream.replace(stream),
+                None => Some(stream),
+            }
+        });
+        // A user's value: not in there.
+        drop(left);
+    }
+
+    /// Drops the streams that end now: all of them when the actor was asked to stop, and when the
+    /// system drains those for which it does not wait.
+    fn drop_sources(&self) {
+        let stops = self.flags() & DRAINING != 0;
+        if !stops && !self.worker().shared().control().is_draining() {
+            return;
+        }
+        let ended = self.with_life(|life| {
+            let sources = life.waits().map(|waits| &mut waits.sources);
+            let ends = |source: &mut super::waits::Source<A>| stops || !source.outlives_drain;
+            sources.map(|sources| sources.extract_if(.., ends).collect::<Vec<_>>())
+        });
+        drop(ended);
+    }
+
+    // ---- the end
+    // -----------------------------------------------------------------------------------------------------
+
+    /// Drops the urgent messages and the stash of an actor that has ended: they are dead letters.
+    pub(super) fn drop_beside(&self, reason: &StopReason) {
+        let mut left = 0;
+        while let Some(msg) = self.next_urgent() {
+            left += 1;
+            drop(msg);
+        }
+        let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
+        if let Some(waits) = waits {
+            // They come back, and in vain.
+            self.worker().counters().sent.add(waits.ready.len() as u64);
+            left += waits.ready.len() as u64;
+        }
+        if left > 0 {
+            self.worker().counters().dead.add(left);
+            self.cell().core.add_dead_letter::<A::Msg>(left, reason.clone());
+        }
+    }
+
+    /// Whether streams keep the actor alive.
+    pub(super) fn has_sources(&self) -> bool {
+        self.with_life(|life| life.waits().is_some_and(|waits| !waits.sources.is_empty()))
+    }
+}

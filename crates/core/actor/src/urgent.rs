@@ -1,0 +1,97 @@
+//! Messages that are handled before all others that wait.
+
+use crate::actor::Actor;
+use crate::actor_core::{CoreRef, NOTE_CONTROL, URGENT};
+use crate::address::Address;
+use crate::cell::actor_cell::ActorCell;
+use crate::control::Refused;
+use crate::send_error::SendError;
+use actinium_scheduler::Worker;
+use actinium_scheduler::sync::atomic::Ordering;
+use actinium_scheduler::sync::lock;
+use std::any::Any;
+
+impl<A: Actor> Address<A> {
+    /// Sends a message that is handled before all others that wait in the mailbox. Urgent messages
+    /// keep their order among themselves, and so do the others.
+    ///
+    /// A turn that is under way goes on: up to 64 messages (or 100 µs, see
+    /// [`SystemBuilder`](crate::SystemBuilder)) may still be handled before it. While the actor
+    /// holds for a future ([`Context::hold`](crate::Context::hold)), urgent messages wait, too. It
+    /// costs an allocation and a lock, and messages that are not urgent cost nothing more for it:
+    /// it is for what is rare, as "pause", "report" or "new settings".
+    ///
+    /// ```
+    /// # use actinium_actor::testing::TestSystem;
+    /// # let mut system = TestSystem::seeded(1);
+    /// let probe = system.probe();
+    /// let recorder = probe.address();
+    /// recorder.send("one")?;
+    /// recorder.send("two")?;
+    /// recorder.send_urgent("first of all")?;
+    /// system.run_until_idle();
+    /// assert_eq!(probe.received(), ["first of all", "one", "two"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SendError::Closed`] if the actor has ended, or was asked to; [`SendError::Full`] if the
+    /// mailbox is bounded and as many urgent messages wait as it takes others. Nobody is muted for
+    /// them.
+    pub fn send_urgent(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        let system = &self.0.core.system;
+        system.with_worker(|worker| match worker {
+            Some(worker) => {
+                worker.counters().sent.add(1);
+                let sent = self.0.push_urgent(msg, Some(worker));
+                worker.counters().returned.add(u64::from(sent.is_err()));
+                sent
+            }
+            None => {
+                let send = system.external.begin(&system.shared);
+                let sent = if self.refuses_external() {
+                    Err(SendError::Closed(msg))
+                } else {
+                    self.0.push_urgent(msg, None)
+                };
+                if sent.is_err() {
+                    send.count_returned();
+                }
+                sent
+            }
+        })
+    }
+}
+
+impl<A: Actor> ActorCell<A> {
+    fn push_urgent(
+        &self,
+        msg: A::Msg,
+        worker: Option<&Worker>,
+    ) -> Result<(), SendError<A::Msg>> {
+        if self.is_closed() {
+            return Err(SendError::Closed(msg));
+        }
+        let (core, capacity) = (&self.core, self.capacity());
+        let most = if capacity == 0 { usize::MAX } else { capacity };
+        let msg: Box<A::Msg> = Box::new(msg);
+        let mut controls = lock(&core.controls);
+        let pushed = controls.push_urgent(msg, most);
+        if pushed.is_ok() {
+            // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
+            core.flags.fetch_or(URGENT, Ordering::Release);
+        }
+        drop(controls);
+        let open = |msg: Box<dyn Any + Send>| *msg.downcast::<A::Msg>().expect("what it was sent");
+        pushed.map_err(|refused| match refused {
+            Refused::Closed(msg) => SendError::Closed(open(msg)),
+            Refused::Full(msg) => SendError::Full(open(msg)),
+        })?;
+        if let Some(worker) = worker.filter(|it| it.running() == Some(core.runnable())) {
+            // To itself: nobody is woken by what runs already.
+            worker.note().set(worker.note().get() | NOTE_CONTROL);
+        }
+        core.wake(worker);
+        Ok(())
+    }
+}
