@@ -85,7 +85,8 @@ impl<R> Default for Controls<R> {
 
 impl<R> Controls<R> {
     fn state(&mut self) -> &mut State<R> {
-        let empty = || Box::new(State { waiting: Vec::new(), urgent: VecDeque::new(), closed: None });
+        let empty =
+            || Box::new(State { waiting: Vec::new(), urgent: VecDeque::new(), closed: None });
         self.0.get_or_insert_with(empty)
     }
 

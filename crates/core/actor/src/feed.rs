@@ -151,7 +151,9 @@ impl<T> fmt::Debug for Detached<T> {
 
 impl<T> fmt::Display for Detached<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the actor takes no more of this stream: it has ended, restarted, or detached it")
+        f.write_str(
+            "the actor takes no more of this stream: it has ended, restarted, or detached it",
+        )
     }
 }
 

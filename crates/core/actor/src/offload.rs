@@ -38,11 +38,7 @@ impl Drop for Running {
 }
 
 /// Runs a closure that catches its panics on a thread that may block.
-pub(crate) fn offload(
-    system: &Arc<Inner>,
-    work: Work,
-    closure: impl FnOnce() + Send + 'static,
-) {
+pub(crate) fn offload(system: &Arc<Inner>, work: Work, closure: impl FnOnce() + Send + 'static) {
     let running = Running::begin(system.clone(), work);
     let run = move || {
         // It ends last, and whatever happens: others wait for it.

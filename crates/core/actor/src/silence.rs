@@ -48,11 +48,7 @@ impl<A: Actor> Context<'_, A> {
     /// The time that the actor holds for a future ([`Context::hold`]) is no silence. It does not
     /// keep the actor alive, ends when the actor restarts, and, as all timers, when the system
     /// drains.
-    pub fn receive_timeout(
-        &self,
-        timeout: Duration,
-        msg: impl FnMut() -> A::Msg + Send + 'static,
-    ) {
+    pub fn receive_timeout(&self, timeout: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) {
         let silence = Silence {
             timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
             since_ns: self.now().ns,

@@ -1,7 +1,7 @@
 //! Messages that are handled before all others that wait.
 
 use crate::actor::Actor;
-use crate::actor_core::{CoreRef, NOTE_CONTROL, URGENT};
+use crate::actor_core::{NOTE_CONTROL, URGENT};
 use crate::address::Address;
 use crate::cell::actor_cell::ActorCell;
 use crate::control::Refused;
@@ -64,11 +64,7 @@ impl<A: Actor> Address<A> {
 }
 
 impl<A: Actor> ActorCell<A> {
-    fn push_urgent(
-        &self,
-        msg: A::Msg,
-        worker: Option<&Worker>,
-    ) -> Result<(), SendError<A::Msg>> {
+    fn push_urgent(&self, msg: A::Msg, worker: Option<&Worker>) -> Result<(), SendError<A::Msg>> {
         if self.is_closed() {
             return Err(SendError::Closed(msg));
         }

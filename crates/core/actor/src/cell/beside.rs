@@ -5,9 +5,9 @@
 //! as handled, and, but for urgent ones, as sent.
 
 use super::owned::InTurn;
-use super::waits::{Messages, StreamId};
+use super::waits::{Messages, SilenceTimer, Source, StreamId, Waits};
 use crate::actor::Actor;
-use crate::actor_core::{CoreRef, DRAINING, URGENT};
+use crate::actor_core::{DRAINING, URGENT};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::Guarded;
@@ -22,8 +22,6 @@ const AT_ONCE: u32 = 64;
 enum Next<A: Actor> {
     /// None, or all of them have nothing to give.
     None,
-    /// It is being polled: this is called from within.
-    Busy,
     Poll(StreamId, Messages<A>),
 }
 
@@ -52,9 +50,7 @@ impl<A: Actor> InTurn<'_, A> {
     /// Handles urgent messages; those of the mailbox come when there is none left.
     pub(super) fn handle_urgent(&mut self) -> Option<Turn> {
         // Acquire: pairs with the release in `push_urgent`.
-        let are_there = |turn: &Self| {
-            turn.cell().core.flags.load(Ordering::Acquire) & URGENT != 0
-        };
+        let are_there = |turn: &Self| turn.cell().core.flags.load(Ordering::Acquire) & URGENT != 0;
         for _ in 0..self.at_once() {
             if !are_there(self) {
                 return None;
@@ -121,14 +117,14 @@ impl<A: Actor> InTurn<'_, A> {
                 return Some((silence.msg.take(), None));
             }
             // One that is set too early looks again.
-            let is_set = waits.silence_timer_ns > now_ns && waits.silence_timer_ns <= due_ns;
-            let timer_ns = (!is_set).then_some(due_ns);
-            waits.silence_timer_ns = if is_set { waits.silence_timer_ns } else { due_ns };
-            Some((None, timer_ns))
+            let timer = waits.silence_timer.as_ref();
+            let is_set = timer.is_some_and(|timer| timer.is_in_time(now_ns, due_ns));
+            Some((None, (!is_set).then_some(due_ns)))
         })?;
         if let Some(due_ns) = timer_ns {
-            let me = CoreRef::new(&self.cell().core);
-            self.worker().set_timer(due_ns, Box::new(move |_| me.ring()));
+            let timer = SilenceTimer::set(&self.cell().core, due_ns, self.worker());
+            let before = self.with_life(|life| life.waits()?.silence_timer.replace(timer));
+            before.into_iter().for_each(|timer| timer.cancel(self.worker()));
         }
         let mut make = msg?;
         let made = self.user(|_, _| make());
@@ -154,9 +150,7 @@ impl<A: Actor> InTurn<'_, A> {
     /// Polls the streams, one after the other, and handles what they give, until none has more or
     /// the mailbox has its turn.
     pub(super) fn poll_sources(&mut self) -> Option<Turn> {
-        let is_due = |waits: &super::waits::Waits<A>| {
-            waits.sources_due && !waits.sources.is_empty()
-        };
+        let is_due = |waits: &Waits<A>| waits.sources_due && !waits.sources.is_empty();
         if !self.with_life(|life| life.waits().is_some_and(|waits| is_due(waits))) {
             return None;
         }
@@ -171,7 +165,6 @@ impl<A: Actor> InTurn<'_, A> {
         while budget > 0 {
             let (id, mut stream) = match self.next_source(asleep) {
                 Next::None => return None,
-                Next::Busy => continue,
                 Next::Poll(id, stream) => (id, stream),
             };
             match self.user(|_, _| stream.as_mut().poll_next(&mut cx)) {
@@ -217,7 +210,7 @@ impl<A: Actor> InTurn<'_, A> {
             let place = waits.next_source % count;
             waits.next_source = place + 1;
             let source = &mut waits.sources[place];
-            source.stream.take().map_or(Next::Busy, |stream| Next::Poll(source.id, stream))
+            source.stream.take().map_or(Next::None, |stream| Next::Poll(source.id, stream))
         })
     }
 
@@ -243,7 +236,7 @@ impl<A: Actor> InTurn<'_, A> {
         }
         let ended = self.with_life(|life| {
             let sources = life.waits().map(|waits| &mut waits.sources);
-            let ends = |source: &mut super::waits::Source<A>| stops || !source.outlives_drain;
+            let ends = |source: &mut Source<A>| stops || !source.outlives_drain;
             sources.map(|sources| sources.extract_if(.., ends).collect::<Vec<_>>())
         });
         drop(ended);

@@ -184,7 +184,9 @@ impl<A: Actor> InTurn<'_, A> {
     /// address.
     fn rest<T: Carrier<A::Msg>>(&mut self) -> Turn {
         self.free_own::<T>();
-        if !self.cell().shared::<T>().is_empty() {
+        // Relaxed: it was sent on this thread, or a turn comes for it.
+        let has_urgent = self.cell().core.flags.load(Ordering::Relaxed) & URGENT != 0;
+        if has_urgent || !self.cell().shared::<T>().is_empty() {
             return Turn::Again;
         }
         if self.waits_for_more() {

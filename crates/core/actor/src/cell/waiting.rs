@@ -192,7 +192,10 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     /// Calls user code with the actor's state.
-    pub(super) fn user<R>(&mut self, f: impl FnOnce(&mut A, &mut Context<'_, A>) -> R) -> Result<R, Panicked> {
+    pub(super) fn user<R>(
+        &mut self,
+        f: impl FnOnce(&mut A, &mut Context<'_, A>) -> R,
+    ) -> Result<R, Panicked> {
         self.with_state(|state, turn| {
             let actor = state.as_mut().expect("a running actor has its state");
             // What was noted before was not this call's.
@@ -252,14 +255,14 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// `Again`, if a turn would find something to do about what the actor waits for.
     pub(super) fn again_if_due(&self) -> Turn {
-        // Acquire: as in `note_woken`. Neither what rings on this thread, nor a control of its own
-        // making, wakes what runs.
-        let is_woken = self.cell().core.flags.load(Ordering::Acquire) & (WOKEN | CONTROL | URGENT) != 0;
-        if is_woken || self.with_life(|life| life.waits().is_some_and(|waits| waits.is_due())) {
-            Turn::Again
-        } else {
-            Turn::Idle
-        }
+        // Acquire: as in `note_woken`. Neither what rings on this thread, nor a control or an urgent
+        // message of its own making, wakes what runs.
+        let flags = self.cell().core.flags.load(Ordering::Acquire);
+        let (is_due, holds) = self.with_life(|life| {
+            life.waits().map_or((false, false), |waits| (waits.is_due(), waits.holds()))
+        });
+        let is_called = flags & (WOKEN | CONTROL) != 0 || !holds && flags & URGENT != 0;
+        if is_due || is_called { Turn::Again } else { Turn::Idle }
     }
 
     /// The system need not wait for the actor any more, if nothing of its messages is under way.
@@ -273,8 +276,9 @@ impl<A: Actor> InTurn<'_, A> {
     /// the next one.
     pub(super) fn cancel_waits(&self) {
         let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
-        if let Some(waits) = waits {
+        if let Some(mut waits) = waits {
             self.cell().core.end_hold();
+            waits.silence_timer.take().into_iter().for_each(|timer| timer.cancel(self.worker()));
             // What is dropped is dropped here.
             let left = waits.into_left().map(Box::new);
             self.with_life(|life| life.extra().waits = left);

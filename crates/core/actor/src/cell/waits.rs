@@ -8,7 +8,9 @@
 
 use crate::actor::{Actor, Context};
 use crate::actor_core::{Core, CoreRef};
+use actinium_scheduler::Worker;
 use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::wheel::TimerKey;
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
@@ -47,9 +49,36 @@ pub(crate) struct Waits<A: Actor> {
     /// Messages that were brought back, and come before those of the mailbox.
     pub(crate) ready: VecDeque<Guarded<A::Msg>>,
     pub(crate) silence: Option<Silence<A>>,
-    /// When the timer for it is due; 0: it is not set.
-    pub(crate) silence_timer_ns: u64,
+    pub(crate) silence_timer: Option<SilenceTimer>,
     waker: Option<Waker>,
+}
+
+/// The timer that brings a turn to look after silence.
+pub(crate) struct SilenceTimer {
+    due_ns: u64,
+    worker: u32,
+    key: TimerKey,
+}
+
+impl SilenceTimer {
+    /// Sets one.
+    pub(crate) fn set(core: &Core, due_ns: u64, worker: &Worker) -> Self {
+        let me = CoreRef::new(core);
+        let key = worker.set_timer(due_ns, Box::new(move |_| me.ring()));
+        SilenceTimer { due_ns, worker: worker.id(), key }
+    }
+
+    /// Whether it will fire, and at this time at the latest.
+    pub(crate) fn is_in_time(&self, now_ns: u64, due_ns: u64) -> bool {
+        self.due_ns > now_ns && self.due_ns <= due_ns
+    }
+
+    /// Cancels it, if it lies in this worker's wheel. Elsewhere it fires for nothing.
+    pub(crate) fn cancel(self, worker: &Worker) {
+        if self.worker == worker.id() {
+            drop(worker.cancel_timer(self.key));
+        }
+    }
 }
 
 /// Identifies one stream of one actor: see
@@ -101,7 +130,7 @@ impl<A: Actor> Default for Waits<A> {
             stash_limit: 1000,
             ready: VecDeque::new(),
             silence: None,
-            silence_timer_ns: 0,
+            silence_timer: None,
             waker: None,
         }
     }
@@ -141,10 +170,7 @@ impl<A: Actor> Waits<A> {
 
     /// Whether turns need not look here.
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_done()
-            && self.sources.is_empty()
-            && self.ready.is_empty()
-            && self.silence.is_none()
+        self.is_done() && self.sources.is_empty() && self.ready.is_empty() && self.silence.is_none()
     }
 
     /// Adds a stream.

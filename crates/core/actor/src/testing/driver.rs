@@ -115,8 +115,7 @@ impl Driver {
     #[track_caller]
     pub(super) fn step(&self) -> bool {
         self.report.borrow().is_none()
-            && (self.turn()
-                || (self.inner.offloads.wait_for_all() && self.turn()))
+            && (self.turn() || (self.inner.offloads.wait_for_all() && self.turn()))
     }
 
     /// Drives the system by `f`, which nothing that runs in it may do.

@@ -6,6 +6,7 @@ mod ask;
 mod asking;
 mod attribute;
 mod backoff;
+mod beside;
 mod binding;
 mod common;
 mod crossing;
@@ -36,6 +37,7 @@ mod shutdown;
 #[cfg(all(target_os = "linux", not(miri)))]
 mod starved;
 mod stopping;
+mod streams;
 mod supervision;
 mod test_kit;
 mod threads;

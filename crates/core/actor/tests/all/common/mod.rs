@@ -15,6 +15,13 @@ pub(crate) fn does<M: Send + 'static>(
     Does(Box::new(handle))
 }
 
+impl<M: Send + 'static> Does<M> {
+    /// Handles a message for another one.
+    pub(crate) fn handle_as(&mut self, msg: M, ctx: &mut Context<'_, Self>) {
+        (self.0)(msg, ctx);
+    }
+}
+
 impl<M: Send + 'static> Actor for Does<M> {
     type Msg = M;
 
