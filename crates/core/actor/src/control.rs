@@ -66,7 +66,8 @@ pub(crate) enum Refused {
     Full(Box<dyn Any + Send>),
 }
 
-/// The controls, and urgent messages, that wait: allocated when the first comes, for most actors never get one.
+/// The controls, and urgent messages, that wait: allocated when the first comes, for most actors
+/// never get one.
 pub(crate) struct Controls<R>(Option<Box<State<R>>>);
 
 struct State<R> {

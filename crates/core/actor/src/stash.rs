@@ -67,8 +67,8 @@ impl<A: Actor> Context<'_, A> {
     /// ```
     ///
     /// In the ledger ([`System::audit`](crate::System::audit)) a message counts as handled when it
-    /// is put aside, and as sent and handled once more when it comes back. When the actor ends, what
-    /// is left becomes dead letters. When it restarts, the new instance gets all of it first.
+    /// is put aside, and as sent and handled once more when it comes back. When the actor ends,
+    /// what is left becomes dead letters. When it restarts, the new instance gets all of it first.
     ///
     /// # Errors
     /// If as many are put aside as may be ([`Context::stash_limit`]); the message comes back.

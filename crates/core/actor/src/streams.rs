@@ -10,8 +10,8 @@ use actinium_scheduler::guard::{self, Guarded};
 use futures_util::{Stream, StreamExt};
 
 impl<A: Actor> Context<'_, A> {
-    /// Lets this actor handle each item of a stream as the message that `msg` makes of it, until the
-    /// stream ends.
+    /// Lets this actor handle each item of a stream as the message that `msg` makes of it, until
+    /// the stream ends.
     ///
     /// The actor polls the stream itself, in its turns, and handles an item before it polls for the
     /// next one: so a stream is never read faster than its actor works. Items and messages of the

@@ -255,8 +255,8 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// `Again`, if a turn would find something to do about what the actor waits for.
     pub(super) fn again_if_due(&self) -> Turn {
-        // Acquire: as in `note_woken`. Neither what rings on this thread, nor a control or an urgent
-        // message of its own making, wakes what runs.
+        // Acquire: as in `note_woken`. What rings on this thread wakes nobody that runs; nor does a
+        // control, or an urgent message, of its own making.
         let flags = self.cell().core.flags.load(Ordering::Acquire);
         let (is_due, holds) = self.with_life(|life| {
             life.waits().map_or((false, false), |waits| (waits.is_due(), waits.holds()))
