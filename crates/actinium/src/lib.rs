@@ -40,7 +40,8 @@
 //! | end all parts of a program in the right order | [`runtime`], [`Runtime`] | |
 //! | know the machine, and bind workers to its PUs | [`topology`], [`Bind`] | |
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
-//! | await tokio's timers and sockets in [`Context::pipe`] | `SystemBuilder::tokio` | `tokio` |
+//! | run inside a tokio program, whose timers and sockets actors use | `SystemBuilder::share_with_tokio` | `tokio` |
+//! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
 //! | serve HTTP, by axum | the example `service` | `events` |
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |

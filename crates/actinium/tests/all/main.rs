@@ -7,5 +7,7 @@ mod graphs;
 #[cfg(feature = "memory")]
 mod payloads;
 mod runtime;
+#[cfg(feature = "tokio")]
+mod tokio;
 #[cfg(feature = "wire")]
 mod wire;

@@ -74,6 +74,9 @@ pub struct SystemBuilder {
     topology: Option<Topology>,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
+    /// The runtime has CPUs of its own.
+    #[cfg(feature = "tokio")]
+    shares: bool,
 }
 
 impl Default for SystemBuilder {
@@ -91,6 +94,8 @@ impl Default for SystemBuilder {
             topology: None,
             #[cfg(feature = "tokio")]
             tokio: None,
+            #[cfg(feature = "tokio")]
+            shares: false,
         }
     }
 }
@@ -254,11 +259,61 @@ impl SystemBuilder {
         self
     }
 
-    /// The runtime inside which piped futures are polled: see [`crate::Context::pipe`].
+    /// The runtime that workers run inside: handlers may spawn on it, and the futures of
+    /// [`Context::pipe`](crate::Context::pipe) and [`Context::hold`](crate::Context::hold) may use
+    /// its timers and sockets.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
         self.tokio = Some(runtime);
         self
+    }
+
+    /// Shares this machine with the tokio runtime that calls this: a system inside a tokio program.
+    /// Unless another number is asked for, there are as many workers as PUs that tokio's own worker
+    /// threads leave, and at least one; unless told otherwise, they are unbound. They run
+    /// inside the runtime ([`SystemBuilder::tokio`]).
+    ///
+    /// By default tokio has a thread for each PU, and leaves none: `worker_threads` gives it fewer.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, Reply, Shutdown, System};
+    /// # struct Echo;
+    /// # impl Actor for Echo {
+    /// #     type Msg = Reply<u32>;
+    /// #     fn handle(&mut self, reply: Reply<u32>, _ctx: &mut Context<'_, Self>) {
+    /// #         let _ = reply.send(42);
+    /// #     }
+    /// # }
+    /// // For example in a function with #[tokio::main(worker_threads = 2)].
+    /// async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let system = System::builder().share_with_tokio().build()?;
+    ///     assert_eq!(system.spawn(Echo).ask(|reply| reply).await?, 42);
+    ///     system.shutdown_async(Shutdown::Drain).await;
+    ///     Ok(())
+    /// }
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(run())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "tokio")]
+    pub fn share_with_tokio(mut self) -> Self {
+        self.shares = true;
+        self.tokio = tokio::runtime::Handle::try_current().ok().or(self.tokio);
+        self
+    }
+
+    /// The threads that a runtime has beside the workers; 0 if the machine is not shared.
+    fn shared_threads(&self) -> Result<usize, BuildError> {
+        #[cfg(feature = "tokio")]
+        if self.shares {
+            let Some(runtime) = &self.tokio else {
+                let allowed = "only inside a tokio runtime: in an async function, or behind \
+                     Runtime::enter";
+                let value = "no tokio runtime".to_owned();
+                return Err(setting("share_with_tokio", value, allowed.to_owned()));
+            };
+            return Ok(runtime.metrics().num_workers());
+        }
+        Ok(0)
     }
 
     /// Takes `ACTINIUM_WORKERS` (a number, or `all`), `ACTINIUM_POLICY` (`pinned`, `pool`,
@@ -309,6 +364,7 @@ impl SystemBuilder {
     /// Resolves what is asked for to what the system starts with.
     fn resolve(&self) -> Result<Resolved, BuildError> {
         self.check_limits()?;
+        let shared = self.shared_threads()?;
         let real = self.topology.is_none();
         let topology = match &self.topology {
             Some(topology) => topology.clone(),
@@ -317,10 +373,11 @@ impl SystemBuilder {
         let bind = match &self.bind {
             Some(bind) => bind.clone(),
             None if !real => Bind::Auto,
+            None if shared > 0 => Bind::from_env()?.unwrap_or(Bind::None),
             None => Bind::from_env()?.unwrap_or_default(),
         };
         bind.check(&topology)?;
-        let workers = self.resolve_workers(&topology, &bind)?;
+        let workers = self.resolve_workers(&topology, &bind, shared)?;
         self.check_elastic(workers)?;
         let (seats, pus, nodes);
         if real {
@@ -358,9 +415,17 @@ impl SystemBuilder {
         Ok(())
     }
 
-    fn resolve_workers(&self, topology: &Topology, bind: &Bind) -> Result<usize, BuildError> {
+    fn resolve_workers(
+        &self,
+        topology: &Topology,
+        bind: &Bind,
+        shared: usize,
+    ) -> Result<usize, BuildError> {
         match self.workers {
-            Workers::All => Ok(bind.most(topology.usable_workers().workers)),
+            Workers::All => {
+                let left = topology.usable_workers().workers.saturating_sub(shared);
+                Ok(bind.most(left.max(1)))
+            }
             Workers::Count(count) if (1..=MAX_WORKERS).contains(&count) => Ok(count),
             Workers::Count(count) => {
                 let allowed = format!("1 to {MAX_WORKERS}, or all");

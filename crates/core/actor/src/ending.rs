@@ -62,8 +62,6 @@ pub(crate) struct End {
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// Locked by whoever carries the end out.
     pub(crate) report: Mutex<Option<ShutdownReport>>,
-    /// See `dead_before_exit`.
-    pub(crate) dead_before: Mutex<Option<u64>>,
 }
 
 impl Inner {
@@ -159,6 +157,9 @@ pub(crate) fn work(inner: &Inner, index: usize, seat: &Seat) {
     if let Err(error) = seat.bind_current_thread() {
         eprintln!("actinium: worker {index} can not be placed: {error}");
     }
+    // For all that runs on it: handlers may spawn on the runtime, and futures use what it drives.
+    #[cfg(feature = "tokio")]
+    let _runtime = inner.tokio.as_ref().map(tokio::runtime::Handle::enter);
     let worker = Worker::new(shared.clone(), index);
     let outcome = guard::catch(|| {
         worker.enter(|worker| {

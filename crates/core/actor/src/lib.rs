@@ -21,6 +21,7 @@ mod cell;
 mod context;
 mod control;
 mod ending;
+mod ending_async;
 mod estimates;
 mod failure;
 mod feed;
@@ -38,6 +39,8 @@ mod pipe;
 mod send;
 mod send_error;
 mod shutdown;
+#[cfg(feature = "signals")]
+mod signals;
 mod silence;
 mod source;
 mod spawn;
@@ -94,6 +97,8 @@ pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use send_error::SendError;
+#[cfg(feature = "signals")]
+pub use signals::StopOnSignals;
 pub use source::Source;
 pub use stash::StashFull;
 pub use state::dead_letters::DeadLetter;

@@ -65,8 +65,6 @@ where
         let Some(future) = &mut self.future else { return ctx.stop() };
         // AcqRel: see `wake_by_ref`.
         rung.swap(false, Ordering::AcqRel);
-        #[cfg(feature = "tokio")]
-        let _runtime = ctx.core().system.tokio.as_ref().map(tokio::runtime::Handle::enter);
         let mut cx = std::task::Context::from_waker(waker);
         let output = match guard::catch(|| future.as_mut().poll(&mut cx)) {
             Ok(Poll::Pending) => return,

@@ -1,5 +1,6 @@
 //! Waiting for a system, auditing it, and shutting it down.
 
+use crate::actor_core::Inner;
 use crate::ending::{Shutdown, ShutdownReport};
 use crate::offload::is_offloaded_by;
 use crate::stats::Audit;
@@ -100,7 +101,7 @@ impl System {
                     inner.attached.look_again();
                 }
             }
-            Shutdown::Drop => self.exit(),
+            Shutdown::Drop => inner.exit(),
         }
         let mut report = lock(&self.end.report);
         if let Some(report) = &*report {
@@ -108,8 +109,8 @@ impl System {
         }
         let is_drained = how == Shutdown::Drop || inner.drain();
         let unfinished = (!is_drained).then(|| inner.unfinished());
-        let dead_before = self.dead_before_exit();
-        self.exit();
+        let dead_before = inner.dead_before_exit();
+        inner.exit();
         let stuck = control.wait_ended(|index| inner.occupied(index));
         for (index, thread) in std::mem::take(&mut *lock(&self.end.threads)).into_iter().enumerate()
         {
@@ -135,19 +136,21 @@ impl System {
         }
         report.insert(ended).clone()
     }
+}
 
+impl Inner {
     /// Tells the workers to end after their present turns.
-    fn exit(&self) {
+    pub(crate) fn exit(&self) {
         self.dead_before_exit();
-        self.inner.shared.request_exit();
-        self.inner.offloads.look_again();
-        self.inner.attached.look_again();
+        self.shared.request_exit();
+        self.offloads.look_again();
+        self.attached.look_again();
     }
 
     /// The dead letters when the first one asked the workers to end: those that come after are what
     /// the shutdown dropped.
     fn dead_before_exit(&self) -> u64 {
-        *lock(&self.end.dead_before).get_or_insert_with(|| self.inner.ledger(0).dead)
+        *lock(&self.dead_before).get_or_insert_with(|| self.ledger(0).dead)
     }
 }
 
@@ -155,7 +158,11 @@ impl Drop for System {
     fn drop(&mut self) {
         if self.inner.is_on_worker() {
             // The calling worker can not wait for itself: all of them end on their own.
-            return self.exit();
+            return self.inner.exit();
+        }
+        #[cfg(feature = "tokio")]
+        if tokio::runtime::Handle::try_current().is_ok() && lock(&self.end.report).is_none() {
+            return self.end_elsewhere();
         }
         self.shutdown(Shutdown::Drop);
         self.inner.dead_letters.dismiss_listeners();

@@ -14,9 +14,10 @@ use std::sync::Arc;
 /// [`SystemHandle`], which starts actors, names them and counts what they do.
 ///
 /// Dropping it shuts it down with [`crate::Shutdown::Drop`]; on one of its own workers, without
-/// waiting for that.
+/// waiting for that, and with the feature `tokio` so, too, inside a tokio runtime: nothing blocks a
+/// thread of tokio's. ([`System::shutdown_async`] waits.)
 pub struct System {
-    handle: SystemHandle,
+    pub(crate) handle: SystemHandle,
     pub(crate) end: End,
 }
 

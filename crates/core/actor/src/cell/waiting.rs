@@ -201,9 +201,6 @@ impl<A: Actor> InTurn<'_, A> {
             // What was noted before was not this call's.
             let note = turn.worker().note();
             note.set(note.get() & !(NOTE_FAILED | NOTE_STOP | NOTE_YIELD));
-            #[cfg(feature = "tokio")]
-            let _runtime =
-                turn.cell().core.system.tokio.as_ref().map(tokio::runtime::Handle::enter);
             guard::catch(|| f(actor, &mut turn.context()))
         })
     }

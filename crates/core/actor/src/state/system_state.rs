@@ -17,6 +17,7 @@ use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::{Condvar, Mutex, lock};
 use actinium_scheduler::task::Tasks;
 use actinium_scheduler::{Shared, Worker, current};
+use futures_channel::oneshot;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,6 +42,8 @@ pub(crate) struct SystemState<R> {
     pub(crate) register: Register,
     pub(crate) nodes: WorkerNodes,
     pub(crate) stop: StopRequest,
+    /// The dead letters when the workers were first asked to end.
+    pub(crate) dead_before: Mutex<Option<u64>>,
     /// The failure that ended the system, if one reached the top.
     pub(crate) escalation: Mutex<Option<Failure>>,
     kinds: Mutex<BTreeMap<TypeId, actinium_scheduler::sync::Arc<Kind>>>,
@@ -54,6 +57,8 @@ pub(crate) struct SystemState<R> {
 pub(crate) struct StopRequest {
     pub(crate) requested: Mutex<bool>,
     pub(crate) changed: Condvar,
+    /// Those who wait for it in async code.
+    awaited: Mutex<Vec<oneshot::Sender<()>>>,
 }
 
 impl<R> SystemState<R> {
@@ -80,6 +85,7 @@ impl<R> SystemState<R> {
             register,
             nodes,
             stop: StopRequest::default(),
+            dead_before: Mutex::new(None),
             escalation: Mutex::new(None),
             kinds: Mutex::new(BTreeMap::new()),
             next_id: AtomicU64::new(1),
@@ -182,6 +188,24 @@ impl<R> SystemState<R> {
     pub(crate) fn request_stop(&self) {
         *lock(&self.stop.requested) = true;
         self.stop.changed.notify_all();
+        let awaited = std::mem::take(&mut *lock(&self.stop.awaited));
+        for awaited in awaited {
+            // Whoever waited may have gone.
+            let _ = awaited.send(());
+        }
+    }
+
+    /// Tells this one when somebody wants the system to end: at once, if somebody does.
+    pub(crate) fn on_stop(&self, awaited: oneshot::Sender<()>) {
+        let mut all = lock(&self.stop.awaited);
+        // Those who wait no more.
+        all.retain(|awaited| !awaited.is_canceled());
+        all.push(awaited);
+        drop(all);
+        // Whoever has asked before this one stood there has told nobody.
+        if self.stop_requested() {
+            self.request_stop();
+        }
     }
 
     /// Whether somebody inside wants the system to end.
