@@ -42,6 +42,8 @@
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | run inside a tokio program, whose timers and sockets actors use | `SystemBuilder::share_with_tokio` | `tokio` |
 //! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
+//! | put an actor behind the layers of tower | `Address::service` | `tower` |
+//! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
 //! | serve HTTP, by axum | the example `service` | `events` |
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |

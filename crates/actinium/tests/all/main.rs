@@ -2,6 +2,8 @@
 //! take.
 
 mod examples;
+#[cfg(feature = "serde")]
+mod figures;
 #[cfg(feature = "events")]
 mod graphs;
 #[cfg(feature = "memory")]

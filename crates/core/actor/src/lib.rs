@@ -38,6 +38,8 @@ mod passage;
 mod pipe;
 mod send;
 mod send_error;
+#[cfg(feature = "tower")]
+mod service;
 mod shutdown;
 #[cfg(feature = "signals")]
 mod signals;
@@ -97,6 +99,8 @@ pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use send_error::SendError;
+#[cfg(feature = "tower")]
+pub use service::AskService;
 #[cfg(feature = "signals")]
 pub use signals::StopOnSignals;
 pub use source::Source;

@@ -4,6 +4,7 @@ use actinium_scheduler::{CounterValues, ScaleEvent};
 
 /// Counters and sampled latencies of a system.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stats {
     /// The counters of each worker.
@@ -32,6 +33,7 @@ impl Stats {
 
 /// The ledger of all messages and events of a system at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Audit {
     /// Messages that anybody tried to send.
     pub sent: u64,
@@ -49,6 +51,7 @@ pub struct Audit {
 
 /// The ledger of the events of graphs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct EventLedger {
     /// Events that a source has made.
     pub begun: u64,

@@ -46,6 +46,7 @@ macro_rules! counters {
 
         /// The values of [`Counters`] at one moment.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         #[non_exhaustive]
         pub struct CounterValues { $($(#[doc = $doc])+ pub $name: u64,)+ }
 

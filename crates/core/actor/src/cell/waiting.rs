@@ -282,9 +282,10 @@ impl<A: Actor> InTurn<'_, A> {
         }
     }
 
-    /// Notes that turns need not look here, if so.
+    /// Notes that turns need not look here, if so. A test that injects faults wants every turn.
     pub(super) fn set_usual(&self) {
-        if self.with_life(|life| life.waits().is_none_or(|waits| waits.is_empty())) {
+        let has_faults = self.cell().core.system.faults.get().is_some();
+        if !has_faults && self.with_life(|life| life.waits().is_none_or(|waits| waits.is_empty())) {
             self.set_flags(0, UNUSUAL);
         }
     }

@@ -17,8 +17,8 @@ impl TestSystem {
     /// It stays for the rest of the test. Of several faults that a message is chosen for, the first
     /// strikes.
     ///
-    /// From then on, these actors handle one message in a turn. Faults cost nothing where no test
-    /// injects any.
+    /// From then on, these actors handle one message in a turn. Urgent messages, items of streams
+    /// and what comes back from a stash are spared. Faults cost nothing where no test injects any.
     ///
     /// ```
     /// use actinium_actor::testing::TestSystem;
@@ -238,6 +238,29 @@ mod tests {
         assert_eq!(last.struck(), 1);
         sys.shutdown(Shutdown::Drain);
         assert!(sys.audit().is_balanced(), "{:?}", sys.audit());
+    }
+
+    /// Waits for each message, and then passes it on.
+    struct Waits(Recipient<u32>);
+
+    impl Actor for Waits {
+        type Msg = u32;
+
+        fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
+            ctx.hold(futures_lite::future::yield_now(), move |this, (), _| this.0.tell(n));
+        }
+    }
+
+    #[test]
+    fn an_actor_that_has_waited_is_under_faults_still() {
+        explore(20, |sys| {
+            let probe = sys.probe::<u32>();
+            let waits = sys.spawn(Waits(probe.recipient()));
+            let lost = sys.inject::<Waits>(|n| n % 3 == 0).drop();
+            (1..=9).for_each(|n| waits.tell(n));
+            sys.expect_dead_letters(3);
+            assert_eq!((probe.received(), lost.struck()), (vec![1, 2, 4, 5, 7, 8], 3));
+        });
     }
 
     #[test]

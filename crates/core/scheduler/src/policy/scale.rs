@@ -46,6 +46,7 @@ impl Default for Elastic {
 
 /// The view of a worker that asks whether enough workers work.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ScaleView {
     /// Workers that work.
     pub working: usize,
@@ -62,6 +63,7 @@ pub struct ScaleView {
 
 /// Why the number of working workers changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub enum ScaleReason {
     /// Something would have waited too long.
@@ -104,6 +106,7 @@ impl Elastic {
 
 /// One change of the number of working workers, with the figures that led to it.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ScaleEvent {
     /// The time of the change, in nanoseconds of the scheduler's clock.
