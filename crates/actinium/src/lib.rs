@@ -65,8 +65,11 @@
 pub mod runtime;
 
 pub use actinium_actor::*;
-// The same, whose expansion names this crate.
+/// Makes an actor of an impl block: its methods become messages, and methods of the address. The
+/// reference is that of `actinium_actor::actor`, whose expansion names another crate.
 pub use actinium_actor::facade_actor as actor;
+/// Runs a test in a [`testing::TestSystem`]. The reference is that of `actinium_actor::test`.
+pub use actinium_actor::facade_test as test;
 pub use runtime::Runtime;
 
 /// The machine: packages, NUMA nodes, caches, cores and PUs.

@@ -2,7 +2,9 @@
 
 use crate::method::Method;
 use std::collections::BTreeMap;
-use syn::{Error, Ident, ImplItem, ImplItemFn, Item, ItemImpl, Result, Type, Visibility};
+use syn::{
+    Error, Ident, ImplItem, ImplItemFn, Item, ItemImpl, Result, ReturnType, Type, Visibility,
+};
 
 /// The methods that are no messages, but those of the trait `Actor`.
 const HOOKS: [&str; 3] = ["started", "stopped", "footprint_bytes"];
@@ -16,6 +18,8 @@ pub(crate) struct Block {
     pub(crate) methods: Vec<Method>,
     /// Methods of the trait `Actor`.
     pub(crate) hooks: Vec<ImplItemFn>,
+    /// A `started` that is not as in the trait: it may return an error, and may take no context.
+    pub(crate) started: Option<ImplItemFn>,
     /// What no message can be made of. It stays, so that what is wrong is said once.
     pub(crate) refused: Vec<ImplItem>,
     /// All that is wrong with the items.
@@ -35,6 +39,7 @@ impl Block {
             name,
             methods: Vec::new(),
             hooks: Vec::new(),
+            started: None,
             refused: Vec::new(),
             error: None,
         };
@@ -47,6 +52,9 @@ impl Block {
 
     fn read(&mut self, item: ImplItem) {
         let read = match item {
+            ImplItem::Fn(hook) if hook.sig.ident == "started" && !is_of_trait(&hook) => {
+                return self.started = Some(hook);
+            }
             ImplItem::Fn(hook) if HOOKS.iter().any(|name| hook.sig.ident == name) => {
                 return self.hooks.push(ImplItemFn { vis: Visibility::Inherited, ..hook });
             }
@@ -97,6 +105,11 @@ impl Block {
         let all = self.methods.iter().map(|method| &method.method.vis);
         all.max_by_key(|visibility| rank(visibility)).cloned().unwrap_or(Visibility::Inherited)
     }
+}
+
+/// Whether `started` takes a context and returns nothing.
+fn is_of_trait(started: &ImplItemFn) -> bool {
+    matches!(started.sig.output, ReturnType::Default) && started.sig.inputs.len() > 1
 }
 
 /// How much is seen, more or less.

@@ -6,7 +6,7 @@ use crate::method::{Given, Kind, Method, span_of};
 use crate::tokens::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Error, Ident, ImplItem, Path, Result, Visibility};
+use syn::{Error, Ident, ImplItem, Path, Result, ReturnType, Visibility};
 
 /// Expands `#[actor(arguments)] item`.
 ///
@@ -37,7 +37,8 @@ struct Names {
 fn own(block: &Block) -> TokenStream {
     let mut own = block.head.clone();
     let methods = block.methods.iter().map(|it| ImplItem::Fn(it.method.clone()));
-    own.items = methods.chain(block.refused.iter().cloned()).collect();
+    let started = block.started.iter().map(|it| ImplItem::Fn(it.clone()));
+    own.items = methods.chain(started).chain(block.refused.iter().cloned()).collect();
     own.into_token_stream()
 }
 
@@ -120,7 +121,8 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
     let (parameters, arguments, bounds) = block.head.generics.split_for_impl();
     let (actor, hooks) = (&block.head.self_ty, &block.hooks);
     let message = Ident::new("msg", Span::mixed_site());
-    let takes_context = |it: &&Method| it.given.iter().any(|it| matches!(it, Given::Context));
+    let takes_context =
+        |it: &&Method| it.fails || it.given.iter().any(|it| matches!(it, Given::Context));
     let context = match block.methods.iter().find(takes_context) {
         Some(_) => Ident::new("ctx", Span::mixed_site()),
         None => Ident::new("_ctx", Span::mixed_site()),
@@ -130,6 +132,7 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
     let may_be_unused = takers.peek().is_some() && takers.all(|it| !it.cfgs().is_empty());
     let unused_context = may_be_unused.then(|| quote! { #[allow(unused_variables)] });
     let arms = block.methods.iter().map(|method| arm(method, names, &context));
+    let started = started(block, root);
     let unused = unused(block).map(|_| quote! { #msg::__Unused(_, never) => match never {}, });
     // What is wrong with the type of messages is said of the actor's.
     let kind = quote_spanned! { span_of(actor) => type Msg = #msg #arguments; };
@@ -137,6 +140,7 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
         impl #parameters #root::Actor for #actor #bounds {
             #kind
 
+            #started
             #(#hooks)*
 
             #[inline]
@@ -160,15 +164,48 @@ fn arm(method: &Method, names: &Names, context: &Ident) -> TokenStream {
         Given::Field(name) => name.to_token_stream(),
         Given::Context => context.to_token_stream(),
     });
-    let called = quote! { Self::#name(self #(, #given)*) };
+    let mut called = quote! { Self::#name(self #(, #given)*) };
+    if method.fails {
+        called = or_fail(&called, context);
+    }
     let done = match &method.kind {
         Kind::Ask(_) => {
             let reply = Ident::new("reply", Span::mixed_site());
             quote! { { let _ = #reply.send(#called); } }
         }
+        Kind::Tell | Kind::Later(..) if method.fails => quote! { { #called } },
         Kind::Tell | Kind::Later(..) => called,
     };
     quote! { #(#cfgs)* #msg::#variant #bound => #done, }
+}
+
+/// Calls what may return an error, which is then the actor's failure.
+fn or_fail(called: &TokenStream, context: &Ident) -> TokenStream {
+    let error = Ident::new("error", Span::mixed_site());
+    quote! {
+        if let ::core::result::Result::Err(#error) = #called {
+            #context.fail(#error);
+        }
+    }
+}
+
+/// The hook that calls a `started` that is not as in the trait.
+fn started(block: &Block, root: &Path) -> Option<TokenStream> {
+    let started = block.started.as_ref()?;
+    let cfgs = started.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    let context = Ident::new("ctx", Span::mixed_site());
+    let given = (started.sig.inputs.len() > 1).then_some(&context).into_iter();
+    let mut called = quote! { Self::started(self #(, #given)*) };
+    if let ReturnType::Type(..) = started.sig.output {
+        called = or_fail(&called, &context);
+    }
+    Some(quote! {
+        #(#cfgs)*
+        #[allow(unused_variables)]
+        fn started(&mut self, #context: &mut #root::Context<'_, Self>) {
+            #called
+        }
+    })
 }
 
 /// The fields of a variant, by name: to make one, and to take it apart.

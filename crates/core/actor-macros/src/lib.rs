@@ -8,6 +8,7 @@ mod block;
 mod expand;
 mod method;
 mod names;
+mod test_function;
 mod tokens;
 
 use proc_macro::TokenStream;
@@ -34,4 +35,21 @@ fn actor_in(arguments: TokenStream, item: TokenStream, root: &str) -> TokenStrea
             quote! { #item #error }
         })
         .into()
+}
+
+/// Runs a test in a test system: see `actinium_actor::test`.
+#[proc_macro_attribute]
+pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    test_in(arguments, item, "::actinium_actor")
+}
+
+/// Does the same for programs that depend on the facade only: `actinium::test`.
+#[proc_macro_attribute]
+pub fn facade_test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    test_in(arguments, item, "::actinium")
+}
+
+fn test_in(arguments: TokenStream, item: TokenStream, root: &str) -> TokenStream {
+    let expanded = test_function::test(arguments.into(), item.into(), root);
+    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -22,6 +22,8 @@ pub(crate) struct Method {
     pub(crate) given: Vec<Given>,
     /// What becomes of its result.
     pub(crate) kind: Kind,
+    /// Whether an error that it returns is the actor's failure, and no answer.
+    pub(crate) fails: bool,
 }
 
 /// What a message carries for a parameter.
@@ -84,12 +86,13 @@ impl Method {
             check_field(&attributes)?;
             fields.push(Field { attributes, name, ty: name_self(&parameter.ty, actor) });
         }
-        let kind = kind(&mut method, back, actor)?;
+        let told = take_tell(&mut method.attrs)?;
+        let (kind, fails) = kind(&mut method, back, told, actor)?;
         if let (Kind::Ask(_), Some(field)) = (&kind, fields.iter().find(|it| it.name == "reply")) {
             let message = "the way back of the answer is called `reply`: give this another name";
             return Err(Error::new_spanned(&field.name, message));
         }
-        Ok(Method { method, variant, fields, given, kind })
+        Ok(Method { method, variant, fields, given, kind, fails })
     }
 
     /// The method's name.
@@ -112,22 +115,58 @@ impl Method {
     }
 }
 
-fn kind(method: &mut ImplItemFn, back: Option<(Ident, TokenStream)>, actor: &Type) -> Result<Kind> {
-    match (&method.sig.output, back) {
-        (ReturnType::Default, None) => Ok(Kind::Tell),
-        (ReturnType::Default, Some((name, answer))) => Ok(Kind::Later(name, answer)),
-        (ReturnType::Type(_, output), None) => {
+/// Takes `#[tell]` out of the attributes: whether it was there.
+fn take_tell(attributes: &mut Vec<Attribute>) -> Result<bool> {
+    let Some(index) = attributes.iter().position(|it| it.path().is_ident("tell")) else {
+        return Ok(false);
+    };
+    attributes.remove(index).meta.require_path_only().map(|_| true)
+}
+
+/// What becomes of a method's result, and whether an error in it is the actor's failure.
+fn kind(
+    method: &mut ImplItemFn,
+    back: Option<(Ident, TokenStream)>,
+    told: bool,
+    actor: &Type,
+) -> Result<(Kind, bool)> {
+    let name = &method.sig.ident;
+    let output = match &method.sig.output {
+        ReturnType::Type(_, output) => output,
+        ReturnType::Default if told => {
+            let message = "it returns nothing, so it is told already: remove #[tell]";
+            return Err(Error::new_spanned(name, message));
+        }
+        ReturnType::Default => {
+            return Ok((
+                back.map_or(Kind::Tell, |(name, answer)| Kind::Later(name, answer)),
+                false,
+            ));
+        }
+    };
+    let is_result = last_segment(output).is_some_and(|it| it.ident.to_string().ends_with("Result"));
+    match back {
+        None if told && !is_result => Err(Error::new_spanned(
+            output,
+            "nobody is told what it returns: return a `Result<(), E>`, whose error makes the actor \
+             fail, or remove #[tell]",
+        )),
+        Some(_) if !is_result => Err(Error::new_spanned(
+            output,
+            "the answer goes through the Reply: return nothing, or a `Result<(), E>` whose error \
+             makes the actor fail, or remove that parameter",
+        )),
+        Some((name, answer)) => Ok((Kind::Later(name, answer), true)),
+        None if told => Ok((Kind::Tell, true)),
+        None => {
             check_output(output)?;
+            let answer = name_self(output, actor);
             if matches!(&**output, Type::Tuple(unit) if unit.elems.is_empty()) {
                 // It says that the sender gets an answer.
                 method.attrs.push(syn::parse_quote! { #[allow(clippy::unused_unit)] });
             }
-            Ok(Kind::Ask(name_self(output, actor)))
+            Ok((Kind::Ask(answer), false))
         }
-        (ReturnType::Type(_, output), Some(_)) => Err(Error::new_spanned(
-            output,
-            "the answer goes through the Reply: return nothing, or remove that parameter",
-        )),
     }
 }
 

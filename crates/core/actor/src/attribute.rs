@@ -1,4 +1,4 @@
-//! The reference of `#[actor]`.
+//! The references of `#[actor]` and `#[test]`.
 
 /// Makes an actor of an impl block: its methods become messages, and methods of the address.
 ///
@@ -44,6 +44,9 @@
 /// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()`, an [`Answer<u64>`](crate::Answer) | an ask; it keeps the [`Reply`](crate::Reply) and answers later |
 ///
 /// - A last parameter of the type `&mut Context<'_, Self>` is the actor's context, and no field.
+/// - `#[tell]` on a method that returns a `Result<(), E>` makes it a tell. An error is then the
+///   actor's failure: see [`Context::fail`](crate::Context::fail). So it is of a method that
+///   answers by a `Reply`. Without `#[tell]`, and without a `Reply`, the `Result` is the answer.
 /// - A result `()` that is written out, `-> ()`, is an answer, too: the asker knows that the actor
 ///   has done its work.
 /// - What is no typed method stands on the enum: `counter.send(CounterMsg::Add { n: 3 })?` returns
@@ -57,7 +60,8 @@
 /// # What is no message
 ///
 /// The methods `started`, `stopped` and `footprint_bytes` are those of the trait
-/// [`Actor`](trait@crate::Actor). Everything else, such as helpers, constants, and functions without
+/// [`Actor`](trait@crate::Actor); `started` may also return a `Result<(), E>`, whose error is the
+/// actor's failure, and may leave out the context. Everything else, such as helpers, constants, and functions without
 /// `self`, stands in another impl block of the same type.
 ///
 /// # Settings
@@ -121,3 +125,39 @@
 /// }
 /// ```
 pub use actinium_actor_macros::actor;
+
+/// Makes a test of a function that gets a [`TestSystem`](crate::testing::TestSystem): the time is
+/// virtual, and one seed is one order of turns.
+///
+/// `#[test(seeds = 1000)]` runs it with that many seeds; the smallest that fails is told, with how
+/// to run only that one: see [`explore`](crate::testing::explore), which this calls. The function
+/// may return a `Result`; an error fails the test.
+///
+/// ```
+/// use actinium_actor::testing::TestSystem;
+/// use actinium_actor::{AskError, actor};
+///
+/// struct Counter(u64);
+///
+/// #[actor]
+/// impl Counter {
+///     fn add(&mut self, n: u64) {
+///         self.0 += n;
+///     }
+///
+///     fn get(&self) -> u64 {
+///         self.0
+///     }
+/// }
+///
+/// #[actinium_actor::test(seeds = 100)]
+/// fn a_counter_counts(sys: &mut TestSystem) -> Result<(), AskError> {
+///     let counter = sys.spawn(Counter(0));
+///     counter.add(2);
+///     let sum = counter.get();
+///     sys.run_until_idle();
+///     assert_eq!(sum.wait()?, 2);
+///     Ok(())
+/// }
+/// ```
+pub use actinium_actor_macros::test;

@@ -62,7 +62,7 @@ mod urgent;
 mod wait;
 
 #[doc(hidden)]
-pub use actinium_actor_macros::facade_actor;
+pub use actinium_actor_macros::{facade_actor, facade_test};
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::{
     Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
@@ -74,7 +74,7 @@ pub use address::{Address, WeakAddress};
 pub use ask::{Answer, AskError, Asking, Reply, TryAnswer};
 #[doc(hidden)]
 pub use attach::Attached;
-pub use attribute::actor;
+pub use attribute::{actor, test};
 pub use builder::{BuildError, SystemBuilder, Workers};
 pub use ending::{Shutdown, ShutdownReport};
 pub use estimates::Estimates;

@@ -16,6 +16,19 @@ impl Counter {
         drop(reply);
         self.0
     }
+
+    #[tell]
+    fn nothing(&mut self) {}
+
+    #[tell]
+    fn ignored(&mut self) -> u64 {
+        self.0
+    }
+
+    #[tell(now)]
+    fn now(&mut self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 fn main() {}

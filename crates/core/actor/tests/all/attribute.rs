@@ -154,6 +154,79 @@ fn what_is_told_to_a_full_mailbox_from_outside_is_a_dead_letter() {
     assert_eq!(answer(&mut system, account.balance()), Ok(2));
 }
 
+// ---- failures
+
+/// Fails by what it is told.
+struct Sum(u64);
+
+#[actor]
+impl Sum {
+    fn started(&mut self) -> Result<(), String> {
+        match self.0 {
+            13 => Err("no luck".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    #[tell]
+    fn add(&mut self, number: &'static str) -> Result<(), std::num::ParseIntError> {
+        self.0 += number.parse::<u64>()?;
+        Ok(())
+    }
+
+    fn halves(&mut self, reply: Reply<u64>) -> Result<(), &'static str> {
+        if self.0 % 2 == 1 {
+            return Err("odd");
+        }
+        let _ = reply.send(self.0 / 2);
+        Ok(())
+    }
+}
+
+#[test]
+fn errors_that_are_no_answers_are_failures() {
+    let mut system = TestSystem::seeded(8);
+    let failure = |sum: u64, then: fn(&Address<Sum>)| {
+        let sum = system.spawn(Sum(sum));
+        then(&sum);
+        // What finds it ended says why it did.
+        sum.add("0");
+        system.run_until_idle();
+        let letters = system.dead_letters();
+        let ended = letters.iter().rfind(|letter| letter.actor == sum.id());
+        ended.map(|letter| letter.reason.to_string())
+    };
+    let mut failure = failure;
+    assert_eq!(failure(0, |sum| sum.add("1")), None);
+    let why = failure(0, |sum| sum.add("one")).expect("it has failed");
+    assert!(why.contains("invalid digit"), "{why}");
+    let why = failure(13, |_| {}).expect("it has failed");
+    assert!(why.contains("no luck"), "{why}");
+    let why = failure(3, |sum| drop(sum.halves())).expect("it has failed");
+    assert!(why.contains("odd"), "{why}");
+}
+
+// ---- tests
+
+/// More seeds than one, each with a system of its own.
+#[actinium_actor::test(seeds = 3)]
+fn a_test_runs_with_all_seeds(system: &mut TestSystem) -> Result<(), AskError> {
+    let sum = system.spawn(Sum(2));
+    let half = sum.halves();
+    system.run_until_idle();
+    assert_eq!(half.wait()?, 1);
+    Ok(())
+}
+
+#[actinium_actor::test]
+#[should_panic(expected = "seed 0 is the first that fails: Closed")]
+fn a_test_fails_by_its_error(system: &mut TestSystem) -> Result<(), AskError> {
+    let sum = system.spawn(Sum(2));
+    sum.stop();
+    system.run_until_idle();
+    sum.halves().wait().map(|_| ())
+}
+
 // ---- parameters of the type
 
 struct Cache<K, V, const MOST: usize> {
