@@ -193,7 +193,7 @@ fn errors_that_are_no_answers_are_failures() {
         sum.add("0");
         system.run_until_idle();
         let letters = system.dead_letters();
-        let ended = letters.iter().rfind(|letter| letter.actor == sum.id());
+        let ended = letters.iter().rfind(|letter| letter.to == sum.id());
         ended.map(|letter| letter.reason.to_string())
     };
     let mut failure = failure;
