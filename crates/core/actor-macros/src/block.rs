@@ -68,7 +68,7 @@ impl Block {
             Ok(method) => self.methods.push(method),
             Err(error) => {
                 self.note(error);
-                self.refused.push(item);
+                self.refused.push(without_tell(item));
             }
         }
     }
@@ -105,6 +105,14 @@ impl Block {
         let all = self.methods.iter().map(|method| &method.method.vis);
         all.max_by_key(|visibility| rank(visibility)).cloned().unwrap_or(Visibility::Inherited)
     }
+}
+
+/// An item as the compiler would have it without this macro.
+fn without_tell(mut item: ImplItem) -> ImplItem {
+    if let ImplItem::Fn(method) = &mut item {
+        method.attrs.retain(|attribute| !attribute.path().is_ident("tell"));
+    }
+    item
 }
 
 /// Whether `started` takes a context and returns nothing.

@@ -3,6 +3,7 @@
 use crate::arguments::Arguments;
 use crate::block::Block;
 use crate::method::{Given, Kind, Method, span_of};
+use crate::remote::RemoteNames;
 use crate::tokens::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -20,10 +21,23 @@ pub(crate) fn actor(arguments: TokenStream, item: TokenStream, root: &str) -> Re
         address: arguments.address.unwrap_or_else(|| format_ident!("{}Address", block.name)),
         root: arguments.root,
     };
-    let parts = [own(&block), messages(&block, &names), actor_impl(&block, &names)];
+    let mut error = block.error.clone();
+    let remote = arguments.remote.as_ref();
+    let remote = remote.map(|it| RemoteNames::of(it, &block, &names.root, &names.msg)).transpose();
+    let remote = remote.unwrap_or_else(|wrong| {
+        match &mut error {
+            Some(error) => error.combine(wrong),
+            None => error = Some(wrong),
+        }
+        None
+    });
+    let error = error.as_ref().map(Error::to_compile_error);
+    let own = own(&block);
+    let messages = messages(&block, &names, remote.as_ref());
+    let actor = actor_impl(&block, &names, remote.as_ref());
     let address = address(&block, &names);
-    let error = block.error.as_ref().map(Error::to_compile_error);
-    Ok(quote! { #error #(#parts)* #address })
+    let remote = remote.as_ref().map(RemoteNames::items);
+    Ok(quote! { #error #own #messages #actor #address #remote })
 }
 
 /// The names in what is made.
@@ -45,7 +59,7 @@ fn own(block: &Block) -> TokenStream {
 /// The enum of messages.
 ///
 /// It is public whatever the methods are: as `Actor::Msg` it must be seen as far as the actor.
-fn messages(block: &Block, names: &Names) -> TokenStream {
+fn messages(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> TokenStream {
     let Names { msg, .. } = names;
     let doc = format!(" The messages of a [`{}`].", block.name);
     let hidden = match block.visibility() {
@@ -66,6 +80,7 @@ fn messages(block: &Block, names: &Names) -> TokenStream {
             ),
         }
     });
+    let remote = remote.map(RemoteNames::variant);
     let (parameters, bounds) = (&block.head.generics, &block.head.generics.where_clause);
     quote! {
         #[doc = #doc]
@@ -73,6 +88,7 @@ fn messages(block: &Block, names: &Names) -> TokenStream {
         #[allow(missing_docs, private_interfaces, unreachable_pub)]
         pub enum #msg #parameters #bounds {
             #(#variants,)*
+            #remote
             #unused
         }
     }
@@ -116,7 +132,7 @@ fn unused(block: &Block) -> Option<Vec<&Ident>> {
 }
 
 /// The implementation of the trait.
-fn actor_impl(block: &Block, names: &Names) -> TokenStream {
+fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> TokenStream {
     let Names { msg, root, .. } = names;
     let (parameters, arguments, bounds) = block.head.generics.split_for_impl();
     let (actor, hooks) = (&block.head.self_ty, &block.hooks);
@@ -132,6 +148,7 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
     let may_be_unused = takers.peek().is_some() && takers.all(|it| !it.cfgs().is_empty());
     let unused_context = may_be_unused.then(|| quote! { #[allow(unused_variables)] });
     let arms = block.methods.iter().map(|method| arm(method, names, &context));
+    let remote = remote.map(|remote| remote.arm(|method| call(method, &context)));
     let started = started(block, root);
     let unused = unused(block).map(|_| quote! { #msg::__Unused(_, never) => match never {}, });
     // What is wrong with the type of messages is said of the actor's.
@@ -148,6 +165,7 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
             fn handle(&mut self, #message: Self::Msg, #context: &mut #root::Context<'_, Self>) {
                 match #message {
                     #(#arms)*
+                    #remote
                     #unused
                 }
             }
@@ -157,14 +175,9 @@ fn actor_impl(block: &Block, names: &Names) -> TokenStream {
 
 /// What `handle` does with a message.
 fn arm(method: &Method, names: &Names, context: &Ident) -> TokenStream {
-    let (cfgs, variant, name) = (method.cfgs(), &method.variant, method.name());
-    let msg = &names.msg;
+    let (cfgs, variant, msg) = (method.cfgs(), &method.variant, &names.msg);
     let bound = bound(method);
-    let given = method.given.iter().map(|given| match given {
-        Given::Field(name) => name.to_token_stream(),
-        Given::Context => context.to_token_stream(),
-    });
-    let mut called = quote! { Self::#name(self #(, #given)*) };
+    let mut called = call(method, context);
     if method.fails {
         called = or_fail(&called, context);
     }
@@ -177,6 +190,16 @@ fn arm(method: &Method, names: &Names, context: &Ident) -> TokenStream {
         Kind::Tell | Kind::Later(..) => called,
     };
     quote! { #(#cfgs)* #msg::#variant #bound => #done, }
+}
+
+/// Calls the method with what its message has carried.
+fn call(method: &Method, context: &Ident) -> TokenStream {
+    let name = method.name();
+    let given = method.given.iter().map(|given| match given {
+        Given::Field(name) => name,
+        Given::Context => context,
+    });
+    quote! { Self::#name(self #(, #given)*) }
 }
 
 /// Calls what may return an error, which is then the actor's failure.

@@ -8,6 +8,7 @@ mod block;
 mod expand;
 mod method;
 mod names;
+mod remote;
 mod test_function;
 mod tokens;
 

@@ -1,6 +1,7 @@
 //! A method of the block: the message that it is made of.
 
 use crate::names;
+use crate::remote::take_serde;
 use crate::tokens::name_self;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -24,11 +25,15 @@ pub(crate) struct Method {
     pub(crate) kind: Kind,
     /// Whether an error that it returns is the actor's failure, and no answer.
     pub(crate) fails: bool,
+    /// What serde is told of its messages.
+    pub(crate) serde: Vec<Attribute>,
 }
 
 /// What a message carries for a parameter.
 pub(crate) struct Field {
     pub(crate) attributes: Vec<Attribute>,
+    /// What serde is told of it.
+    pub(crate) serde: Vec<Attribute>,
     pub(crate) name: Ident,
     pub(crate) ty: TokenStream,
 }
@@ -82,9 +87,10 @@ impl Method {
                 back = Some((name, name_self(answer, actor)));
                 continue;
             }
-            let attributes = std::mem::take(&mut parameter.attrs);
+            let mut attributes = std::mem::take(&mut parameter.attrs);
             check_field(&attributes)?;
-            fields.push(Field { attributes, name, ty: name_self(&parameter.ty, actor) });
+            let serde = take_serde(&mut attributes);
+            fields.push(Field { attributes, serde, name, ty: name_self(&parameter.ty, actor) });
         }
         let told = take_tell(&mut method.attrs)?;
         let (kind, fails) = kind(&mut method, back, told, actor)?;
@@ -92,7 +98,8 @@ impl Method {
             let message = "the way back of the answer is called `reply`: give this another name";
             return Err(Error::new_spanned(&field.name, message));
         }
-        Ok(Method { method, variant, fields, given, kind, fails })
+        let serde = take_serde(&mut method.attrs);
+        Ok(Method { method, variant, fields, given, kind, fails, serde })
     }
 
     /// The method's name.

@@ -31,6 +31,41 @@ const OF_ADDRESSES: &[&str] = &[
     "try_send",
 ];
 
+/// Methods that addresses of other nodes have.
+const OF_REMOTE_ADDRESSES: &[&str] = &[
+    "adopt",
+    "encoding",
+    "node",
+    "on_undelivered",
+    "ready",
+    "ready_for_payload",
+    "send_urgent",
+    "send_with_payload",
+    "watch",
+];
+
+/// Checks that a method can be called by its name on an address of another node.
+///
+/// # Errors
+/// If it can not.
+pub(crate) fn remote(method: &Ident) -> Result<()> {
+    let name = plain(method);
+    if !OF_REMOTE_ADDRESSES.contains(&name.as_str()) {
+        return Ok(());
+    }
+    Err(taken(method, &name))
+}
+
+fn taken(method: &Ident, name: &str) -> Error {
+    Error::new_spanned(
+        method,
+        format!(
+            "each address has a method `{name}` already, which would be called instead: give the \
+             message another name"
+        ),
+    )
+}
+
 /// The name without `r#`.
 pub(crate) fn plain(ident: &Ident) -> String {
     let name = ident.to_string();
@@ -51,13 +86,7 @@ pub(crate) fn variant(method: &Ident) -> Result<Ident> {
         ));
     }
     if OF_ADDRESSES.contains(&name.as_str()) {
-        return Err(Error::new_spanned(
-            method,
-            format!(
-                "each address has a method `{name}` already, which would be called instead: give \
-                 the message another name"
-            ),
-        ));
+        return Err(taken(method, &name));
     }
     let camel = name.split('_').filter(|word| !word.is_empty()).map(capital).collect::<String>();
     let variant = syn::parse_str::<Ident>(&camel).map_err(|_| {
@@ -97,10 +126,18 @@ mod tests {
         assert!(variant_of("_1").starts_with("`1` can not be"));
     }
 
-    /// What the actor crate's addresses can do, by its source.
+    /// What addresses can do, by the source of their crates.
     #[test]
     fn each_method_of_an_address_is_known() {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../actor/src");
+        let of_both = [OF_ADDRESSES, OF_REMOTE_ADDRESSES].concat();
+        assert!(methods_in("../actor/src", &["Address"], OF_ADDRESSES) >= 15);
+        let remote = ["RemoteAddress", "AnyAddress"];
+        assert!(methods_in("../../net/cluster/src", &remote, &of_both) >= 15);
+    }
+
+    /// The number of methods of these types in these sources; all are in the list.
+    fn methods_in(sources: &str, types: &[&str], list: &[&str]) -> usize {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join(sources);
         let mut found = 0;
         for file in std::fs::read_dir(sources).expect("the actor crate's source") {
             let path = file.expect("a file").path();
@@ -109,17 +146,17 @@ mod tests {
             }
             let source = std::fs::read_to_string(&path).expect("text");
             for item in syn::parse_file(&source).expect("Rust").items {
-                found += methods_of_addresses(&item);
+                found += methods_of(&item, types, list);
             }
         }
-        assert!(found >= 15, "only {found} methods of addresses were found");
+        found
     }
 
-    fn methods_of_addresses(item: &syn::Item) -> usize {
+    fn methods_of(item: &syn::Item, types: &[&str], list: &[&str]) -> usize {
         let syn::Item::Impl(block) = item else { return 0 };
         let syn::Type::Path(of) = &*block.self_ty else { return 0 };
-        if block.trait_.is_some() || of.path.segments.last().is_none_or(|it| it.ident != "Address")
-        {
+        let is_of = |name: &syn::Ident| types.iter().any(|it| name == it);
+        if block.trait_.is_some() || !of.path.segments.last().is_some_and(|it| is_of(&it.ident)) {
             return 0;
         }
         let methods = block.items.iter().filter_map(|item| match item {
@@ -130,7 +167,7 @@ mod tests {
         });
         let methods = methods.collect::<Vec<_>>();
         for name in &methods {
-            assert!(OF_ADDRESSES.contains(&name.as_str()), "OF_ADDRESSES lacks `{name}`");
+            assert!(list.contains(&name.as_str()), "the list of methods lacks `{name}`");
         }
         methods.len()
     }

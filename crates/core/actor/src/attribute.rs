@@ -40,8 +40,11 @@
 /// | a method | is sent by | as |
 /// |---|---|---|
 /// | `fn add(&mut self, n: u64)` | `counter.add(3)` | a [tell](crate::Address::tell) |
-/// | `fn get(&self) -> u64` | `counter.get()`, an [`Answer<u64>`](crate::Answer) | an [ask](crate::Address::ask) |
-/// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()`, an [`Answer<u64>`](crate::Answer) | an ask; it keeps the [`Reply`](crate::Reply) and answers later |
+/// | `fn get(&self) -> u64` | `counter.get()` | an [ask](crate::Address::ask) |
+/// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()` | an ask, answered later |
+///
+/// An ask returns an [`Answer<u64>`](crate::Answer): `.await` it, or `.wait()` for it. The method
+/// `next` keeps the [`Reply`](crate::Reply), and answers when it can.
 ///
 /// - A last parameter of the type `&mut Context<'_, Self>` is the actor's context, and no field.
 /// - `#[tell]` on a method that returns a `Result<(), E>` makes it a tell. An error is then the

@@ -47,6 +47,16 @@ impl<R> RemoteAnswer<R> {
         RemoteAnswer(From::Later(Box::pin(answer)))
     }
 
+    /// The part of the answer that `pick` finds in it. None: it is the answer to something else.
+    #[doc(hidden)]
+    pub fn pick<T>(self, pick: fn(R) -> Option<T>) -> RemoteAnswer<T>
+    where
+        R: Send + 'static,
+        T: 'static,
+    {
+        RemoteAnswer::later(async move { pick(self.await?).ok_or(RemoteAskError::NotUnderstood) })
+    }
+
     /// Waits for the answer, blocking the thread.
     ///
     /// # Errors

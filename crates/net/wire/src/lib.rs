@@ -87,6 +87,9 @@ pub use fnv::fnv1a;
 pub use limits::Limits;
 pub use link::{Link, LinkError, LinkFault, Options};
 pub use schema::Message;
+/// For the code that macros make.
+#[doc(hidden)]
+pub use serde;
 pub use value::Value;
 
 /// Declares a protocol between two parties: see [`mod@protocol`].

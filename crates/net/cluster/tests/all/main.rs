@@ -1,6 +1,7 @@
 //! All of this crate's tests, as one program: to link one takes a fraction of the time that many
 //! take.
 
+mod attribute;
 mod bounds;
 mod breach;
 mod claims;

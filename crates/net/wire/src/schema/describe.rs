@@ -1,6 +1,6 @@
 //! Describes types.
 
-use super::model::{Definition, Shape, Type};
+use super::model::{Definition, Shape, Type, Variant};
 use crate::bulk::{Blob, Number, Numbers};
 use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -77,6 +77,16 @@ impl<T: Number + Describe> Describe for Numbers<T> {
 impl<T: Describe> Describe for Option<T> {
     fn describe(types: &mut Types) -> Type {
         Type::Option(Box::new(T::describe(types)))
+    }
+}
+
+/// An enum of two variants, as serde has it.
+impl<T: Describe, E: Describe> Describe for Result<T, E> {
+    fn describe(types: &mut Types) -> Type {
+        types.define::<Self>("Result", |types| {
+            let variant = |name: &str, of| Variant::new(name, Shape::Newtype(of));
+            Shape::Enum(vec![variant("Ok", T::describe(types)), variant("Err", E::describe(types))])
+        })
     }
 }
 
