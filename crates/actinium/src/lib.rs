@@ -217,6 +217,36 @@ macro_rules! events_main {
 /// assert_eq!(node.id(), NodeId(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`#[actor]`](macro@crate::actor) lets other nodes reach an actor by its methods:
+///
+/// ```
+/// use actinium::cluster::fabric::{NodeId, in_process::Network};
+/// use actinium::cluster::{Node, NodeConfig};
+/// use actinium::prelude::*;
+/// use std::time::Duration;
+///
+/// struct Counter { total: u64 }
+///
+/// #[actor(remote = "example.counter")]
+/// impl Counter {
+///     pub fn add(&mut self, n: u64) { self.total += n; }
+///     pub fn get(&self) -> u64 { self.total }
+/// }
+///
+/// let (network, timeout) = (Network::new(), Duration::from_secs(60));
+/// let (here, there) = (network.node(NodeId(0)), network.node(NodeId(1)));
+/// let systems = [System::builder().workers(1).build()?, System::builder().workers(1).build()?];
+/// let a = Node::start(systems[0].handle(), NodeConfig::default(), move || Ok(here))?;
+/// let b = Node::start(systems[1].handle(), NodeConfig::default(), move || Ok(there))?;
+/// b.export("counter", &systems[1].spawn(Counter { total: 0 }))?;
+///
+/// let counter = a.lookup::<Counter>(NodeId(1), "counter", timeout).wait()?;
+/// counter.add(2)?;
+/// counter.add(40)?;
+/// assert_eq!(counter.get(timeout).wait()?, 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[cfg(feature = "cluster")]
 pub mod cluster {
     pub use actinium_cluster::*;

@@ -1,6 +1,6 @@
 //! What stands in the brackets of `#[actor(..)]`.
 
-use crate::remote::text_of;
+use crate::tokens::text_of;
 use proc_macro2::TokenStream;
 use syn::parse::Parser;
 use syn::{Error, Ident, LitInt, LitStr, Path, Result};

@@ -1,8 +1,7 @@
 //! A method of the block: the message that it is made of.
 
 use crate::names;
-use crate::remote::take_serde;
-use crate::tokens::name_self;
+use crate::tokens::{name_self, take_serde};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -127,7 +126,10 @@ fn take_tell(attributes: &mut Vec<Attribute>) -> Result<bool> {
     let Some(index) = attributes.iter().position(|it| it.path().is_ident("tell")) else {
         return Ok(false);
     };
-    attributes.remove(index).meta.require_path_only().map(|_| true)
+    let tell = attributes.remove(index);
+    let is_plain = tell.meta.require_path_only().is_ok();
+    let wrong = || Error::new_spanned(tell, "`#[tell]` takes no arguments: write it alone");
+    is_plain.then_some(true).ok_or_else(wrong)
 }
 
 /// What becomes of a method's result, and whether an error in it is the actor's failure.

@@ -4,8 +4,8 @@ use crate::arguments::Remote;
 use crate::block::Block;
 use crate::method::{Field, Kind, Method};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
-use syn::{Attribute, Error, Path, Result, Visibility};
+use quote::{format_ident, quote};
+use syn::{Error, Path, Result, Visibility};
 
 /// The names in what is made for other nodes.
 pub(crate) struct RemoteNames<'a> {
@@ -270,17 +270,4 @@ fn check(method: &Method) -> Result<()> {
 fn bound(fields: &[Field]) -> Option<TokenStream> {
     let names = fields.iter().map(|field| &field.name);
     (!fields.is_empty()).then(|| quote! { { #(#names),* } })
-}
-
-/// A path in the words of an attribute that takes a string.
-pub(crate) fn text_of(path: &Path) -> String {
-    path.to_token_stream().to_string().replace(' ', "")
-}
-
-/// Takes the attributes for serde out of others.
-pub(crate) fn take_serde(attributes: &mut Vec<Attribute>) -> Vec<Attribute> {
-    let (serde, others) =
-        std::mem::take(attributes).into_iter().partition(|it| it.path().is_ident("serde"));
-    *attributes = others;
-    serde
 }

@@ -1,7 +1,8 @@
-//! Tokens put in the place of others.
+//! Small work on tokens.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::{Attribute, Path};
 
 /// Names the actor's type where a method says `Self`, which elsewhere would be another type.
 pub(crate) fn name_self(tokens: impl ToTokens, actor: &syn::Type) -> TokenStream {
@@ -26,6 +27,19 @@ pub(crate) fn mentions(tokens: TokenStream, word: &syn::Ident) -> bool {
         TokenTree::Group(group) => mentions(group.stream(), word),
         _ => false,
     })
+}
+
+/// A path in the words of an attribute that takes a string.
+pub(crate) fn text_of(path: &Path) -> String {
+    path.to_token_stream().to_string().replace(' ', "")
+}
+
+/// Takes the attributes for serde out of others.
+pub(crate) fn take_serde(attributes: &mut Vec<Attribute>) -> Vec<Attribute> {
+    let (serde, others) =
+        std::mem::take(attributes).into_iter().partition(|it| it.path().is_ident("serde"));
+    *attributes = others;
+    serde
 }
 
 #[cfg(test)]

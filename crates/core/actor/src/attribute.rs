@@ -63,13 +63,33 @@
 /// # What is no message
 ///
 /// The methods `started`, `stopped` and `footprint_bytes` are those of the trait
-/// [`Actor`](trait@crate::Actor); `started` may also return a `Result<(), E>`, whose error is the
-/// actor's failure, and may leave out the context. Everything else, such as helpers, constants, and functions without
-/// `self`, stands in another impl block of the same type.
+/// [`Actor`](trait@crate::Actor). `started` may also return a `Result<(), E>`, whose error is the
+/// actor's failure, and may leave out the context.
+///
+/// Everything else, such as helpers, constants, and functions without `self`, stands in another
+/// impl block of the same type.
+///
+/// # Other nodes
+///
+/// With `#[actor(remote = "bank.account", version = 1)]`, other nodes of a cluster reach the
+/// methods that have a visibility, such as `pub` or `pub(crate)`. Private methods stay on their
+/// node. (The facade needs its feature `cluster`.) The macro then also makes
+///
+/// - the enums `CounterMessage`, `CounterRequest` and `CounterAnswer`, which are data, and the
+///   implementation of `RemoteActor` with them. The name and the version are its `KIND` and
+///   `VERSION`;
+/// - the trait `CounterRemote`, which gives a `RemoteAddress` and an `AnyAddress` the same methods.
+///   A tell returns a `Result<(), RemoteSendError<CounterMessage>>`. An ask takes a timeout as its
+///   last argument, and returns a `RemoteAnswer<u64>`.
+///
+/// Versions evolve as those of other messages do. A parameter with `#[serde(default)]` may be
+/// missing in an older program; `#[serde(alias = "Add")]` on a method, or `alias` on a parameter,
+/// gives its former name. A new method needs nothing: an older program refuses it, and understands
+/// the others.
 ///
 /// # Settings
 ///
-/// `#[actor(msg = Name)]` names the enum, and `#[actor(address = Name)]` the trait. Only a crate
+/// Besides `remote` and `version`: `#[actor(msg = Name)]` names the enum, and `#[actor(address = Name)]` the trait. Only a crate
 /// that reaches this one through another path than `actinium` needs `#[actor(crate = path)]`.
 ///
 /// # What it makes

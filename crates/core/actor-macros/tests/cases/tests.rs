@@ -1,3 +1,4 @@
+#[allow(unused_imports)] // What is a test is left out here.
 use actinium_actor::testing::TestSystem;
 
 #[actinium_actor::test]

@@ -92,7 +92,8 @@ fn methods_reach_other_nodes() {
     cluster.hosts[1].node.export("account", &account).unwrap();
     let there = cluster.hosts[0].node.lookup::<Account>(NodeId(1), "account", LIMIT);
     let there = cluster.wait(there).unwrap();
-    for address in [AnyAddress::There(there.clone()), AnyAddress::Here(NodeId(1), account.clone())] {
+    for address in [AnyAddress::There(there.clone()), AnyAddress::Here(NodeId(1), account.clone())]
+    {
         address.deposit(20).unwrap();
         address.deposit(1).unwrap();
         let balance = address.balance(LIMIT);
@@ -102,6 +103,7 @@ fn methods_reach_other_nodes() {
         let left = address.withdraw(20, LIMIT);
         assert_eq!(cluster.wait(left), Ok(Ok(1)));
         address.deposit(-1).unwrap();
+        cluster.steps(20);
     }
     there.deposit(5).unwrap();
     let thread = account.only_here(std::thread::current().id());
@@ -114,7 +116,10 @@ fn methods_reach_other_nodes() {
     assert_eq!(cluster.wait(late), Err(RemoteAskError::Closed));
     cluster.hosts.remove(1);
     cluster.steps(20_000);
-    assert!(matches!(there.deposit(1), Err(RemoteSendError::NodeDown(AccountMessage::Deposit { cents: 1 }))));
+    assert!(matches!(
+        there.deposit(1),
+        Err(RemoteSendError::NodeDown(AccountMessage::Deposit { cents: 1 }))
+    ));
 }
 
 #[test]
