@@ -89,8 +89,9 @@
 ///
 /// # Settings
 ///
-/// Besides `remote` and `version`: `#[actor(msg = Name)]` names the enum, and `#[actor(address = Name)]` the trait. Only a crate
-/// that reaches this one through another path than `actinium` needs `#[actor(crate = path)]`.
+/// Besides `remote` and `version`, `#[actor(msg = Name)]` names the enum, and
+/// `#[actor(address = Name)]` the trait. Only a crate that reaches this one through another path
+/// than `actinium` needs `#[actor(crate = path)]`.
 ///
 /// # What it makes
 ///
