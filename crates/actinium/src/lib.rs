@@ -44,7 +44,7 @@
 //! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
 //! | put an actor behind the layers of tower | `Address::service` | `tower` |
 //! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
-//! | serve HTTP, by axum | the example `service` | `events` |
+//! | serve HTTP, by axum | the examples `bank`, and `service` with a graph | `tokio`, `events` |
 //! | run events through a graph of modules | `events` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | run such a graph on several nodes | `events::cluster` | `events-cluster` |
@@ -64,12 +64,12 @@
 
 pub mod runtime;
 
-pub use actinium_actor::*;
 /// Makes an actor of an impl block: its methods become messages, and methods of the address. The
 /// reference is that of `actinium_actor::actor`, whose expansion names another crate.
 pub use actinium_actor::facade_actor as actor;
 /// Runs a test in a [`testing::TestSystem`]. The reference is that of `actinium_actor::test`.
 pub use actinium_actor::facade_test as test;
+pub use actinium_actor::*;
 pub use runtime::Runtime;
 
 /// The machine: packages, NUMA nodes, caches, cores and PUs.
