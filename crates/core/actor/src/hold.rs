@@ -4,7 +4,7 @@ use crate::actor::{Actor, Context};
 use crate::cell::waits::{Each, held};
 use crate::offload::offload;
 use crate::state::offloads::Work;
-use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::guard::{self, Guarded, Panicked};
 use futures_channel::oneshot;
 use std::future::Future;
 
@@ -116,13 +116,22 @@ impl<A: Actor> Context<'_, A> {
                 guard::drop_guarded(unwanted);
             }
         });
-        self.hold(result, |actor, result, ctx| match result {
+        self.hold_for_answer(result, then);
+    }
+
+    /// Holds for the result of a closure that runs elsewhere. Its panic is this actor's failure.
+    pub(crate) fn hold_for_answer<R: Send + 'static>(
+        &self,
+        answer: oneshot::Receiver<Result<R, Panicked>>,
+        then: impl FnOnce(&mut A, R, &mut Context<'_, A>) + Send + 'static,
+    ) {
+        self.hold(answer, |actor, result, ctx| match result {
             Ok(Ok(result)) => then(actor, result, ctx),
             Ok(Err(panicked)) => {
                 ctx.core().system.count_panic();
                 ctx.fail(panicked);
             }
-            Err(oneshot::Canceled) => ctx.fail("the pool of threads dropped the closure"),
+            Err(oneshot::Canceled) => ctx.fail("the thread for its closure has ended"),
         });
     }
 

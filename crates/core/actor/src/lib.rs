@@ -33,6 +33,7 @@ mod hold;
 mod mailbox;
 mod offload;
 mod options;
+mod own_thread;
 #[cfg(feature = "wire")]
 mod passage;
 mod pipe;
@@ -98,6 +99,7 @@ pub use cell::waits::StreamId;
 pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
+pub use own_thread::OwnThread;
 pub use send_error::SendError;
 #[cfg(feature = "tower")]
 pub use service::AskService;

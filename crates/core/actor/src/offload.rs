@@ -21,12 +21,19 @@ pub(crate) fn is_offloaded_by(system: &Arc<Inner>) -> bool {
 }
 
 /// One closure, until it has ended.
-struct Running(Arc<Inner>, Work);
+pub(crate) struct Running(Arc<Inner>, Work);
 
 impl Running {
-    fn begin(system: Arc<Inner>, work: Work) -> Self {
+    /// Counts a closure that will run.
+    pub(crate) fn begin(system: Arc<Inner>, work: Work) -> Self {
         system.offloads.begin(work);
         Running(system, work)
+    }
+
+    /// Runs it; it catches its panics. Its count ends last, for others wait for it.
+    pub(crate) fn run(self, closure: impl FnOnce()) {
+        OFFLOADED_BY.set(Arc::as_ptr(&self.0));
+        closure();
     }
 }
 
@@ -40,13 +47,7 @@ impl Drop for Running {
 /// Runs a closure that catches its panics on a thread that may block.
 pub(crate) fn offload(system: &Arc<Inner>, work: Work, closure: impl FnOnce() + Send + 'static) {
     let running = Running::begin(system.clone(), work);
-    let run = move || {
-        // It ends last, and whatever happens: others wait for it.
-        let running = running;
-        OFFLOADED_BY.set(Arc::as_ptr(&running.0));
-        closure();
-    };
-    blocking::unblock(run).detach();
+    blocking::unblock(move || running.run(closure)).detach();
 }
 
 impl<A: Actor> Context<'_, A> {

@@ -2,6 +2,7 @@
 //! take.
 #![cfg(not(any(loom, shuttle)))]
 
+mod allocations;
 mod ask;
 mod asking;
 mod attribute;

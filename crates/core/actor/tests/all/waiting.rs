@@ -3,13 +3,17 @@
 use crate::common::{ON_PURPOSE, quiet, system};
 use actinium_actor::testing::TestSystem;
 use actinium_actor::{
-    Actor, Context, Mailbox, Policy, Shutdown, SpawnOptions, StopReason, Supervision, WaitError,
+    Actor, Context, Mailbox, OwnThread, Policy, Shutdown, SpawnOptions, StopReason, Supervision,
+    WaitError,
 };
 use futures_channel::oneshot::{Receiver, Sender, channel};
 use futures_lite::future::{pending, yield_now};
+use std::cell::Cell;
 use std::future::ready;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 type Told = Arc<dyn Fn(String) + Send + Sync>;
@@ -363,5 +367,74 @@ fn wake_ups_from_other_threads_are_never_lost() {
         let is_result = |text: &String| text.ends_with("is 0");
         assert_eq!(heard.iter().filter(is_result).count(), count, "{policy:?}");
         assert_eq!(system.shutdown(Shutdown::Drain).dead, 0);
+    }
+}
+
+/// Owns a value that must not leave its thread.
+struct Owner {
+    told: Told,
+    value: Option<OwnThread<Bound>>,
+}
+
+struct Bound {
+    thread: ThreadId,
+    sum: Rc<Cell<u32>>,
+    told: Told,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        assert_eq!(self.thread, thread::current().id());
+        (self.told)("dropped".to_owned());
+    }
+}
+
+impl Actor for Owner {
+    type Msg = Option<u32>;
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        let told = self.told.clone();
+        let make = move || Bound { thread: thread::current().id(), sum: Rc::default(), told };
+        self.value = Some(ctx.own_thread("owned", make).expect("a thread"));
+        assert!(ctx.own_thread("no\0name", || ()).is_err());
+    }
+
+    fn handle(&mut self, number: Option<u32>, ctx: &mut Context<'_, Self>) {
+        let add = move |value: &mut Bound| {
+            assert_eq!(value.thread, thread::current().id());
+            assert_eq!(thread::current().name(), Some("owned"));
+            let number = number.unwrap_or_else(|| panic!("{ON_PURPOSE}"));
+            value.sum.set(value.sum.get() + number);
+            value.sum.get()
+        };
+        let value = self.value.as_ref().expect("made when it started");
+        ctx.hold_on(value, add, |this, sum, _| (this.told)(sum.to_string()));
+    }
+}
+
+#[test]
+fn a_value_lives_on_its_own_thread_and_its_panics_are_its_actor_s() {
+    quiet();
+    for mut sys in systems().take(5) {
+        let (told, heard) = mpsc::channel();
+        let options = SpawnOptions::new().supervise(Supervision::restart());
+        let make = move || {
+            let told = told.clone();
+            Owner { told: Arc::new(move |text| told.send(text).unwrap()), value: None }
+        };
+        let actor = sys.spawn_with(options, make).unwrap();
+        [Some(1), Some(2), None, Some(4)].into_iter().for_each(|number| actor.tell(number));
+        sys.run_until_idle();
+        let mut seen: Vec<_> = heard.try_iter().collect();
+        // The first one's value is dropped on its thread at some time.
+        seen.retain(|text| text != "dropped");
+        assert_eq!(seen, ["1", "3", "4"]);
+        assert_eq!(sys.stats().total().restarted, 1);
+        assert!(sys.audit().is_balanced());
+        actor.kill();
+        sys.run_until_idle();
+        drop((actor, sys));
+        // All that could say something are gone by then, the threads included.
+        assert!(heard.iter().all(|text| text == "dropped"));
     }
 }
