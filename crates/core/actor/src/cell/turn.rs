@@ -5,7 +5,7 @@ use super::owned::InTurn;
 use crate::actor::Actor;
 use crate::actor_core::{
     CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, SHARED_ONLY,
-    UNUSUAL, URGENT,
+    UNUSUAL, URGENT, WOKEN,
 };
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
@@ -72,7 +72,8 @@ impl<A: Actor> InTurn<'_, A> {
         self.set_flags(0, CONTROL_PENDING);
         // Acquire: pairs with the releases in `control` and `unmute`.
         let flags = self.cell().core.flags.load(Ordering::Acquire);
-        if flags & (CONTROL | MUTED | URGENT) == 0 && self.flags() & UNUSUAL == 0 {
+        let calls = flags & (CONTROL | MUTED | URGENT | WOKEN) != 0;
+        if !calls && self.flags() & UNUSUAL == 0 {
             return None;
         }
         let turn = self.prelude();

@@ -59,6 +59,10 @@ impl<A: Actor> InTurn<'_, A> {
         if has_waits && let Some(turn) = self.poll_held() {
             return Some(turn);
         }
+        if !has_waits {
+            // What was polled is gone.
+            self.note_woken();
+        }
         if let Some(turn) = self.handle_urgent() {
             return Some(turn);
         }
