@@ -53,8 +53,8 @@ impl Offloads {
         self.changed.notify_all();
     }
 
-    /// Waits until no closure runs, or the wait is cut short; `Some(false)`: none did. `None`: there
-    /// was a limit, and it is past.
+    /// Waits until no closure runs, or the wait is cut short; `Some(false)`: none did. `None`: it
+    /// had a limit, and that is past.
     pub(crate) fn wait(
         &self,
         is_cut_short: impl Fn() -> bool,
