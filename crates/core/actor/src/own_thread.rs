@@ -28,8 +28,8 @@ pub struct OwnThread<T: 'static> {
 }
 
 impl<A: Actor> Context<'_, A> {
-    /// Starts a thread with this name, and makes a value there. A panic of `make` is this actor's
-    /// failure.
+    /// Starts a thread with this name, and makes a value there; this actor holds until that is done
+    /// ([`Context::hold`]). A panic of `make` is this actor's failure.
     ///
     /// ```
     /// use actinium_actor::{Actor, Context, OwnThread, Reply, Shutdown, System};
@@ -79,18 +79,21 @@ impl<A: Actor> Context<'_, A> {
         }
         let (jobs, received) = channel();
         let (me, make) = (CoreRef::new(self.core()), Guarded::new(make));
+        let (told, is_made) = oneshot::channel();
         let running = Running::begin(self.core().system.clone(), Work::Closure);
         let live = move || {
             let mut value = None;
-            running.run(|| match guard::catch(make.into_inner()) {
-                Ok(made) => value = Some(made),
-                Err(panicked) => me.fail(panicked),
+            running.run(|| {
+                let made = guard::catch(make.into_inner()).map(|made| value = Some(made));
+                // One that has ended needs no telling.
+                let _ = told.send(made);
             });
             // Without a value nobody takes jobs: who sends one hears so.
             value.into_iter().for_each(|value| serve(value, &received, &me));
         };
         // It ends by itself.
         thread::Builder::new().name(name).spawn(live)?;
+        self.hold_for_answer(is_made, |_, (), _| ());
         Ok(OwnThread { jobs })
     }
 

@@ -33,7 +33,12 @@ impl<A: Actor> InTurn<'_, A> {
     /// Handles one message. `Some`: the turn ends here.
     fn handle_beside(&mut self, msg: Guarded<A::Msg>) -> Option<Turn> {
         let now_ns = self.worker().shared().clock().now_ns();
-        self.with_life(|life| life.waits().into_iter().for_each(|it| it.note_message(now_ns)));
+        self.with_life(|life| {
+            if let Some(waits) = life.waits() {
+                waits.note_message(now_ns);
+                waits.from_start = false;
+            }
+        });
         self.handle_quietly(msg)
     }
 
@@ -140,7 +145,7 @@ impl<A: Actor> InTurn<'_, A> {
                 self.worker().counters().sent.add(1);
                 self.handle_quietly(Guarded::new(msg))
             }
-            Err(panicked) => Some(self.panicked(panicked)),
+            Err(panicked) => Some(self.panicked_waiting(panicked)),
         }
     }
 
@@ -187,7 +192,7 @@ impl<A: Actor> InTurn<'_, A> {
                 }
                 Err(panicked) => {
                     drop(stream);
-                    return Some(self.panicked(panicked));
+                    return Some(self.panicked_waiting(panicked));
                 }
             }
         }

@@ -74,7 +74,7 @@ impl<A: Actor> InTurn<'_, A> {
                 });
                 self.declare_footprint(footprint_bytes);
                 match started {
-                    Ok(false) => {}
+                    Ok(false) => self.waits_from_start(),
                     Ok(true) => return Some(self.end(StopReason::Requested)),
                     Err(failure) => return Some(self.failed_at_start(failure)),
                 }
@@ -169,7 +169,7 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     /// Counts a panic of user code, and makes it the actor's failure.
-    fn panic_of(&self, panicked: Panicked) -> Failure {
+    pub(super) fn panic_of(&self, panicked: Panicked) -> Failure {
         self.worker().counters().panicked.add(1);
         self.cell().core.failure(panicked.into())
     }
@@ -184,7 +184,7 @@ impl<A: Actor> InTurn<'_, A> {
     /// Handles a failure before the first message. While the system drains the actor is not
     /// restarted again: that might go on for ever.
     #[cold]
-    fn failed_at_start(&mut self, failure: Failure) -> Turn {
+    pub(super) fn failed_at_start(&mut self, failure: Failure) -> Turn {
         let restarts = |life: &mut Life<A>| {
             let strategy = life.extra.as_ref().map(|extra| extra.supervision.strategy);
             strategy == Some(Strategy::Restart)
@@ -196,7 +196,7 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     /// Lets supervision decide what follows from a failure of the actor, or of a child.
-    fn failed(&mut self, failure: Failure) -> Turn {
+    pub(super) fn failed(&mut self, failure: Failure) -> Turn {
         self.leave_behind();
         self.set_state(None);
         let now_ns = self.worker().shared().clock().now_ns();

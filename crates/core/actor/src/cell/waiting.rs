@@ -15,6 +15,7 @@ use crate::actor::{Actor, Context};
 use crate::actor_core::{
     CONTROL, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, URGENT, WOKEN,
 };
+use crate::failure::Failure;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::{self, Panicked};
@@ -72,6 +73,11 @@ impl<A: Actor> InTurn<'_, A> {
         self.set_flags(UNUSUAL, 0);
         let turn = self.look_after_the_rest();
         if turn.is_none() {
+            if self.cell().len() > 0 {
+                self.with_life(|life| {
+                    life.waits().into_iter().for_each(|it| it.from_start = false)
+                });
+            }
             self.set_usual();
         }
         turn
@@ -168,7 +174,7 @@ impl<A: Actor> InTurn<'_, A> {
                 }
                 Err(panicked) => {
                     drop(set);
-                    return Some(self.panicked(panicked));
+                    return Some(self.panicked_waiting(panicked));
                 }
             };
             self.with_life(|life| life.extra().waits().under_way -= 1);
@@ -219,11 +225,12 @@ impl<A: Actor> InTurn<'_, A> {
     /// What follows from a call of user code before the messages. `Some`: the turn ends.
     fn after_user(&mut self, called: Result<(), Panicked>) -> Option<Turn> {
         if let Err(panicked) = called {
-            return Some(self.panicked(panicked));
+            return Some(self.panicked_waiting(panicked));
         }
         let note = self.worker().note().get();
         if note & NOTE_FAILED != 0 {
-            return Some(self.failed_itself());
+            let failure = self.with_life(|life| life.extra().failure.take());
+            return Some(self.failed_waiting(failure.expect("who notes a failure keeps it")));
         }
         if note & NOTE_STOP != 0 {
             return Some(self.end(StopReason::Requested));
@@ -235,6 +242,27 @@ impl<A: Actor> InTurn<'_, A> {
             return Some(Turn::Idle);
         }
         None
+    }
+
+    /// Notes that what the actor waits for now it has waited for since it has started.
+    pub(super) fn waits_from_start(&self) {
+        self.with_life(|life| life.waits().into_iter().for_each(|it| it.from_start = true));
+    }
+
+    /// Lets supervision decide what follows from a panic of what the actor waits for.
+    pub(super) fn panicked_waiting(&mut self, panicked: Panicked) -> Turn {
+        let failure = self.panic_of(panicked);
+        self.failed_waiting(failure)
+    }
+
+    /// Lets supervision decide what follows from a failure of what the actor waits for. What it
+    /// waits for since it has started fails like the start itself: a restart would not help the
+    /// messages that wait.
+    fn failed_waiting(&mut self, failure: Failure) -> Turn {
+        if self.with_life(|life| life.waits().is_some_and(|waits| waits.from_start)) {
+            return self.failed_at_start(failure);
+        }
+        self.failed(failure)
     }
 
     /// Notes that something was woken since it was polled.

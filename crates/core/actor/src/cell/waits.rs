@@ -50,6 +50,8 @@ pub(crate) struct Waits<A: Actor> {
     pub(crate) ready: VecDeque<Guarded<A::Msg>>,
     pub(crate) silence: Option<Silence<A>>,
     pub(crate) silence_timer: Option<SilenceTimer>,
+    /// It waits since it has started, and has handled no message since.
+    pub(crate) from_start: bool,
     waker: Option<Waker>,
 }
 
@@ -131,6 +133,7 @@ impl<A: Actor> Default for Waits<A> {
             ready: VecDeque::new(),
             silence: None,
             silence_timer: None,
+            from_start: false,
             waker: None,
         }
     }

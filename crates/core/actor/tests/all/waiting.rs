@@ -438,3 +438,33 @@ fn a_value_lives_on_its_own_thread_and_its_panics_are_its_actor_s() {
         assert!(heard.iter().all(|text| text == "dropped"));
     }
 }
+
+#[test]
+fn a_start_that_waits_in_vain_does_not_keep_a_drain_for_ever() {
+    /// Fails in what it waits for since it has started.
+    struct Hopeless(bool);
+    impl Actor for Hopeless {
+        type Msg = ();
+        fn started(&mut self, ctx: &mut Context<'_, Self>) {
+            if self.0 {
+                ctx.own_thread::<()>("hopeless", || panic!("{ON_PURPOSE}")).expect("a thread");
+            } else {
+                ctx.hold(yield_now(), |_, (), ctx| ctx.fail("in vain"));
+            }
+        }
+        fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    }
+    quiet();
+    for policy in Policy::ALL {
+        let system = system(policy, 2);
+        for by_thread in [true, false] {
+            let hour = Duration::from_secs(3600);
+            let backoff = Supervision::restart().backoff(hour, hour);
+            let options = SpawnOptions::new().supervise(backoff);
+            let actor = system.spawn_with(options, move || Hopeless(by_thread)).unwrap();
+            actor.send(()).unwrap();
+        }
+        let report = system.shutdown(Shutdown::Drain);
+        assert_eq!((report.handled, report.dead, report.dropped), (0, 2, 0), "{policy:?}");
+    }
+}
