@@ -14,8 +14,9 @@ use std::time::Duration;
 pub enum Shutdown {
     /// Event graphs begin no more events and finish those in flight. Then messages are handled, and
     /// so are those that this causes, with the futures that handlers wait for
-    /// ([`Context::hold`](crate::Context::hold)). Timers and streams end, actors that wait for their
-    /// restart are restarted at once, and messages from external threads are refused from now on. The shutdown takes as long as it takes: a handler that never returns, or actors that
+    /// ([`Context::hold`](crate::Context::hold)). Timers and streams end, actors that wait for
+    /// their restart are restarted at once, and messages from external threads are refused from
+    /// now on. The shutdown takes as long as it takes: a handler that never returns, or actors that
     /// always send each other more, keep it from ending.
     Drain,
     /// Drains as [`Shutdown::Drain`] does, but for no longer than this time; then drops as
