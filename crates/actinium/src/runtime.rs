@@ -12,11 +12,12 @@
 mod graph;
 mod part;
 mod report;
+mod waiting;
 
 pub use part::Part;
 pub use report::{End, PartKind, PartReport, RuntimeReport};
 
-use actinium_actor::{Shutdown, System};
+use actinium_actor::{Shutdown, System, unblocked};
 use part::{Limit, Named, end};
 use std::fmt;
 use std::ops::Deref;
@@ -26,7 +27,8 @@ use std::thread;
 /// The parts of a program: a system of actors, and what runs beside it. [`Runtime::shutdown`] ends
 /// them in one order, which is the right one: gateways, sources, graphs, actors, nodes.
 ///
-/// It dereferences to its [`System`]. Dropping it shuts it down with [`Shutdown::Drop`].
+/// It dereferences to its [`System`]. Dropping it shuts it down with [`Shutdown::Drop`]; with the
+/// feature `tokio`, inside a tokio runtime, without waiting for that.
 ///
 /// ```
 /// use actinium::runtime::{Part, Runtime};
@@ -180,9 +182,15 @@ impl Deref for Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        if !self.parts.is_over {
-            self.end(Shutdown::Drop);
+        if self.parts.is_over {
+            return;
         }
+        if !unblocked::is_in_tokio() || actinium_scheduler::current(|worker| worker.is_some()) {
+            self.end(Shutdown::Drop);
+            return;
+        }
+        let (parts, system) = (std::mem::take(&mut self.parts), self.system.clone());
+        drop(unblocked::run(move || parts.end(&system, Shutdown::Drop)));
     }
 }
 

@@ -1,11 +1,12 @@
 //! A system inside a tokio program: it shares the machine, and blocks no thread of tokio's.
 
+use actinium::runtime::{self as program, Part};
 use actinium::topology::Topology;
 use actinium::{Actor, BuildError, Context, Reply, Shutdown, System};
 use std::error::Error;
 use std::future::Future;
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -140,6 +141,44 @@ fn neither_a_shutdown_nor_a_drop_blocks_the_only_thread_of_a_runtime() {
         drop(system);
         go.send(()).expect("the handler waits still");
         ended.recv().expect("the handler has ended");
+        stopped.await;
+    });
+}
+
+/// A part that ends when the sender sends, or is gone.
+struct Slow(Mutex<mpsc::Receiver<()>>);
+
+impl Part for Slow {
+    fn stop(&self) {}
+
+    fn wait(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(self.0.lock().expect("nobody panics with it").recv()?)
+    }
+}
+
+#[test]
+fn nor_does_the_end_of_a_whole_program() {
+    runtime(0).block_on(async {
+        let program = || {
+            let (go, wait) = mpsc::channel();
+            let system = System::builder().workers(1).share_with_tokio().build().expect("a system");
+            (go, program::Runtime::new(system).source("slow", Slow(Mutex::new(wait))))
+        };
+        let (go, whole) = program();
+        whole.stop();
+        let down = whole.run_until_signal(Duration::from_secs(3600));
+        let goes = async move {
+            tokio::task::yield_now().await;
+            go.send(()).expect("the part waits");
+        };
+        let (report, ()) = tokio::join!(down, goes);
+        let report = report.expect("it listens to signals");
+        assert!(report.is_clean() && report.parts.len() == 1, "{report}");
+
+        let (go, whole) = program();
+        let stopped = whole.stopped();
+        drop(whole);
+        go.send(()).expect("the part waits still");
         stopped.await;
     });
 }

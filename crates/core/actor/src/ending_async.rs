@@ -3,6 +3,7 @@
 use crate::ending::{Shutdown, ShutdownReport};
 use crate::system::System;
 use crate::system_handle::SystemHandle;
+use crate::unblocked;
 use futures_channel::oneshot;
 use std::future::Future;
 
@@ -49,22 +50,16 @@ impl System {
         self,
         how: Shutdown,
     ) -> impl Future<Output = ShutdownReport> + Send + use<> {
-        let (report, reported) = oneshot::channel();
         let inner = self.inner.clone();
-        let end = move || {
-            // Whoever asked may have gone.
-            let _ = report.send(self.shutdown(how));
-        };
-        blocking::unblock(end).detach();
-        async move { reported.await.unwrap_or_else(|_| inner.report(0)) }
+        let ended = unblocked::run(move || self.shutdown(how));
+        async move { ended.await.unwrap_or_else(|| inner.report(0)) }
     }
 
     /// Lets a thread that may wait drop the system, which is being dropped here.
-    #[cfg(feature = "tokio")]
     pub(crate) fn end_elsewhere(&mut self) {
         self.inner.exit();
         let end = std::mem::take(&mut self.end);
         let system = System { handle: self.handle(), end };
-        blocking::unblock(move || drop(system)).detach();
+        drop(unblocked::run(move || drop(system)));
     }
 }

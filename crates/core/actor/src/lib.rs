@@ -58,6 +58,9 @@ mod system_handle;
 mod time;
 mod timers;
 mod try_actor;
+/// For crates that end what they hold beside a system.
+#[doc(hidden)]
+pub mod unblocked;
 mod unfinished;
 mod urgent;
 mod wait;

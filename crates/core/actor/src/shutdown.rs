@@ -5,6 +5,7 @@ use crate::ending::{Shutdown, ShutdownReport};
 use crate::offload::is_offloaded_by;
 use crate::stats::Audit;
 use crate::system::System;
+use crate::unblocked;
 use crate::unfinished::{Occupied, WaitError};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::sync::{lock, wait_until};
@@ -68,6 +69,15 @@ impl System {
     /// # Errors
     /// [`WaitError::OnWorker`] at once, if an actor of this system calls it.
     pub fn wait_then(&self, how: Shutdown) -> Result<ShutdownReport, WaitError> {
+        self.wait_stopped()?;
+        Ok(self.shutdown(how))
+    }
+
+    /// Waits as [`System::wait`] does, and does not shut down.
+    ///
+    /// # Errors
+    /// [`WaitError::OnWorker`] at once, if an actor of this system calls it.
+    pub fn wait_stopped(&self) -> Result<(), WaitError> {
         if self.inner.is_on_worker() {
             return Err(WaitError::OnWorker);
         }
@@ -76,8 +86,7 @@ impl System {
         while !*requested {
             requested = wait_until(&stop.changed, requested, None).0;
         }
-        drop(requested);
-        Ok(self.shutdown(how))
+        Ok(())
     }
 
     /// Ends the system and says what became of its messages. Later calls return the same report.
@@ -160,8 +169,7 @@ impl Drop for System {
             // The calling worker can not wait for itself: all of them end on their own.
             return self.inner.exit();
         }
-        #[cfg(feature = "tokio")]
-        if tokio::runtime::Handle::try_current().is_ok() && lock(&self.end.report).is_none() {
+        if unblocked::is_in_tokio() && lock(&self.end.report).is_none() {
             return self.end_elsewhere();
         }
         self.shutdown(Shutdown::Drop);
