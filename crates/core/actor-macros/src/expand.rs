@@ -274,7 +274,10 @@ fn signature(method: &Method, names: &Names) -> TokenStream {
         let (name, ty) = (&field.name, &field.ty);
         quote! { #name: #ty }
     });
-    let answer = back(method).map(|(_, answer)| quote! { -> #root::Answer<#answer> });
+    let answer = back(method).map(|(_, answer)| match &method.outcome {
+        Some([value, error]) => quote! { -> #root::TryAnswer<#value, #error> },
+        None => quote! { -> #root::Answer<#answer> },
+    });
     quote! { fn #name(&self #(, #fields)*) #answer }
 }
 
@@ -284,7 +287,9 @@ fn sent(method: &Method, names: &Names) -> TokenStream {
     match back(method) {
         None => quote! { #root::Address::tell(self, #msg::#variant #bound) },
         Some((reply, _)) => {
-            quote! { #root::Address::ask(self, |#reply| #msg::#variant #bound) }
+            let ask = if method.outcome.is_some() { "try_ask" } else { "ask" };
+            let ask = Ident::new(ask, Span::call_site());
+            quote! { #root::Address::#ask(self, |#reply| #msg::#variant #bound) }
         }
     }
 }

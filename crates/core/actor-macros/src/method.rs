@@ -24,6 +24,8 @@ pub(crate) struct Method {
     pub(crate) kind: Kind,
     /// Whether an error that it returns is the actor's failure, and no answer.
     pub(crate) fails: bool,
+    /// The types of the answer `Result<T, E>`, which the asker gets as one with its own errors.
+    pub(crate) outcome: Option<[TokenStream; 2]>,
     /// What serde is told of its messages.
     pub(crate) serde: Vec<Attribute>,
 }
@@ -63,7 +65,8 @@ impl Method {
     pub(crate) fn of(mut method: ImplItemFn, actor: &Type) -> Result<Self> {
         check_signature(&method)?;
         let variant = names::variant(&method.sig.ident)?;
-        let (mut fields, mut given, mut back) = (Vec::new(), Vec::new(), None);
+        let (mut fields, mut given) = (Vec::new(), Vec::new());
+        let (mut back, mut outcome) = (None, None);
         let count = method.sig.inputs.len();
         for (index, input) in method.sig.inputs.iter_mut().enumerate() {
             let FnArg::Typed(parameter) = input else { continue };
@@ -83,6 +86,7 @@ impl Method {
                     let message = "a message has one answer, so it carries one Reply";
                     return Err(Error::new_spanned(parameter, message));
                 }
+                outcome = outcome_of(answer, actor);
                 back = Some((name, name_self(answer, actor)));
                 continue;
             }
@@ -97,8 +101,11 @@ impl Method {
             let message = "the way back of the answer is called `reply`: give this another name";
             return Err(Error::new_spanned(&field.name, message));
         }
+        if let (Kind::Ask(_), ReturnType::Type(_, output)) = (&kind, &method.sig.output) {
+            outcome = outcome_of(output, actor);
+        }
         let serde = take_serde(&mut method.attrs);
-        Ok(Method { method, variant, fields, given, kind, fails, serde })
+        Ok(Method { method, variant, fields, given, kind, fails, outcome, serde })
     }
 
     /// The method's name.
@@ -186,7 +193,7 @@ fn check_signature(method: &ImplItemFn) -> Result<()> {
         return Err(Error::new(
             token.span(),
             "a message is handled by a plain call, which must not wait: remove `async`, and give \
-             the future to `Context::pipe`, which brings its result as a message",
+             the future to `Context::hold`, which brings its result back into the actor",
         ));
     }
     if let Some(token) = &signature.unsafety {
@@ -305,6 +312,14 @@ fn answer_of(ty: &Type) -> Option<&Type> {
         GenericArgument::Type(answer) => Some(answer),
         _ => None,
     }
+}
+
+/// The `T` and `E` of a `Result<T, E>`.
+fn outcome_of(ty: &Type, actor: &Type) -> Option<[TokenStream; 2]> {
+    let segment = last_segment(ty).filter(|segment| segment.ident == "Result")?;
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    let types = arguments.args.iter().map(|argument| name_self(argument, actor));
+    types.collect::<Vec<_>>().try_into().ok()
 }
 
 fn last_segment(ty: &Type) -> Option<&PathSegment> {

@@ -44,7 +44,10 @@
 /// | `fn next(&mut self, reply: Reply<u64>)` | `counter.next()` | an ask, answered later |
 ///
 /// An ask returns an [`Answer<u64>`](crate::Answer): `.await` it, or `.wait()` for it. The method
-/// `next` keeps the [`Reply`](crate::Reply), and answers when it can.
+/// `next` keeps the [`Reply`](crate::Reply), and answers when it can. An answer that is a
+/// `Result<T, E>` comes as a [`TryAnswer<T, E>`](crate::TryAnswer): one `Result<T, AskError<E>>`
+/// says what has become of the ask. (The macro sees only how the type is written. An alias with
+/// fewer parameters, such as `io::Result<T>`, comes as an `Answer`: call `.flat()` on it.)
 ///
 /// - A last parameter of the type `&mut Context<'_, Self>` is the actor's context, and no field.
 /// - `#[tell]` on a method that returns a `Result<(), E>` makes it a tell. An error is then the

@@ -90,9 +90,10 @@ fn methods_are_told_and_asked() {
     let (account, end) = account(&system);
     account.deposit(41);
     assert_eq!(answer(&mut system, account.balance()), Ok(42));
-    assert_eq!(answer(&mut system, account.withdraw(40)), Ok(Ok(2)));
-    let refused = answer(&mut system, account.withdraw(3));
-    assert_eq!(refused, Ok(Err("there are 2 cents, not 3".to_owned())));
+    let (left, refused) = (account.withdraw(40), account.withdraw(3));
+    system.run_until_idle();
+    assert_eq!(left.wait(), Ok(2));
+    assert_eq!(refused.wait(), Err(AskError::Failed("there are 2 cents, not 3".to_owned())));
     assert_eq!(answer(&mut system, account.flush()), Ok(()));
     assert_eq!(answer(&mut system, account.r#type()), Ok("account"));
     account.stop();
