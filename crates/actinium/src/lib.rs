@@ -8,24 +8,22 @@
 //!
 //! struct Counter { total: u64 }
 //!
-//! enum Msg { Add(u64), Get(Reply<u64>) }
+//! #[actor]
+//! impl Counter {
+//!     fn add(&mut self, n: u64) {
+//!         self.total += n;
+//!     }
 //!
-//! impl Actor for Counter {
-//!     type Msg = Msg;
-//!
-//!     fn handle(&mut self, msg: Msg, _ctx: &mut Context<'_, Self>) {
-//!         match msg {
-//!             Msg::Add(n) => self.total += n,
-//!             Msg::Get(reply) => drop(reply.send(self.total)),
-//!         }
+//!     fn get(&self) -> u64 {
+//!         self.total
 //!     }
 //! }
 //!
 //! let system = System::builder().workers(2).build()?;
 //! let counter = system.spawn(Counter { total: 0 });
-//! counter.send(Msg::Add(2))?;
-//! counter.send(Msg::Add(40))?;
-//! assert_eq!(counter.ask(Msg::Get).wait()?, 42);
+//! counter.add(2);
+//! counter.add(40);
+//! assert_eq!(counter.get().wait()?, 42);
 //! let report = system.shutdown(Shutdown::Drain);
 //! assert_eq!((report.handled, report.dropped), (3, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -35,7 +33,7 @@
 //!
 //! | to | use | feature |
 //! |---|---|---|
-//! | write and run actors | this page: [`Actor`], [`System`], [`Address`], [`Context`] | |
+//! | write and run actors | this page: [`#[actor]`](macro@actor), [`Actor`], [`System`], [`Address`], [`Context`] | |
 //! | test actors with virtual time and a seed | [`testing`] | |
 //! | end all parts of a program in the right order | [`runtime`], [`Runtime`] | |
 //! | know the machine, and bind workers to its PUs | [`topology`], [`Bind`] | |

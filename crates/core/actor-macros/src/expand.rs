@@ -148,7 +148,7 @@ fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) ->
     let may_be_unused = takers.peek().is_some() && takers.all(|it| !it.cfgs().is_empty());
     let unused_context = may_be_unused.then(|| quote! { #[allow(unused_variables)] });
     let arms = block.methods.iter().map(|method| arm(method, names, &context));
-    let remote = remote.map(|remote| remote.arm(|method| call(method, &context)));
+    let remote = remote.map(|remote| remote.arm(|method| done(method, &context)));
     let started = started(block, root);
     let unused = unused(block).map(|_| quote! { #msg::__Unused(_, never) => match never {}, });
     // What is wrong with the type of messages is said of the actor's.
@@ -177,10 +177,7 @@ fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) ->
 fn arm(method: &Method, names: &Names, context: &Ident) -> TokenStream {
     let (cfgs, variant, msg) = (method.cfgs(), &method.variant, &names.msg);
     let bound = bound(method);
-    let mut called = call(method, context);
-    if method.fails {
-        called = or_fail(&called, context);
-    }
+    let called = done(method, context);
     let done = match &method.kind {
         Kind::Ask(_) => {
             let reply = Ident::new("reply", Span::mixed_site());
@@ -190,6 +187,12 @@ fn arm(method: &Method, names: &Names, context: &Ident) -> TokenStream {
         Kind::Tell | Kind::Later(..) => called,
     };
     quote! { #(#cfgs)* #msg::#variant #bound => #done, }
+}
+
+/// Calls the method; if its error is no answer, it is the actor's failure.
+fn done(method: &Method, context: &Ident) -> TokenStream {
+    let called = call(method, context);
+    if method.fails { or_fail(&called, context) } else { called }
 }
 
 /// Calls the method with what its message has carried.

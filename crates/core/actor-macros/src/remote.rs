@@ -56,7 +56,7 @@ impl<'a> RemoteNames<'a> {
             ));
         };
         debug_assert!(is_shown(method));
-        names.shown().try_for_each(check)?;
+        names.shown().try_for_each(|method| crate::names::remote(method.name()))?;
         Ok(names)
     }
 
@@ -71,8 +71,8 @@ impl<'a> RemoteNames<'a> {
 
     fn asks(&self) -> impl Iterator<Item = (&'a Method, &'a TokenStream)> {
         self.shown().filter_map(|method| match &method.kind {
-            Kind::Ask(answer) => Some((method, answer)),
-            Kind::Tell | Kind::Later(..) => None,
+            Kind::Ask(answer) | Kind::Later(_, answer) => Some((method, answer)),
+            Kind::Tell => None,
         })
     }
 
@@ -84,18 +84,21 @@ impl<'a> RemoteNames<'a> {
 
     /// What `handle` does with such a request. `call` writes the call of a method.
     pub(crate) fn arm(&self, call: impl Fn(&Method) -> TokenStream) -> TokenStream {
-        let RemoteNames { msg, request, answer, .. } = self;
+        let RemoteNames { root, msg, request, answer, .. } = self;
+        let [asked, reply] = ["asked", "reply"].map(|name| Ident::new(name, Span::mixed_site()));
         let arms = self.asks().map(|(method, _)| {
             let (cfgs, variant) = (method.cfgs(), &method.variant);
             let (bound, called) = (bound(&method.fields), call(method));
-            quote! { #(#cfgs)* #request::#variant #bound => #answer::#variant(#called), }
+            let done = match &method.kind {
+                Kind::Later(back, _) => quote! {
+                    let #back = #root::Reply::wrapped(#reply, #answer::#variant);
+                    #called
+                },
+                _ => quote! { let _ = #reply.send(#answer::#variant(#called)); },
+            };
+            quote! { #(#cfgs)* #request::#variant #bound => { #done } }
         });
-        let [asked, reply] = ["asked", "reply"].map(|name| Ident::new(name, Span::mixed_site()));
-        quote! {
-            #msg::__Asked(#asked, #reply) => {
-                let _ = #reply.send(match #asked { #(#arms)* });
-            }
-        }
+        quote! { #msg::__Asked(#asked, #reply) => match #asked { #(#arms)* }, }
     }
 
     /// All that stands beside the actor.
@@ -253,17 +256,6 @@ fn timeout() -> Ident {
 /// Whether other nodes reach it: what is private stays on its node.
 fn is_shown(method: &Method) -> bool {
     !matches!(method.method.vis, Visibility::Inherited)
-}
-
-fn check(method: &Method) -> Result<()> {
-    match &method.kind {
-        Kind::Later(name, _) => Err(Error::new_spanned(
-            name,
-            "the answer to another node is what the method returns: return it, or make the method \
-             private, so that only this node asks",
-        )),
-        Kind::Tell | Kind::Ask(_) => crate::names::remote(method.name()),
-    }
 }
 
 /// The fields of a variant, by name: to make one, and to take it apart.

@@ -1,17 +1,10 @@
-use actinium_actor::{Reply, actor};
+use actinium_actor::actor;
 
 struct Private;
 
 #[actor(remote = "test.private")]
 impl Private {
     fn show(&mut self) {}
-}
-
-struct Waits;
-
-#[actor(remote = "test.waits")]
-impl Waits {
-    pub fn next(&mut self, _reply: Reply<u64>) {}
 }
 
 struct Cache<T>(T);

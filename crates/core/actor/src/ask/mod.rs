@@ -8,6 +8,7 @@
 //! | `answer.rs` | the answer that is under way, as a future |
 //! | `try_answer.rs` | the same for an answer that may be an error itself |
 //! | `room.rs` | asks that wait until a full mailbox takes them |
+//! | `wrapped.rs` | a handle whose answers go out in something else |
 //! | `from_actor.rs` | asks of actors, whose answers come as messages |
 
 pub(crate) mod answer;
@@ -17,6 +18,7 @@ pub(crate) mod reply;
 mod room;
 pub(crate) mod try_answer;
 pub(crate) mod way;
+mod wrapped;
 
 pub use answer::Answer;
 pub use error::AskError;

@@ -34,6 +34,11 @@ impl<R> Reply<R> {
         }
     }
 
+    /// The way to the asker.
+    pub(super) fn into_way(mut self) -> Option<Way<R>> {
+        self.way.take()
+    }
+
     /// Begins to leave in a message to another node: when this is dropped, the way to the asker
     /// goes to the passage. None if it stands in another message already.
     #[cfg(feature = "wire")]

@@ -1,7 +1,7 @@
 //! Actors that other nodes reach by their methods, by `#[actor(remote = "..")]`.
 
 use crate::common::{Cluster, LIMIT, reliable};
-use actinium_actor::{Context, actor};
+use actinium_actor::{Context, Reply, actor};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::Faults;
 use actinium_cluster::{AnyAddress, RemoteActor, RemoteAskError, RemoteSendError};
@@ -17,6 +17,7 @@ enum Refused {
 struct Account {
     cents: i64,
     deposits: u64,
+    waiting: Vec<Reply<u64>>,
 }
 
 #[actor(remote = "bank.account")]
@@ -24,6 +25,15 @@ impl Account {
     pub(crate) fn deposit(&mut self, cents: i64) {
         self.cents += cents;
         self.deposits += 1;
+        for reply in self.waiting.drain(..) {
+            let _ = reply.send(self.deposits);
+        }
+    }
+
+    /// Answers at the next deposit with the number of deposits.
+    pub(crate) fn next(&mut self, reply: Reply<u64>) {
+        self.waiting.retain(|reply| !reply.is_cancelled());
+        self.waiting.push(reply);
     }
 
     pub(crate) fn balance(&self) -> i64 {
@@ -105,13 +115,19 @@ fn methods_reach_other_nodes() {
         address.deposit(-1).unwrap();
         cluster.steps(20);
     }
+    let next = [there.next(LIMIT), AnyAddress::Here(NodeId(1), account.clone()).next(LIMIT)];
     there.deposit(5).unwrap();
+    for next in next {
+        assert_eq!(cluster.wait(next), Ok(7));
+    }
+    let never = there.next(LIMIT);
     let thread = account.only_here(std::thread::current().id());
     cluster.steps(20);
     assert_eq!(thread.wait(), Ok(std::thread::current().id()));
     // It ends when it is empty.
     let last = there.withdraw(5, LIMIT);
     assert_eq!(cluster.wait(last), Ok(Ok(0)));
+    assert_eq!(cluster.wait(never), Err(RemoteAskError::NoReply));
     let late = there.balance(LIMIT);
     assert_eq!(cluster.wait(late), Err(RemoteAskError::Closed));
     cluster.hosts.remove(1);
@@ -142,7 +158,7 @@ fn an_older_and_a_newer_program_talk() {
         assert_eq!(notes.wait(), Ok(vec![String::new()]));
     }
     // The newer asks the older: it understands what it knows, and says so of the rest.
-    let older = cluster.hosts[0].system.spawn(Account { cents: 3, deposits: 0 });
+    let older = cluster.hosts[0].system.spawn(Account { cents: 3, ..Account::default() });
     cluster.hosts[0].node.export("older", &older).unwrap();
     let from_newer = cluster.hosts[1].node.lookup::<later::Account>(NodeId(0), "older", LIMIT);
     let from_newer = cluster.wait(from_newer).unwrap();
