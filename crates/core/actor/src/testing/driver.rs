@@ -234,7 +234,9 @@ impl Driver {
                 })
             }
         };
-        let unfinished = drained.is_err().then(|| self.inner.unfinished());
+        // A real system would go on to wait for it.
+        let holds = || how != Shutdown::Drop && !self.inner.unfinished().holding.is_empty();
+        let unfinished = (drained.is_err() || holds()).then(|| self.inner.unfinished());
         let dead_before = self.inner.ledger(0).dead;
         shared.request_exit();
         self.drive(|| {

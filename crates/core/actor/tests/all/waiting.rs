@@ -99,6 +99,10 @@ fn waiter(told: impl Fn(String) + Send + Sync + 'static) -> Waiter {
     Waiter { told: Arc::new(told), done: 0 }
 }
 
+fn waiter_kind() -> &'static str {
+    std::any::type_name::<Waiter>()
+}
+
 fn two() -> (Sender<u32>, Receiver<u32>) {
     channel()
 }
@@ -335,6 +339,14 @@ fn a_drain_waits_for_what_is_held_and_says_so_when_its_time_is_over() {
 
 #[test]
 fn a_drain_with_a_limit_drops_what_is_held() {
+    for mut sys in systems() {
+        let actor = sys.spawn(waiter(|_| ()));
+        let (sender, receiver) = two();
+        actor.tell(Do::Hold(receiver));
+        let report = sys.shutdown(Shutdown::Drain);
+        assert_eq!(report.unfinished.unwrap().holding, [(actor.id(), waiter_kind())]);
+        assert!(sender.is_canceled());
+    }
     let system = system(Policy::affine(), 2);
     let (told, heard) = mpsc::channel();
     let actor = system.spawn(waiter(move |text| told.send(text).unwrap()));
