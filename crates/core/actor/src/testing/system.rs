@@ -188,7 +188,8 @@ impl TestSystem {
     /// Ends the system and says what became of its messages. Later calls return the same report.
     /// Virtual time does not go on while it drains: the time of [`Shutdown::DrainWithin`] is over
     /// after [`TestSystemBuilder::run_limit`] turns. An actor that holds for
-    /// what never comes does not keep it from ending either: [`ShutdownReport::unfinished`] names it.
+    /// what never comes does not keep it from ending either: [`ShutdownReport::unfinished`] names
+    /// it.
     ///
     /// # Panics
     /// If it shall drain, and that takes more turns than [`TestSystemBuilder::run_limit`].
