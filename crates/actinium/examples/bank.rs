@@ -110,8 +110,8 @@ async fn add(
     State(bank): State<Address<Bank>>,
     Path((name, cents)): Path<(String, i64)>,
 ) -> Answered {
-    let account = bank.account(name).flat().await.map_err(unavailable)?;
-    match account.add(cents).flat().timeout(Duration::from_secs(2)).await {
+    let account = bank.account(name).await.map_err(unavailable)?;
+    match account.add(cents).timeout(Duration::from_secs(2)).await {
         Ok(balance) => Ok(balance.to_string()),
         Err(AskError::Failed(why)) => Err((StatusCode::CONFLICT, why.to_string())),
         Err(error) => Err(unavailable(error)),
@@ -119,7 +119,7 @@ async fn add(
 }
 
 async fn balance(State(bank): State<Address<Bank>>, Path(name): Path<String>) -> Answered {
-    let account = bank.account(name).flat().await.map_err(unavailable)?;
+    let account = bank.account(name).await.map_err(unavailable)?;
     Ok(account.balance().await.map_err(unavailable)?.to_string())
 }
 
