@@ -135,7 +135,8 @@ impl<A: Actor> Context<'_, A> {
         Ok(self.adopt(child))
     }
 
-    fn adopt<B: Actor>(&self, child: Address<B>) -> Address<B> {
+    /// Makes an actor, which was started with this one as its parent, its child.
+    pub(crate) fn adopt<B: Actor>(&self, child: Address<B>) -> Address<B> {
         let core = child.0.core_ref();
         self.with_life(|life| life.extra().children.insert(core.id, core));
         child

@@ -83,7 +83,10 @@ pub use builder::{BuildError, SystemBuilder, Workers};
 pub use ending::{Shutdown, ShutdownReport};
 pub use estimates::Estimates;
 pub use failure::Failure;
-pub use groups::{Broadcast, Router};
+pub use groups::{
+    Answers, AskAll, Batched, Blocking, Broadcast, Collect, Loaded, Member, Pool, PoolFigures,
+    PoolOptions, Route, Router, Tells, Unsent,
+};
 pub use handle::ask_recipient::AskRecipient;
 pub use handle::at::Handle;
 pub use handle::recipient::Recipient;

@@ -141,6 +141,13 @@ pub enum SpawnError {
     },
     /// A bounded mailbox of capacity 0 could take nothing.
     NoCapacity,
+    /// No pool has at least and at most so many members.
+    NoMembers {
+        /// The fewest asked for.
+        min: usize,
+        /// The most asked for.
+        max: usize,
+    },
     /// The factory returned an error, or panicked.
     FactoryFailed(Failure),
     /// Its supervision restarts the actor, and it was given as a value, which there is once.
@@ -173,6 +180,10 @@ impl fmt::Display for SpawnError {
             SpawnError::NoCapacity => {
                 f.write_str("a bounded mailbox needs a capacity of at least 1, not 0")
             }
+            SpawnError::NoMembers { min, max } => write!(
+                f,
+                "a pool has at least 1 member, and at most as many as its greatest number, not {min} to {max}"
+            ),
             SpawnError::FactoryFailed(failure) => {
                 let verb = if failure.is_panic() { "panicked" } else { "failed" };
                 write!(f, "the actor's factory {verb}: {}", failure.message())

@@ -24,11 +24,16 @@ impl<M> SendError<M> {
     where
         M: Carrier<N>,
     {
+        self.map(M::open)
+    }
+
+    /// The same error with what `f` makes of the message.
+    pub fn map<N>(self, f: impl FnOnce(M) -> N) -> SendError<N> {
         match self {
-            SendError::Closed(msg) => SendError::Closed(msg.open()),
-            SendError::Full(msg) => SendError::Full(msg.open()),
-            SendError::NodeDown(msg) => SendError::NodeDown(msg.open()),
-            SendError::Unsendable(msg) => SendError::Unsendable(msg.open()),
+            SendError::Closed(msg) => SendError::Closed(f(msg)),
+            SendError::Full(msg) => SendError::Full(f(msg)),
+            SendError::NodeDown(msg) => SendError::NodeDown(f(msg)),
+            SendError::Unsendable(msg) => SendError::Unsendable(f(msg)),
         }
     }
 

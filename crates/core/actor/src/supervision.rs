@@ -129,6 +129,13 @@ impl Supervision {
         self.strategy == Strategy::Restart
     }
 
+    /// The wait before the `n`-th replacement (from 1) of one that ended within the period; None:
+    /// that is too often.
+    pub(crate) fn again_after(&self, n: u32) -> Option<Duration> {
+        let is_allowed = self.limit.is_none_or(|(limit, _)| n <= limit);
+        is_allowed.then(|| self.wait(n))
+    }
+
     /// How long the past counts.
     pub(crate) fn period(&self) -> Duration {
         self.limit.map_or(Duration::from_secs(60), |(_, within)| within)

@@ -94,6 +94,15 @@ impl Seat {
         *lock(&self.0) = None;
     }
 
+    /// Whether the worker is seen to run this runnable. False also if another looks just now: so
+    /// none waits.
+    pub(crate) fn is_at(&self, runnable: NonNull<Header>) -> bool {
+        let Ok(taken) = self.0.try_lock() else { return false };
+        // SAFETY: as in `look`.
+        let seen = taken.as_ref().and_then(|taken| unsafe { taken.0.as_ref() }.seen());
+        seen.is_some_and(|Sighting(seen)| seen == runnable)
+    }
+
     pub(crate) fn look(&self) -> Option<Sighting> {
         let taken = lock(&self.0);
         // SAFETY: it stays where it is as long as it stands here, which the lock ensures (`take`).

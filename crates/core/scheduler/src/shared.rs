@@ -11,7 +11,7 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::owned::Owned;
 use crate::policy::{Elastic, Policy, ScaleEvent, WakeTo};
-use crate::runnable::{DEAD, IN_TRANSIT, Runnable, SCHEDULED};
+use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::scaling::Scaling;
 use crate::seat::{Seat, Sighting};
 use crate::sleep::Sleep;
@@ -20,6 +20,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::Waker;
@@ -229,6 +230,16 @@ impl Shared {
     /// `None`: none.
     pub fn sight(&self, index: usize) -> Option<Sighting> {
         self.seats[index].look()
+    }
+
+    /// Whether a worker runs this runnable at this moment, as seen from elsewhere: an estimate. It
+    /// takes a load where nobody owns the runnable, and else a look at one worker.
+    pub fn is_running<S>(&self, header: &Header<S>) -> bool {
+        // Relaxed: an estimate.
+        let owner = header.owner.load(Ordering::Relaxed);
+        let index = owner.wrapping_sub(self.ids.first()) as usize;
+        let seat = self.seats.get(index);
+        seat.is_some_and(|seat| seat.is_at(NonNull::from(header).cast()))
     }
 
     /// Whether worker `index` is the caller's to make: the first who asks may.

@@ -12,7 +12,7 @@ use actinium_scheduler::current;
 use actinium_scheduler::deadlines::DeadlineKey;
 use futures_channel::oneshot;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
@@ -114,7 +114,36 @@ impl<A: Actor> Address<A> {
     }
 }
 
+/// An answer of an actor that is not chosen yet.
+pub(crate) struct Unclaimed<R>(oneshot::Receiver<R>);
+
+impl<R> Unclaimed<R> {
+    /// The answer of this actor.
+    pub(crate) fn of<A: Actor>(self, address: &Address<A>) -> Answer<R> {
+        Here::of(address, self.0).into()
+    }
+}
+
+/// There is no answer, and nobody who could have given one.
+impl<R: Send> Awaited<R> for Ready<Result<R, AskError>> {
+    fn set_timeout(&mut self, _: Duration) {}
+}
+
 impl<R> Answer<R> {
+    /// The way of an answer, and the answer, of an actor that is not chosen yet.
+    pub(crate) fn channel() -> (Way<R>, Unclaimed<R>) {
+        let (way, answer) = oneshot::channel();
+        (Way::Future(way), Unclaimed(answer))
+    }
+
+    /// There is none.
+    pub(crate) fn refused(error: AskError) -> Self
+    where
+        R: Send + 'static,
+    {
+        Answer::awaited(Box::new(ready(Err(error))))
+    }
+
     pub(crate) fn awaited(answer: Box<dyn Awaited<R>>) -> Self {
         Answer(Source::Else(answer))
     }
@@ -172,9 +201,12 @@ impl<R> Here<R> {
     /// The way of an actor's answer, and the answer.
     pub(super) fn new<A: Actor>(address: &Address<A>) -> (Way<R>, Self) {
         let (way, answer) = oneshot::channel();
+        (Way::Future(way), Here::of(address, answer))
+    }
+
+    fn of<A: Actor>(address: &Address<A>, answer: oneshot::Receiver<R>) -> Self {
         let (actor, system) = (address.id(), address.0.core.system.clone());
-        let state = State::Waiting(answer);
-        (Way::Future(way), Here { state, actor, system, deadline: None })
+        Here { state: State::Waiting(answer), actor, system, deadline: None }
     }
 
     /// There is no answer.

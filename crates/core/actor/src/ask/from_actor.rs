@@ -339,22 +339,30 @@ where
     R: Send + 'static,
     F: FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
 {
-    fn answer(self: Arc<Self>, answer: Option<R>) -> Result<(), Option<R>> {
-        if answer.is_none() {
-            let mut state = self.state();
-            if state.stage != Stage::Sent {
-                // If the request is not made after all (a panic), nothing was asked.
-                state.stage = Stage::Dropped;
-                return Ok(());
-            }
-        }
+    fn answer(&self, answer: R) -> Result<(), R> {
         let Some(open) = self.take() else { return Err(answer) };
         if open.asker.is_closed() {
             over(&open.asker, open.waiting);
             return Err(answer);
         }
-        open.tell(answer.ok_or(AskError::NoReply(self.asked)));
+        open.tell(Ok(answer));
         Ok(())
+    }
+
+    fn no_more(&self) {
+        let mut state = self.state();
+        if state.stage != Stage::Sent {
+            // If the request is not made after all (a panic), nothing was asked.
+            state.stage = Stage::Dropped;
+            return;
+        }
+        drop(state);
+        if let Some(open) = self.take() {
+            if open.asker.is_closed() {
+                return over(&open.asker, open.waiting);
+            }
+            open.tell(Err(AskError::NoReply(self.asked)));
+        }
     }
 
     fn is_over(&self) -> bool {

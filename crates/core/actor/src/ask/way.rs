@@ -14,11 +14,14 @@ pub(crate) enum Way<R> {
 
 /// An actor that waits for an answer.
 pub(crate) trait Asker<R>: Send + Sync {
-    /// Takes the answer, or that there is none.
+    /// Takes the answer.
     ///
     /// # Errors
-    /// Gives the answer back if nobody waits for it any more.
-    fn answer(self: Arc<Self>, answer: Option<R>) -> Result<(), Option<R>>;
+    /// Gives it back if nobody waits for it any more.
+    fn answer(&self, answer: R) -> Result<(), R>;
+
+    /// There will be no answer, unless there was one.
+    fn no_more(&self);
 
     /// Whether nobody waits for an answer any more.
     fn is_over(&self) -> bool;
@@ -27,12 +30,12 @@ pub(crate) trait Asker<R>: Send + Sync {
     fn poll_over(self: Arc<Self>, cx: &mut Context<'_>) -> Poll<()>;
 }
 
-/// The way to an actor; None: it was used.
-pub(crate) struct ToActor<R>(Option<Arc<dyn Asker<R>>>);
+/// The way to an actor.
+pub(crate) struct ToActor<R>(Arc<dyn Asker<R>>);
 
 impl<R> Way<R> {
     pub(crate) fn to_actor(asker: Arc<dyn Asker<R>>) -> Self {
-        Way::Actor(ToActor(Some(asker)))
+        Way::Actor(ToActor(asker))
     }
 
     /// Answers.
@@ -42,13 +45,7 @@ impl<R> Way<R> {
     pub(crate) fn send(self, value: R) -> Result<(), R> {
         match self {
             Way::Future(sender) => sender.send(value),
-            Way::Actor(mut to) => match to.0.take() {
-                Some(asker) => match asker.answer(Some(value)) {
-                    Err(Some(value)) => Err(value),
-                    _ => Ok(()),
-                },
-                None => Err(value),
-            },
+            Way::Actor(to) => to.0.answer(value),
         }
     }
 
@@ -56,7 +53,7 @@ impl<R> Way<R> {
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Way::Future(sender) => sender.is_canceled(),
-            Way::Actor(to) => to.0.as_ref().is_none_or(|asker| asker.is_over()),
+            Way::Actor(to) => to.0.is_over(),
         }
     }
 
@@ -64,18 +61,13 @@ impl<R> Way<R> {
     pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match self {
             Way::Future(sender) => sender.poll_canceled(cx),
-            Way::Actor(to) => {
-                to.0.as_ref().map_or(Poll::Ready(()), |asker| asker.clone().poll_over(cx))
-            }
+            Way::Actor(to) => to.0.clone().poll_over(cx),
         }
     }
 }
 
 impl<R> Drop for ToActor<R> {
     fn drop(&mut self) {
-        if let Some(asker) = self.0.take() {
-            // Whoever stopped waiting need not hear that there is nothing.
-            let _ = asker.answer(None);
-        }
+        self.0.no_more();
     }
 }

@@ -3,11 +3,14 @@
 use crate::common::{Does, does, system};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
-    Address, Broadcast, Mailbox, Policy, Router, SendError, Shutdown, SpawnOptions,
+    Address, Answers, AskError, AskRecipient, Batched, Broadcast, Mailbox, Policy, Reply, Router,
+    SendError, Shutdown, SpawnOptions,
 };
+use futures_lite::future::{block_on, poll_once};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 type Member = Does<u64>;
 
@@ -143,7 +146,7 @@ fn when_none_is_left_the_message_comes_back() {
     ];
     members.iter().for_each(|member| end(&mut sys, member));
     let nobody = [
-        Router::<Member>::round_robin([]),
+        Router::<Address<Member>>::round_robin([]),
         Router::by_key([], |msg| *msg),
         Router::least_loaded([]),
     ];
@@ -151,7 +154,7 @@ fn when_none_is_left_the_message_comes_back() {
         assert_eq!(router.send(7), Err(SendError::Closed(7)), "{router:?}");
     }
     assert_eq!(Broadcast::new(members).send(7), 0);
-    assert_eq!(Broadcast::<Member>::new([]).send(7), 0);
+    assert_eq!(Broadcast::<Address<Member>>::new([]).send(7), 0);
     assert!(sys.audit().is_balanced());
 }
 
@@ -191,4 +194,230 @@ fn all_that_can_get_a_broadcast() {
     let audit = sys.audit();
     assert!(audit.is_balanced(), "{audit:?}");
     assert_eq!((audit.returned, audit.dead), (2, 0));
+}
+
+// ---- who has least to do
+// ----------------------------------------------------------------------------------------------------
+
+#[test]
+fn the_message_that_one_handles_counts_as_load() {
+    let sys = TestSystem::seeded(8);
+    let probe = sys.probe();
+    type Sends = Option<Arc<Router<Address<Does<Option<Box<dyn std::any::Any + Send>>>>>>>;
+    let members = [0, 1].map(|who| {
+        let told = probe.callback();
+        sys.spawn(does(move |msg: Option<Box<dyn std::any::Any + Send>>, _| {
+            told(who);
+            // None waits anywhere, but this one is busy.
+            let router = msg.and_then(|msg| msg.downcast::<Sends>().ok()).and_then(|it| *it);
+            router.into_iter().for_each(|router| router.send(None).unwrap());
+        }))
+    });
+    let router = Arc::new(Router::least_loaded(members));
+    router.send(Some(Box::new(Some(router.clone()) as Sends))).unwrap();
+    probe.expect_eq(0);
+    probe.expect_eq(1);
+    probe.expect_none();
+}
+
+// ---- asking
+// ----------------------------------------------------------------------------------------------------
+
+type Question = (u64, Reply<u64>);
+
+/// An actor that answers with the double, or keeps the question if it is odd.
+fn doubles() -> Does<Question> {
+    let mut kept = Vec::new();
+    does(move |(n, reply): Question, _| {
+        if n % 2 == 1 {
+            kept.push(reply);
+        } else {
+            let _ = reply.send(2 * n);
+        }
+    })
+}
+
+#[test]
+fn a_router_asks_one_here_or_elsewhere() {
+    let mut sys = TestSystem::seeded(9);
+    let members = [0; 3].map(|_| sys.spawn(doubles()));
+    let router = Router::round_robin(members.clone());
+    let recipients = members.iter().map(|it| AskRecipient::from(it.clone()));
+    let anywhere: Router<AskRecipient<u64, u64>> = Router::by_key(recipients, |n| *n);
+    members[0].stop();
+    sys.run_until_idle();
+    let answers: Vec<_> = (0..6).map(|n| router.ask(|reply| (2 * n, reply))).collect();
+    let more: Vec<_> = (0..6).map(|n| anywhere.ask(2 * n)).collect();
+    let reply = members[1].ask(|reply| (1, reply));
+    sys.run_until_idle();
+    for (n, answer) in (0..).zip(answers).chain((0..).zip(more)) {
+        assert_eq!(answer.wait(), Ok(4 * n));
+    }
+    members[1..].iter().for_each(Address::kill);
+    sys.run_until_idle();
+    assert_eq!(reply.wait(), Err(AskError::NoReply(members[1].id())));
+    let closed = Err(AskError::Closed(members[0].id()));
+    assert_eq!(
+        (router.ask(|reply| (2, reply)).wait(), anywhere.ask(2).wait()),
+        (closed.clone(), closed)
+    );
+}
+
+#[test]
+fn all_are_asked_and_each_says_why_it_does_not_answer() {
+    let mut sys = TestSystem::seeded(10);
+    let second = Duration::from_secs(1);
+    let members = [0; 4].map(|_| sys.spawn(doubles()));
+    let ids = members.each_ref().map(Address::id);
+    members[1].kill();
+    sys.run_until_idle();
+    let all = Broadcast::new(members.clone());
+    let mut n = 0;
+    // One has ended, and one keeps the question.
+    let mut ask = || {
+        all.ask_all(second, |reply| {
+            n += 1;
+            ([2, 2, 1, 6][(n - 1) % 4], reply)
+        })
+    };
+    let mut asked = ask();
+    assert_eq!(asked.left(), 4);
+    let first = block_on(asked.next_answer()).unwrap();
+    assert_eq!(first, (ids[1], Err(AskError::Closed(ids[1]))));
+    assert_eq!(block_on(poll_once(asked.next_answer())), None, "nobody has run");
+    sys.run_until_idle();
+    let mut came: Vec<_> = (0..2).map(|_| block_on(asked.next_answer()).unwrap()).collect();
+    came.sort_by_key(|(id, _)| *id);
+    assert_eq!(came, [(ids[0], Ok(4)), (ids[3], Ok(12))]);
+    assert_eq!(block_on(poll_once(asked.next_answer())), None);
+    sys.advance(second);
+    let late = AskError::Timeout(ids[2], second);
+    assert_eq!(asked.into_iter().collect::<Vec<_>>(), [(ids[2], Err(late.clone()))]);
+
+    let recipients = members.iter().map(|it| AskRecipient::<u64, u64>::from(it.clone()));
+    let (here, anywhere) = (all.clone(), Broadcast::new(recipients));
+    let probe = sys.probe();
+    let told = probe.callback();
+    let asker = sys.spawn(does(move |msg: Option<Answers<u64>>, ctx| match msg {
+        None => {
+            ctx.pipe(here.ask_all(second, |reply| (2, reply)).collect(), Some);
+            ctx.pipe(anywhere.ask_all(second, 4).collect(), Some);
+            let blocked = here.ask_all(second, |reply| (2, reply)).wait();
+            assert_eq!(blocked.missing[0].1, AskError::WouldBlock);
+        }
+        Some(answers) => told(answers),
+    }));
+    asker.tell(None);
+    sys.run_until_idle();
+    let mut answered = probe.received();
+    assert!(answered.iter().all(|it| it.missing == [(ids[1], AskError::Closed(ids[1]))]));
+    answered.sort_by_key(|it| it.answers[0].1);
+    let values = |at: usize| -> Vec<_> { answered[at].answers.iter().map(|(_, n)| *n).collect() };
+    assert_eq!((values(0), values(1)), (vec![4; 3], vec![8; 3]));
+    assert!(
+        block_on(poll_once(
+            Broadcast::<Address<Does<Question>>>::new([])
+                .ask_all(second, |reply| (1, reply))
+                .next_answer()
+        ))
+        .is_some()
+    );
+    assert!(sys.audit().is_balanced());
+}
+
+// ---- batches
+// ----------------------------------------------------------------------------------------------------
+
+type Shard = Does<Vec<u64>>;
+/// Who got which items.
+type Got = Probe<(usize, Vec<u64>)>;
+
+fn shards(sys: &TestSystem, n: usize, room: usize) -> (Vec<Address<Shard>>, Got) {
+    let probe = sys.probe();
+    let shard = |who| {
+        let told = probe.callback();
+        let bounded = SpawnOptions::new().mailbox(Mailbox::bounded(room));
+        sys.spawn_with(bounded, does(move |items, _| told((who, items)))).unwrap()
+    };
+    ((0..n).map(shard).collect(), probe)
+}
+
+#[test]
+fn items_go_in_batches_to_where_their_keys_belong() {
+    let mut sys = TestSystem::seeded(11);
+    let (members, probe) = shards(&sys, 4, 100);
+    let router = Router::by_key(members.clone(), |items: &Vec<u64>| items[0]);
+    (0..100).for_each(|n| router.send(vec![n]).unwrap());
+    sys.run_until_idle();
+    let mut home = [0; 100];
+    probe.received().iter().for_each(|(who, items)| home[items[0] as usize] = *who);
+    let mut batched = router.batched(10, |n: &u64| *n % 100, |items| items);
+    (0..1_000).for_each(|n| batched.push(n).unwrap());
+    let waiting = batched.waiting();
+    batched.flush().unwrap();
+    assert!(waiting < 40 && batched.waiting() == 0);
+    sys.run_until_idle();
+    let mut received = vec![];
+    for (who, items) in probe.received() {
+        assert!(items.len() <= 10 && items.iter().all(|n| home[(n % 100) as usize] == who));
+        received.extend(items);
+    }
+    for key in 0..100 {
+        let of_key: Vec<_> = received.iter().filter(|n| **n % 100 == key).collect();
+        assert!(of_key.is_sorted() && of_key.len() == 10);
+    }
+    // Those of one that ends go to others.
+    (0..30).for_each(|n| batched.push(n).unwrap());
+    end_any(&mut sys, &members[home[0]]);
+    batched.flush().unwrap();
+    sys.run_until_idle();
+    let mut received: Vec<_> = probe.received().into_iter().flat_map(|(_, items)| items).collect();
+    received.sort_unstable();
+    assert_eq!(received, (0..30).collect::<Vec<_>>());
+    // Whoever forgets to flush has sent them nevertheless.
+    (0..30).for_each(|n| batched.push(n).unwrap());
+    drop(batched);
+    sys.run_until_idle();
+    assert_eq!(probe.received().into_iter().map(|(_, items)| items.len()).sum::<usize>(), 30);
+    let audit = sys.audit();
+    assert!(audit.is_balanced() && audit.dead == 0, "{audit:?}");
+}
+
+fn end_any(sys: &mut TestSystem, member: &Address<Shard>) {
+    member.stop();
+    sys.run_until_idle();
+}
+
+#[test]
+fn what_finds_no_room_waits_and_is_named() {
+    let mut sys = TestSystem::seeded(12);
+    let (members, probe) = shards(&sys, 1, 1);
+    let mut batched = Batched::by_key(members.clone(), 2, |_: &u64| 0, |items| items);
+    // One message in the mailbox, one that was refused, and one more.
+    (0..6).for_each(|n| batched.push(n).unwrap());
+    assert_eq!((batched.push(6), batched.waiting()), (Err(SendError::Full(6)), 4));
+    let unsent = batched.flush().unwrap_err();
+    assert_eq!(unsent.waiting, [(members[0].id(), 4, SendError::Full(()))]);
+    let text = unsent.to_string();
+    assert!(
+        text.starts_with("4 items were not sent: 4 for actor") && text.contains("no room"),
+        "{text}"
+    );
+    for left in [2, 0] {
+        sys.run_until_idle();
+        assert_eq!((batched.flush().is_err(), batched.waiting()), (left > 0, left));
+    }
+    sys.run_until_idle();
+    assert_eq!(probe.received(), [(0, vec![0, 1]), (0, vec![2, 3]), (0, vec![4, 5])]);
+    // A worker is never blocked.
+    batched.push_blocking(7).unwrap();
+    batched.flush_blocking().unwrap();
+    batched.push(8).unwrap();
+    end_any(&mut sys, &members[0]);
+    let unsent = batched.flush().unwrap_err();
+    assert_eq!(unsent.waiting, [(members[0].id(), 1, SendError::Closed(()))]);
+    assert_eq!(batched.push(9), Err(SendError::Closed(9)));
+    drop(batched);
+    let audit = sys.audit();
+    assert!(audit.is_balanced() && audit.dead == 1, "{audit:?}");
 }

@@ -30,6 +30,7 @@ mod orphans;
 mod pipe;
 mod placed;
 mod policies;
+mod pools;
 mod random_programs;
 mod recipients;
 mod reentry;

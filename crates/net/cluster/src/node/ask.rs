@@ -19,6 +19,17 @@ use futures_channel::oneshot;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Forgets a request when it is dropped: nobody waits for its answer any more.
+pub(super) struct Forget(pub(super) Arc<Inner>, pub(super) u64);
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        let complete = lock(&self.0.requests).take(self.1);
+        // Not behind the lock: it may hold what is the user's.
+        drop(complete);
+    }
+}
+
 impl Inner {
     /// Sends a request to a node, or to an actor there. `always`: as for [`Inner::add`].
     pub(crate) fn request<R: Send + 'static>(
@@ -29,6 +40,18 @@ impl Inner {
         write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
         read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
     ) -> RemoteAnswer<R> {
+        self.begin_request(peer, timeout, always, write, read).0
+    }
+
+    /// Sends a request like [`Inner::request`]. Also returns its number, if it was sent.
+    pub(super) fn begin_request<R: Send + 'static>(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        timeout: Duration,
+        always: bool,
+        write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
+        read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
+    ) -> (RemoteAnswer<R>, Option<u64>) {
         let (sender, receiver) = oneshot::channel();
         // Whoever asked may have stopped waiting.
         let complete = Box::new(move |outcome: Outcome<'_>| {
@@ -39,11 +62,11 @@ impl Inner {
             Ok(id) => id,
             Err(complete) => {
                 complete(Err(RemoteAskError::Left));
-                return RemoteAnswer::new(receiver);
+                return (RemoteAnswer::new(receiver), None);
             }
         };
         let error = match self.add(peer, always, |frame| write(id, frame)) {
-            Ok(()) => return RemoteAnswer::new(receiver),
+            Ok(()) => return (RemoteAnswer::new(receiver), Some(id)),
             Err(NotAdded::Full) => RemoteAskError::Full(peer.node),
             Err(NotAdded::Closed) => RemoteAskError::NodeDown(peer.node),
             Err(NotAdded::Failed(error)) => RemoteAskError::Unsendable(error.to_string()),
@@ -52,29 +75,20 @@ impl Inner {
             )),
         };
         self.complete(id, Err(error));
-        RemoteAnswer::new(receiver)
+        (RemoteAnswer::new(receiver), None)
     }
 
     /// Waits so long, or until this node leaves.
     pub(super) fn after(self: &Arc<Self>, delay: Duration) -> Room {
-        /// A request of this node to itself: nobody can answer it, so that it is late one day.
-        struct Late(Arc<Inner>, u64);
-
-        impl Drop for Late {
-            fn drop(&mut self) {
-                let complete = lock(&self.0.requests).take(self.1);
-                drop(complete);
-            }
-        }
-
         let (sender, receiver) = oneshot::channel::<()>();
         let complete = Box::new(move |_: Outcome<'_>| drop(sender));
+        // A request of this node to itself: nobody can answer it, so that it is late one day.
         let added = lock(&self.requests).add(self.id(), self.clock.now_ns(), delay, complete);
-        let late = added.ok().map(|request| Late(self.clone(), request));
+        let forget = added.ok().map(|request| Forget(self.clone(), request));
         // The driver may sleep beyond the deadline.
         self.ring();
         Box::pin(async move {
-            let _late = late;
+            let _forget = forget;
             // That it was dropped says that it is late.
             let _ = receiver.await;
         })

@@ -1,5 +1,6 @@
 //! The way to an actor of another node of which this one has been given a handle.
 
+use super::ask::Forget;
 use super::event::NodeEvent;
 use super::peer::Peer;
 use super::state::Inner;
@@ -218,7 +219,7 @@ impl Line for HandleLine {
         let Some(peer) = self.peer() else {
             return Box::pin(std::future::ready(Err(AskError::NodeDown(actor))));
         };
-        let answer = self.inner.request(
+        let (answer, request) = self.inner.begin_request(
             peer,
             timeout.unwrap_or(FOREVER),
             false,
@@ -231,8 +232,10 @@ impl Line for HandleLine {
             },
             move |bytes| read(bytes).map_err(|_| RemoteAskError::NotUnderstood),
         );
+        let forget = request.map(|request| Forget(self.inner.clone(), request));
         let is_closed = self.is_closed.clone();
         Box::pin(async move {
+            let _forget = forget;
             answer.await.map_err(|error| match error {
                 RemoteAskError::Closed => {
                     // Relaxed: see `is_closed`.

@@ -3,7 +3,8 @@
 use crate::common::{Cluster, LIMIT, bad_network, reliable};
 use actinium_actor::testing::Probe;
 use actinium_actor::{
-    Actor, Address, AskError, AskRecipient, Context, Down, Recipient, Reply, SendError, StopReason,
+    Actor, Address, AskError, AskRecipient, Batched, Broadcast, Context, Down, Recipient, Reply,
+    Router, SendError, StopReason,
 };
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::Faults;
@@ -211,6 +212,13 @@ fn requests_by_a_handle_are_answered_dropped_or_late() {
         assert_eq!((doubled, dropped), (Ok(8), Err(AskError::NoReply(id))), "{encoding}");
         let late = wait(&mut desks.cluster, silent_at_2.ask_timeout(LIMIT, 6));
         assert_eq!(late, Err(AskError::Timeout(silent_at_2.id(), LIMIT)));
+        let late = wait(&mut desks.cluster, silent_at_2.ask(6).timeout(LIMIT));
+        assert_eq!(late, Err(AskError::Timeout(silent_at_2.id(), LIMIT)));
+        let in_time = at_2.ask_async(10).timeout(LIMIT);
+        assert_eq!(wait(&mut desks.cluster, in_time), Ok(20), "{encoding}");
+        let requests: Vec<_> =
+            desks.cluster.hosts[2].node.stats().peers.iter().map(|it| it.requests).collect();
+        assert!(requests.iter().all(|&it| it == 0), "{encoding}: {requests:?}");
         assert_eq!(desks.pass_ask(2, 0, at_2.clone()), AskRecipient::from(&doubler));
         let open = at_2.ask(8);
         desks.leave(0);
@@ -218,6 +226,46 @@ fn requests_by_a_handle_are_answered_dropped_or_late() {
         let refused = at_2.ask(2);
         assert_eq!(wait(&mut desks.cluster, refused), Err(AskError::NodeDown(id)));
     }
+}
+
+#[test]
+fn a_group_may_live_on_several_nodes() {
+    let mut desks = Desks::new(3, Faults::default(), reliable());
+    let doublers = [0, 1, 2].map(|host| desks.cluster.hosts[host].system.spawn(Doubler));
+    let mut asked: Vec<AskRecipient<u64, u64>> = vec![(&doublers[2]).into()];
+    let probes = [0, 1, 2].map(|host| desks.probe::<u64>(host));
+    let mut told: Vec<Recipient<u64>> = vec![probes[2].recipient()];
+    for from in [0, 1] {
+        asked.push(desks.pass_ask(from, 2, (&doublers[from]).into()));
+        told.push(desks.pass(from, 2, probes[from].recipient()));
+    }
+    // Each in turn, wherever it lives.
+    let router = Router::round_robin(asked.clone());
+    for n in 0..6 {
+        let answer = router.ask(2 * n).timeout(LIMIT);
+        assert_eq!(wait(&mut desks.cluster, answer), Ok(4 * n));
+    }
+    let all = wait(&mut desks.cluster, Broadcast::new(asked.clone()).ask_all(LIMIT, 4).collect());
+    assert_eq!((all.answers.len(), all.missing.len()), (3, 0));
+    assert!(all.answers.iter().all(|(_, answer)| *answer == 8));
+    // The same key, the same actor, and batches by key.
+    let router = Router::by_key(told.clone(), |n: &u64| *n % 10);
+    (0..30).for_each(|n| router.send(n).unwrap());
+    desks.cluster.steps(50);
+    let received = probes.each_ref().map(Probe::received);
+    assert_eq!(received.iter().map(Vec::len).sum::<usize>(), 30);
+    assert!(received.iter().all(|got| got.len() % 3 == 0), "{received:?}");
+    let mut sums = Batched::by_key(told, 3, |n: &u64| *n % 10, |ns: Vec<u64>| ns.iter().sum());
+    (0..30).for_each(|n| sums.push(n).unwrap());
+    sums.flush().unwrap();
+    desks.cluster.steps(50);
+    let summed: Vec<u64> = probes.iter().flat_map(Probe::received).collect();
+    assert!(summed.len() < 20 && summed.iter().sum::<u64>() == 435, "{summed:?}");
+    // A node that goes takes its member with it.
+    desks.leave(0);
+    let all = wait(&mut desks.cluster, Broadcast::new(asked).ask_all(LIMIT, 4).collect());
+    assert_eq!((all.answers.len(), all.missing.len()), (2, 1));
+    assert_eq!(all.missing[0].1, AskError::NodeDown(doublers[0].id()));
 }
 
 #[test]
