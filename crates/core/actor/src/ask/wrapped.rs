@@ -20,14 +20,18 @@ impl<R, T> Wrapped<R, T> {
 }
 
 impl<R: Send + 'static, T: Send + 'static> Asker<R> for Wrapped<R, T> {
-    fn answer(self: Arc<Self>, answer: Option<R>) -> Result<(), Option<R>> {
+    fn answer(&self, answer: R) -> Result<(), R> {
         let way = self.to().take().filter(|way| !way.is_over());
-        match (way, answer) {
-            (Some(way), Some(value)) => way.send((self.wrap)(value)).map_err(|_| None),
-            // Dropped, it tells the asker that there is no answer.
-            (Some(_) | None, None) => Ok(()),
-            (None, value) => Err(value),
-        }
+        let Some(way) = way else { return Err(answer) };
+        // Whoever stops waiting just now does not hear of it.
+        let _ = way.send((self.wrap)(answer));
+        Ok(())
+    }
+
+    fn no_more(&self) {
+        let way = self.to().take();
+        // Dropped, it tells the asker that there is no answer. Not behind the lock.
+        drop(way);
     }
 
     fn is_over(&self) -> bool {
