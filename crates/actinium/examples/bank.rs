@@ -1,148 +1,276 @@
-//! A bank behind axum, inside a tokio program: each account is an actor, which its bank supervises.
-//! Ctrl-C or `SIGTERM` ends it: requests under way are answered, then the actors end.
+//! A bank behind HTTP, whose accounts survive the process.
 //!
-//! `cargo run --release -p actinium --features tokio --example bank`, and then
-//! `curl -X POST localhost:8080/ada/500`, `curl localhost:8080/ada`
+//! An account is an actor by *event sourcing*: what has happened to it is in SQLite, event by
+//! event, and the actor's state is what follows from them. It saves an event before it answers, so
+//! what was acknowledged is on the disk when the process is killed. Each hundred events it saves a
+//! snapshot, from which it starts faster.
+//!
+//! `cargo run -p actinium --features tokio,wire --example bank -- bank.sqlite 127.0.0.1:8080`, and
+//! then `curl -X POST 'http://127.0.0.1:8080/7/add/100?purpose=gift'` and
+//! `curl http://127.0.0.1:8080/7`
 
 use actinium::prelude::*;
-use axum::extract::{Path, State};
+use actinium::wire::{Encoding, Limits, Message};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use axum::{Json, Router};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Stands for a database: what an account has said there outlives its failures.
-#[derive(Clone, Default)]
-struct Books(Arc<Mutex<HashMap<String, i64>>>);
+/// Any error of the store; as an actor's failure it keeps its type.
+type StoreError = Box<dyn Error + Send + Sync>;
 
-impl Books {
-    fn balance(&self, name: &str) -> i64 {
-        self.0.lock().expect("nobody panics with the books").get(name).copied().unwrap_or(0)
-    }
+/// What has happened to an account. Version 1 knew no purpose: its events can be read.
+#[derive(Clone, Debug, Serialize, Deserialize, Message)]
+#[message(version = 2)]
+enum Event {
+    Added {
+        cents: i64,
+        #[serde(default)]
+        purpose: Option<String>,
+    },
+}
 
-    fn save(&self, name: &str, cents: i64) {
-        self.0.lock().expect("nobody panics with the books").insert(name.to_owned(), cents);
+/// What follows from an account's events.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, Message)]
+struct Balance {
+    cents: i64,
+    events: u64,
+}
+
+impl Balance {
+    /// `None` if there can be no such event.
+    fn after(&self, event: &Event) -> Option<Balance> {
+        let Event::Added { cents, .. } = event;
+        let cents = self.cents.checked_add(*cents).filter(|&cents| cents >= 0)?;
+        Some(Balance { cents, events: self.events + 1 })
     }
 }
 
+/// The database. Its calls block, so they are made where that does not matter.
+#[derive(Clone)]
+struct Store(Arc<Mutex<Connection>>);
+
+impl Store {
+    fn open(path: &str) -> Result<Store, StoreError> {
+        let database = Connection::open(path)?;
+        database.execute_batch(
+            "PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL;
+             CREATE TABLE IF NOT EXISTS events
+                 (account INTEGER, number INTEGER, event BLOB NOT NULL, PRIMARY KEY (account, number));
+             CREATE TABLE IF NOT EXISTS snapshots (account INTEGER PRIMARY KEY, balance BLOB NOT NULL);",
+        )?;
+        Ok(Store(Arc::new(Mutex::new(database))))
+    }
+
+    /// The account as its latest snapshot and the events after that make it.
+    fn load(&self, account: u64) -> Result<Balance, StoreError> {
+        // What panics in between leaves nothing half done: SQLite rolls back.
+        let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = database
+            .prepare_cached("SELECT balance FROM snapshots WHERE account = ?")?
+            .query_row([account], |row| row.get::<_, Vec<u8>>(0))
+            .optional()?;
+        let mut balance = snapshot.map_or_else(|| Ok(Balance::default()), decode::<Balance>)?;
+        let mut events = database.prepare_cached(
+            "SELECT event FROM events WHERE account = ? AND number >= ? ORDER BY number",
+        )?;
+        let after = events.query_map([account, balance.events], |row| row.get::<_, Vec<u8>>(0))?;
+        for event in after {
+            let event = decode(event?)?;
+            let next = balance.after(&event);
+            balance = next.ok_or_else(|| format!("{event:?} can not follow {balance:?}"))?;
+        }
+        Ok(balance)
+    }
+
+    /// Saves an event, and what follows from it. On the disk when it returns.
+    fn save(&self, account: u64, event: &Event, after: &Balance) -> Result<(), StoreError> {
+        let mut database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = database.transaction()?;
+        let number = after.events - 1;
+        change.execute(
+            "INSERT INTO events VALUES (?, ?, ?)",
+            params![account, number, encode(event)?],
+        )?;
+        if after.events % 100 == 0 {
+            let snapshot = params![account, encode(after)?];
+            change.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", snapshot)?;
+        }
+        Ok(change.commit()?)
+    }
+}
+
+/// With names, so that later versions read it: docs/wire.md says which changes are compatible.
+fn encode<M: Message>(message: &M) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    Encoding::SelfDescribing.encode(message, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn decode<M: Message + DeserializeOwned>(bytes: Vec<u8>) -> Result<M, StoreError> {
+    Ok(Encoding::SelfDescribing.decode(&bytes.into(), &Limits::default())?)
+}
+
+/// Why an account refuses a change: an answer, and no failure.
 #[derive(Debug)]
-struct NoFunds;
+struct Refused {
+    cents: i64,
+    change: i64,
+}
 
-impl fmt::Display for NoFunds {
+impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the account has not so much")
+        write!(f, "a balance of {} cents can not change by {}", self.cents, self.change)
     }
 }
 
-impl Error for NoFunds {}
+impl Error for Refused {}
 
 struct Account {
-    name: String,
-    cents: i64,
-    books: Books,
+    id: u64,
+    balance: Balance,
+    store: Store,
 }
 
 #[actor]
 impl Account {
-    /// Adds to the balance, or takes from it; returns the new one.
-    fn add(&mut self, cents: i64) -> Result<i64, NoFunds> {
-        // A failure of the account: its supervision decides.
-        let after = self.cents.checked_add(cents).expect("a balance fits");
-        if after < 0 {
-            return Err(NoFunds);
-        }
-        self.books.save(&self.name, after);
-        self.cents = after;
-        Ok(after)
+    /// Messages wait until it knows what it has.
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        let (store, id) = (self.store.clone(), self.id);
+        ctx.hold_blocking(
+            move || store.load(id),
+            |this, loaded, ctx| match loaded {
+                Ok(balance) => this.balance = balance,
+                Err(error) => ctx.fail(error),
+            },
+        );
     }
 
-    fn balance(&self) -> i64 {
-        self.cents
+    fn cents(&self) -> i64 {
+        self.balance.cents
+    }
+
+    /// Adds, or takes if it is negative. Answers with the new balance.
+    fn add(
+        &mut self,
+        cents: i64,
+        purpose: Option<String>,
+        reply: Reply<Result<i64, Refused>>,
+        ctx: &mut Context<'_, Self>,
+    ) {
+        let event = Event::Added { cents, purpose };
+        let Some(after) = self.balance.after(&event) else {
+            let _ = reply.send(Err(Refused { cents: self.balance.cents, change: cents }));
+            return;
+        };
+        let (store, id, next) = (self.store.clone(), self.id, after.clone());
+        ctx.hold_blocking(
+            move || store.save(id, &event, &after),
+            move |this, saved, ctx| match saved {
+                Ok(()) => {
+                    this.balance = next;
+                    let _ = reply.send(Ok(this.balance.cents));
+                }
+                // Whoever asked hears of no answer, and the restarted account loads what is saved.
+                Err(error) => ctx.fail(error),
+            },
+        );
     }
 }
 
-#[derive(Default)]
+/// The parent of all accounts.
 struct Bank {
-    books: Books,
-    accounts: HashMap<String, Address<Account>>,
+    accounts: HashMap<u64, Address<Account>>,
+    store: Store,
 }
 
 #[actor]
 impl Bank {
-    /// The account of this name, which is opened if there is none.
     fn account(
         &mut self,
-        name: String,
+        id: u64,
         ctx: &mut Context<'_, Self>,
     ) -> Result<Address<Account>, SpawnError> {
-        if let Some(account) = self.accounts.get(&name) {
+        if let Some(account) = self.accounts.get(&id).filter(|account| !account.is_closed()) {
             return Ok(account.clone());
         }
-        let (owner, books) = (name.clone(), self.books.clone());
-        let open = move || {
-            let (name, books) = (owner.clone(), books.clone());
-            Account { cents: books.balance(&name), name, books }
-        };
-        let supervision = Supervision::restart().limit(5, Duration::from_secs(60));
-        let account = ctx.spawn_with(SpawnOptions::new().supervise(supervision), open)?;
-        let closed = name.clone();
-        ctx.watch(&account, move |_| BankMsg::Closed { name: closed });
-        self.accounts.insert(name, account.clone());
+        let restart = Supervision::restart()
+            .limit(5, Duration::from_secs(60))
+            .backoff(Duration::from_millis(50), Duration::from_secs(5));
+        let options = SpawnOptions::new().mailbox(Mailbox::bounded(1_000)).supervise(restart);
+        let store = self.store.clone();
+        let account = ctx.spawn_with(options, move || Account {
+            id,
+            balance: Balance::default(),
+            store: store.clone(),
+        })?;
+        self.accounts.insert(id, account.clone());
         Ok(account)
-    }
-
-    /// The account has failed too often: the next request opens it anew.
-    fn closed(&mut self, name: String) {
-        self.accounts.remove(&name);
     }
 }
 
-type Answered = Result<String, (StatusCode, String)>;
+/// An answer to the browser.
+type Answered<T> = Result<Json<T>, (StatusCode, String)>;
+
+const SOON: Duration = Duration::from_secs(5);
+
+async fn account(bank: &Address<Bank>, id: u64) -> Result<Address<Account>, (StatusCode, String)> {
+    bank.account(id).timeout(SOON).await.map_err(unavailable)
+}
+
+async fn cents(State(bank): State<Address<Bank>>, Path(id): Path<u64>) -> Answered<i64> {
+    let cents = account(&bank, id).await?.cents().timeout(SOON).await;
+    cents.map(Json).map_err(unavailable)
+}
+
+#[derive(Deserialize)]
+struct Why {
+    purpose: Option<String>,
+}
+
+async fn add(
+    State(bank): State<Address<Bank>>,
+    Path((id, cents)): Path<(u64, i64)>,
+    Query(why): Query<Why>,
+) -> Answered<i64> {
+    let added = account(&bank, id).await?.add(cents, why.purpose).timeout(SOON).await;
+    added.map(Json).map_err(|error| match error {
+        AskError::Failed(refused) => (StatusCode::CONFLICT, refused.to_string()),
+        other => unavailable(other),
+    })
+}
 
 fn unavailable(error: impl Error) -> (StatusCode, String) {
     (StatusCode::SERVICE_UNAVAILABLE, error.to_string())
 }
 
-async fn add(
-    State(bank): State<Address<Bank>>,
-    Path((name, cents)): Path<(String, i64)>,
-) -> Answered {
-    let account = bank.account(name).await.map_err(unavailable)?;
-    match account.add(cents).timeout(Duration::from_secs(2)).await {
-        Ok(balance) => Ok(balance.to_string()),
-        Err(AskError::Failed(why)) => Err((StatusCode::CONFLICT, why.to_string())),
-        Err(error) => Err(unavailable(error)),
-    }
-}
+/// Serves until Ctrl-C or SIGTERM; then ends what was begun, and says so.
+#[tokio::main]
+pub(crate) async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut arguments = std::env::args().skip(1);
+    let database = arguments.next().unwrap_or_else(|| "bank.sqlite".to_owned());
+    let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".to_owned());
 
-async fn balance(State(bank): State<Address<Bank>>, Path(name): Path<String>) -> Answered {
-    let account = bank.account(name).await.map_err(unavailable)?;
-    Ok(account.balance().await.map_err(unavailable)?.to_string())
-}
-
-/// Runs the bank at this address until a signal comes.
-pub(crate) async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let system = System::builder().from_env()?.share_with_tokio().build()?;
-    let options = SpawnOptions::new().supervise(Supervision::restart());
-    let bank = system.spawn_with(options, Bank::default)?;
     let _signals = system.stop_on_signals()?;
-    let routes = axum::Router::new()
-        .route("/{name}", get(balance))
-        .route("/{name}/{cents}", post(add))
+    let bank = system.spawn(Bank { accounts: HashMap::new(), store: Store::open(&database)? });
+    let app = Router::new()
+        .route("/{id}", get(cents))
+        .route("/{id}/add/{cents}", post(add))
         .with_state(bank);
+
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("listening at http://{}", listener.local_addr()?);
-    axum::serve(listener, routes).with_graceful_shutdown(system.stopped()).await?;
-    let report = system.shutdown_async(Shutdown::DrainWithin(Duration::from_secs(10))).await;
-    println!("{} messages handled, {} dropped", report.handled, report.dropped);
+    axum::serve(listener, app).with_graceful_shutdown(system.stopped()).await?;
+    println!("{:?}", system.shutdown_async(Shutdown::DrainWithin(SOON)).await);
     Ok(())
-}
-
-#[tokio::main(worker_threads = 2)]
-pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
-    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
-    run(&address).await
 }

@@ -343,10 +343,23 @@ struct ReadMe;
 /// The examples of the manual of actors: each is a whole program, and runs.
 #[cfg(doctest)]
 mod guide {
+    #[doc = include_str!("../../../docs/actors/asking.md")]
+    struct Asking;
+    #[doc = include_str!("../../../docs/actors/coming_from.md")]
+    struct ComingFrom;
     #[doc = include_str!("../../../docs/actors/failures.md")]
     struct Failures;
+    #[doc = include_str!("../../../docs/actors/groups.md")]
+    struct Groups;
     #[doc = include_str!("../../../docs/actors/lifetime.md")]
     struct Lifetime;
     #[doc = include_str!("../../../docs/actors/sending.md")]
     struct Sending;
+    #[doc = include_str!("../../../docs/actors/testing.md")]
+    struct Testing;
+    #[cfg(feature = "tokio")]
+    #[doc = include_str!("../../../docs/actors/tokio.md")]
+    struct Tokio;
+    #[doc = include_str!("../../../docs/actors/waiting.md")]
+    struct Waiting;
 }
