@@ -101,7 +101,7 @@ impl Store {
             "INSERT INTO events VALUES (?, ?, ?)",
             params![account, number, encode(event)?],
         )?;
-        if after.events % 100 == 0 {
+        if after.events.is_multiple_of(100) {
             let snapshot = params![account, encode(after)?];
             change.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", snapshot)?;
         }
