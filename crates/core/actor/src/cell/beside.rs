@@ -253,9 +253,12 @@ impl<A: Actor> InTurn<'_, A> {
     /// Drops the urgent messages and the stash of an actor that has ended: they are dead letters.
     pub(super) fn drop_beside(&self, reason: &StopReason) {
         let mut left = 0;
-        while let Some(msg) = self.next_urgent() {
-            left += 1;
-            drop(msg);
+        // Relaxed: the controls are closed by now, under the lock under which it is set.
+        if self.cell().core.flags.load(Ordering::Relaxed) & URGENT != 0 {
+            while let Some(msg) = self.next_urgent() {
+                left += 1;
+                drop(msg);
+            }
         }
         let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
         if let Some(waits) = waits {
