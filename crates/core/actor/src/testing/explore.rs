@@ -159,9 +159,11 @@ mod tests {
     #[test]
     fn seeds_are_many_orders_and_each_is_always_the_same() {
         let mut orders = BTreeSet::new();
-        explore_seeds(0..200, |sys| _ = orders.insert(race(sys))).unwrap();
-        assert!(orders.len() > 100, "{}", orders.len());
-        for seed in [0, 7, 199] {
+        // Miri takes half a second for each.
+        let seeds = if cfg!(miri) { 6 } else { 200 };
+        explore_seeds(0..seeds, |sys| _ = orders.insert(race(sys))).unwrap();
+        assert!(orders.len() as u64 > seeds / 2, "{}", orders.len());
+        for seed in [0, 7] {
             let [one, other] = [(); 2].map(|()| race(&mut TestSystem::explored(seed)));
             assert_eq!(one, other);
         }

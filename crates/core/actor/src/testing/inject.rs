@@ -209,11 +209,16 @@ mod tests {
         assert!(audit.is_balanced() && audit.queued == 0 && audit.returned == 1, "{audit:?}");
     }
 
+    /// Miri takes half a second for each.
+    fn seeds(most: u64) -> u64 {
+        if cfg!(miri) { 2 } else { most }
+    }
+
     #[test]
     fn each_fault_does_what_it_says_and_the_ledger_balances() {
-        explore(40, |sys| all_faults::<1>(sys, Mailbox::Unbounded));
-        explore(5, |sys| all_faults::<1000>(sys, Mailbox::Unbounded));
-        explore(5, |sys| all_faults::<1>(sys, Mailbox::bounded(9)));
+        explore(seeds(40), |sys| all_faults::<1>(sys, Mailbox::Unbounded));
+        explore(seeds(5), |sys| all_faults::<1000>(sys, Mailbox::Unbounded));
+        explore(seeds(5), |sys| all_faults::<1>(sys, Mailbox::bounded(9)));
     }
 
     #[test]
@@ -253,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_actor_that_has_waited_is_under_faults_still() {
-        explore(20, |sys| {
+        explore(seeds(20), |sys| {
             let probe = sys.probe::<u32>();
             let waits = sys.spawn(Waits(probe.recipient()));
             let lost = sys.inject::<Waits>(|n| n % 3 == 0).drop();
