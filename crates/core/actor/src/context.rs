@@ -15,6 +15,7 @@ use crate::time::Time;
 use crate::timers::TimerId;
 use actinium_scheduler::guard::{self, Guarded};
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -170,13 +171,12 @@ impl<A: Actor> Context<'_, A> {
     /// times are multiples of the period, counted from now, however late each message is. Missed
     /// times are skipped, not made up for; what finds the mailbox full becomes a dead letter, for
     /// the next one comes anyway.
-    pub fn every(&self, period: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) -> TimerId {
-        let (me, mut msg) = (self.address(), Guarded::new(msg));
-        let send = move || match guard::catch(&mut *msg) {
-            Ok(msg) => me.tell(msg),
-            Err(panicked) => me.0.core.fail(panicked),
-        };
-        self.with_life(|life| life.extra().timers.every(self.on(), nanoseconds(period), send))
+    pub fn every(
+        &self,
+        period: Duration,
+        mut msg: impl FnMut() -> A::Msg + Send + 'static,
+    ) -> TimerId {
+        self.try_every(period, move || Ok::<_, Infallible>(msg()))
     }
 
     /// Does as [`Context::every`], for messages that can not always be made: an error is this

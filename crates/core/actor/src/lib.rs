@@ -110,7 +110,7 @@ pub use send_error::SendError;
 #[cfg(feature = "tower")]
 pub use service::AskService;
 #[cfg(feature = "signals")]
-pub use signals::StopOnSignals;
+pub use signals::{Interrupts, StopOnSignals};
 pub use source::Source;
 pub use stash::StashFull;
 pub use state::dead_letters::DeadLetter;

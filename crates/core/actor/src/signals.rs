@@ -4,19 +4,65 @@ use crate::ending::{Shutdown, ShutdownReport};
 use crate::system::System;
 use crate::system_handle::SystemHandle;
 use crate::unfinished::WaitError;
-use actinium_scheduler::guard;
+use actinium_scheduler::guard::{self, Guarded};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Listens to Ctrl-C and `SIGTERM` until it is dropped: for a program that ends by its own rules.
+/// One with a system needs no more than [`System::run_until_signal`].
+///
+/// ```
+/// use actinium_actor::Interrupts;
+/// use std::sync::mpsc;
+///
+/// let (sender, interrupts) = mpsc::channel();
+/// let _listening = Interrupts::listen(move |times| drop(sender.send(times)))?;
+/// assert!(interrupts.try_recv().is_err(), "nobody has interrupted it");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it lets signals end the process at once, as before"]
+pub struct Interrupts {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Interrupts {
+    /// Calls this with 1 at the first Ctrl-C (or `SIGTERM`), with 2 at the second, and so on, on a
+    /// thread of its own. A panic of it is caught: it hears of the next signal all the same.
+    ///
+    /// # Errors
+    /// If the process may not listen to signals, or start a thread.
+    pub fn listen(act: impl FnMut(u32) + Send + 'static) -> io::Result<Self> {
+        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let (handle, mut act) = (signals.handle(), Guarded::new(act));
+        let thread = std::thread::Builder::new().name("interrupts".to_owned());
+        let thread = thread.spawn(move || {
+            for (times, _) in (1..).zip(signals.forever()) {
+                let _ = guard::catch(|| act(times));
+            }
+        })?;
+        Ok(Interrupts { handle, thread: Some(thread) })
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Ctrl-C and `SIGTERM` stop a system until this is dropped: see [`SystemHandle::stop_on_signals`].
 #[derive(Debug)]
 #[must_use = "dropping it lets signals end the process at once, as before"]
 pub struct StopOnSignals {
-    handle: Handle,
-    thread: Option<JoinHandle<()>>,
+    _listening: Interrupts,
 }
 
 impl SystemHandle {
@@ -24,30 +70,14 @@ impl SystemHandle {
     /// system has not handled, as [`Shutdown::Drop`], and so cuts a drain short. It takes a thread.
     ///
     /// # Errors
-    /// If the process may not listen to signals, or start a thread.
+    /// As [`Interrupts::listen`].
     pub fn stop_on_signals(&self) -> io::Result<StopOnSignals> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
-        let (handle, system) = (signals.handle(), self.clone());
-        let thread = std::thread::Builder::new().name("actinium-signals".to_owned());
-        let thread = thread.spawn(move || {
-            for (number, _) in signals.forever().enumerate() {
-                // It wakes whoever waits for the stop, by wakers of theirs.
-                let _ = guard::catch(|| match number {
-                    0 => system.stop(),
-                    _ => system.inner.exit(),
-                });
-            }
-        })?;
-        Ok(StopOnSignals { handle, thread: Some(thread) })
-    }
-}
-
-impl Drop for StopOnSignals {
-    fn drop(&mut self) {
-        self.handle.close();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let system = self.clone();
+        let listening = Interrupts::listen(move |times| match times {
+            1 => system.stop(),
+            _ => system.inner.exit(),
+        });
+        Ok(StopOnSignals { _listening: listening? })
     }
 }
 

@@ -69,7 +69,6 @@ pub mod events;
 mod failure;
 mod figures;
 mod graph_args;
-mod interrupts;
 #[cfg(feature = "nodes")]
 pub mod launch;
 mod name;
@@ -85,6 +84,7 @@ mod settings;
 pub mod tables;
 mod usage;
 
+pub use actinium_actor::Interrupts;
 pub use actinium_workload::registry::{ModuleInputs, Registered, Registry, Slot};
 pub use bind::{BindArgs, count_workers, machine};
 pub use clap;
@@ -92,7 +92,6 @@ pub use events::events_main;
 pub use failure::Failure;
 pub use figures::RunFigures;
 pub use graph_args::{GraphArgs, SCHEMA_VERSION};
-pub use interrupts::Interrupts;
 pub use program::main;
 pub use run::{Outcome, Runner};
 pub use settings::{

@@ -1,7 +1,7 @@
 //! A run of a graph that people watch: with a progress bar, and Ctrl-C that ends it orderly.
 
-use crate::interrupts::Interrupts;
 use crate::{Failure, output};
+use actinium_actor::Interrupts;
 use actinium_events::{Processor, RunSummary, Stopper};
 use actinium_observe::process::cpu_time::process_time;
 use actinium_observe::process::proc;

@@ -195,13 +195,10 @@ impl<A: RemoteActor> RemoteAddress<A> {
     /// Asks. Messages may be lost between nodes, so an answer always has a deadline.
     pub fn ask(&self, request: A::Request, timeout: Duration) -> RemoteAnswer<A::Answer> {
         let encoding = self.encoding;
-        self.inner.request(
-            &self.peer,
-            timeout,
-            false,
-            |id, frame| message::ask(self.key, id, encoding, &request, frame),
-            move |bytes| decode(encoding, bytes).map_err(|_| RemoteAskError::NotUnderstood),
-        )
+        let write = |id, frame: &mut _| message::ask(self.key, id, encoding, &request, frame);
+        let read =
+            move |bytes: &_| decode(encoding, bytes).map_err(|_| RemoteAskError::NotUnderstood);
+        self.inner.request(&self.peer, timeout, false, write, read).0
     }
 
     /// Asks for a message to the actor that calls this when the remote one ends, or its node goes

@@ -149,80 +149,79 @@ mod tests {
         }
     }
 
+    /// States, and what is wrong with them.
+    const CASES: &[(&str, &str)] = &[
+        ("state A { client signal B -> end; }", "fine"),
+        ("state A { client request B(u8) -> server C(u8) -> A; server stream D; }", "fine"),
+        ("", "protocol: expected a state to begin in"),
+        (
+            "state A { client signal B; } state C { client signal B -> A; }",
+            "protocol: the state `C` is never reached from `A`",
+        ),
+        (
+            "state A { client signal B -> C; } state C { }",
+            "protocol: nothing can be said in the state `C`: expected a message, or `-> end` where it is entered",
+        ),
+        (
+            "state A { client signal B -> end; client signal C -> D; } state D { client signal E; }",
+            "protocol: from the state `D` the end can not be reached",
+        ),
+        (
+            "state A { client signal B -> C; }",
+            "protocol: there is no state `C`: allowed are `A`, end",
+        ),
+        (
+            "state A { client signal B; } state A { client signal B; }",
+            "protocol: the state `A` stands twice",
+        ),
+        (
+            "state A { client signal B; client signal B -> end; }",
+            "protocol: the message `B` stands twice in the state `A`",
+        ),
+        (
+            "state A { client signal B; server signal B; }",
+            "protocol: the message `B` has another sender or type elsewhere",
+        ),
+        (
+            "state A { client signal B(u8) -> C; } state C { client signal B(u16); }",
+            "protocol: the message `B` has another sender or type elsewhere",
+        ),
+        (
+            "state A { client request B; }",
+            "protocol: the request `B` has no response: expected `-> server Name(Type)`",
+        ),
+        (
+            "state A { client request B -> A; }",
+            "protocol: the request `B` has no response: expected `-> server Name(Type)`",
+        ),
+        (
+            "state A { client request B -> client C; }",
+            "protocol: the response to `B` comes from server, not from client",
+        ),
+        (
+            "state A { client stream B -> A; }",
+            "protocol: a stream goes on in its state: a signal begins or ends it",
+        ),
+        ("state A { waiter signal B; }", "protocol: expected `client` or `server`, found `waiter`"),
+        (
+            "state A { client shout B; }",
+            "protocol: expected `request`, `signal` or `stream`, found `shout`",
+        ),
+        (
+            "state A within 5h { client signal B; }",
+            "protocol: expected a time like 500ms, 5s or 1min, found 'h'",
+        ),
+        (
+            "state A within 0s { client signal B; }",
+            "protocol: expected a time above 0 and below an age",
+        ),
+        ("place A { }", "protocol: expected `state`, found `place`"),
+    ];
+
     #[test]
-    // tidy: functions: a table of cases
     fn what_makes_no_sense_is_found() {
-        for (body, problem) in [
-            ("state A { client signal B -> end; }", "fine"),
-            ("state A { client request B(u8) -> server C(u8) -> A; server stream D; }", "fine"),
-            ("", "protocol: expected a state to begin in"),
-            (
-                "state A { client signal B; } state C { client signal B -> A; }",
-                "protocol: the state `C` is never reached from `A`",
-            ),
-            (
-                "state A { client signal B -> C; } state C { }",
-                "protocol: nothing can be said in the state `C`: expected a message, or `-> end` where it is entered",
-            ),
-            (
-                "state A { client signal B -> end; client signal C -> D; } state D { client signal E; }",
-                "protocol: from the state `D` the end can not be reached",
-            ),
-            (
-                "state A { client signal B -> C; }",
-                "protocol: there is no state `C`: allowed are `A`, end",
-            ),
-            (
-                "state A { client signal B; } state A { client signal B; }",
-                "protocol: the state `A` stands twice",
-            ),
-            (
-                "state A { client signal B; client signal B -> end; }",
-                "protocol: the message `B` stands twice in the state `A`",
-            ),
-            (
-                "state A { client signal B; server signal B; }",
-                "protocol: the message `B` has another sender or type elsewhere",
-            ),
-            (
-                "state A { client signal B(u8) -> C; } state C { client signal B(u16); }",
-                "protocol: the message `B` has another sender or type elsewhere",
-            ),
-            (
-                "state A { client request B; }",
-                "protocol: the request `B` has no response: expected `-> server Name(Type)`",
-            ),
-            (
-                "state A { client request B -> A; }",
-                "protocol: the request `B` has no response: expected `-> server Name(Type)`",
-            ),
-            (
-                "state A { client request B -> client C; }",
-                "protocol: the response to `B` comes from server, not from client",
-            ),
-            (
-                "state A { client stream B -> A; }",
-                "protocol: a stream goes on in its state: a signal begins or ends it",
-            ),
-            (
-                "state A { waiter signal B; }",
-                "protocol: expected `client` or `server`, found `waiter`",
-            ),
-            (
-                "state A { client shout B; }",
-                "protocol: expected `request`, `signal` or `stream`, found `shout`",
-            ),
-            (
-                "state A within 5h { client signal B; }",
-                "protocol: expected a time like 500ms, 5s or 1min, found 'h'",
-            ),
-            (
-                "state A within 0s { client signal B; }",
-                "protocol: expected a time above 0 and below an age",
-            ),
-            ("place A { }", "protocol: expected `state`, found `place`"),
-        ] {
-            assert_eq!(said(body), problem, "{body}");
+        for (body, problem) in CASES {
+            assert_eq!(said(body), *problem, "{body}");
         }
     }
 }

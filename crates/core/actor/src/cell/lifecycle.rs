@@ -177,8 +177,14 @@ impl<A: Actor> InTurn<'_, A> {
     /// Lets supervision decide what follows from the failure that a handler has reported.
     #[cold]
     pub(super) fn failed_itself(&mut self) -> Turn {
-        let failure = self.with_life(|life| life.extra().failure.take());
-        self.failed(failure.expect("who notes a failure keeps it"))
+        let failure = self.noted_failure();
+        self.failed(failure)
+    }
+
+    /// Takes the failure that user code has noted.
+    pub(super) fn noted_failure(&self) -> Failure {
+        let noted = self.with_life(|life| life.extra().failure.take());
+        noted.expect("who notes a failure keeps it")
     }
 
     /// Handles a failure before the first message. While the system drains the actor is not
@@ -429,10 +435,7 @@ impl<A: Actor> InTurn<'_, A> {
         });
         match note.map_err(|panicked| self.panic_of(panicked))? {
             note if note & NOTE_FAILED == 0 => Ok(note & NOTE_STOP != 0),
-            _ => {
-                let failure = self.with_life(|life| life.extra().failure.take());
-                Err(failure.expect("who notes a failure keeps it"))
-            }
+            _ => Err(self.noted_failure()),
         }
     }
 

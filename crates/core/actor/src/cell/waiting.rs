@@ -229,8 +229,8 @@ impl<A: Actor> InTurn<'_, A> {
         }
         let note = self.worker().note().get();
         if note & NOTE_FAILED != 0 {
-            let failure = self.with_life(|life| life.extra().failure.take());
-            return Some(self.failed_waiting(failure.expect("who notes a failure keeps it")));
+            let failure = self.noted_failure();
+            return Some(self.failed_waiting(failure));
         }
         if note & NOTE_STOP != 0 {
             return Some(self.end(StopReason::Requested));

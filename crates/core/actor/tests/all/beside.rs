@@ -1,21 +1,13 @@
 //! Messages that come before those of the mailbox: from the stash, urgent ones, and the one that
 //! tells of silence.
 
-use crate::common::{Does, ON_PURPOSE, does, quiet, system};
-use actinium_actor::testing::TestSystem;
+use crate::common::{Does, ON_PURPOSE, does, quiet, system, test_systems};
 use actinium_actor::{
     Address, Context, Mailbox, Policy, SendError, Shutdown, SpawnOptions, Supervision,
 };
 use futures_channel::oneshot;
 use std::sync::mpsc;
 use std::time::Duration;
-
-fn seeds() -> impl Iterator<Item = TestSystem> {
-    (0..20).map(|seed| {
-        let policy = Policy::ALL[seed as usize % Policy::ALL.len()];
-        TestSystem::builder().seed(seed).batch(1 + seed as u32 % 3).policy(policy).build()
-    })
-}
 
 /// Puts numbers aside until it is told otherwise, 3 at most.
 fn stasher(told: impl Fn(i32) + Send + 'static) -> Does<i32> {
@@ -45,7 +37,7 @@ fn stasher(told: impl Fn(i32) + Send + 'static) -> Does<i32> {
 
 #[test]
 fn what_was_put_aside_comes_back_first_and_in_order() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let actor = sys.spawn(stasher(probe.callback()));
         [1, 2, 3, 4, 0, 5].into_iter().for_each(|n| actor.tell(n));
@@ -61,7 +53,7 @@ fn what_was_put_aside_comes_back_first_and_in_order() {
 
 #[test]
 fn some_are_chosen_and_the_rest_are_dead_letters_at_the_end() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let actor = sys.spawn(stasher(probe.callback()));
         [101, 1, 3].into_iter().for_each(|n| actor.tell(n));
@@ -81,7 +73,7 @@ fn some_are_chosen_and_the_rest_are_dead_letters_at_the_end() {
 #[test]
 fn a_new_instance_gets_what_its_predecessor_had_put_aside() {
     quiet();
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let mut restarts = 0;
@@ -109,7 +101,7 @@ fn a_new_instance_gets_what_its_predecessor_had_put_aside() {
 
 #[test]
 fn urgent_messages_come_first_and_in_order() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let (release, held) = oneshot::channel::<()>();
@@ -142,7 +134,7 @@ fn urgent_messages_come_first_and_in_order() {
 
 #[test]
 fn urgent_messages_are_bounded_and_refused_and_dead_at_the_end() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe::<i32>();
         let told = probe.callback();
         let options = SpawnOptions::new().mailbox(Mailbox::bounded(2));
@@ -194,7 +186,7 @@ fn urgent_messages_of_many_threads_all_arrive() {
 #[test]
 fn silence_is_told_once_and_again_after_the_next_message() {
     const MINUTE: Duration = Duration::from_secs(60);
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let (release, held) = oneshot::channel::<()>();

@@ -1,10 +1,10 @@
 //! Groups that live.
 
-use crate::common::{ON_PURPOSE, does, quiet};
+use crate::common::{Does, ON_PURPOSE, does, quiet};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
-    Actor, ActorId, AskError, Context, Down, Mailbox, Pool, PoolOptions, Reply, Route, SendError,
-    SpawnError, SpawnOptions, StopReason, Supervision,
+    Actor, ActorId, Address, AskError, Context, Down, Mailbox, Pool, PoolOptions, Reply, Route,
+    SendError, SpawnError, SpawnOptions, StopReason, Supervision,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -45,6 +45,22 @@ fn pool(sys: &TestSystem, options: PoolOptions) -> (Pool<Worker>, Handled) {
     let probe = sys.probe();
     let told: Probe_ = std::sync::Arc::new(probe.callback());
     (sys.pool(options, move || Worker(told.clone())).unwrap(), probe)
+}
+
+/// An actor that watches a pool, and the reason for the pool's end that it is told.
+fn watch(
+    sys: &mut TestSystem,
+    pool: &Pool<Worker>,
+) -> (Address<Does<Option<Down>>>, Probe<StopReason>) {
+    let (watched, ended) = (pool.clone(), sys.probe());
+    let told = ended.callback();
+    let watcher = sys.spawn(does(move |msg: Option<Down>, ctx| match msg {
+        None => ctx.watch(&watched, Some),
+        Some(down) => told(down.reason),
+    }));
+    watcher.tell(None);
+    sys.run_until_idle();
+    (watcher, ended)
 }
 
 /// How many messages each has handled.
@@ -113,15 +129,7 @@ fn it_grows_while_messages_wait_too_long_and_shrinks_when_it_may() {
 fn a_member_that_goes_handles_what_it_has() {
     let mut sys = TestSystem::seeded(3);
     let (pool, probe) = pool(&sys, PoolOptions::new(3..=3));
-    let watched = pool.clone();
-    let (ended, members) = (sys.probe(), pool.members());
-    let told = ended.callback();
-    let watcher = sys.spawn(does(move |msg: Option<Down>, ctx| match msg {
-        None => ctx.watch(&watched, Some),
-        Some(down) => told(down.reason),
-    }));
-    watcher.tell(None);
-    sys.run_until_idle();
+    let (members, (_watcher, ended)) = (pool.members(), watch(&mut sys, &pool));
     (0..30).for_each(|n| pool.send(Work::Do(n)).unwrap());
     pool.stop();
     sys.run_until_idle();
@@ -176,15 +184,7 @@ fn whoever_ends_is_replaced_until_that_is_too_often() {
     let mut sys = TestSystem::seeded(5);
     let stop = Supervision::stop().limit(2, 60 * SECOND).backoff(SECOND, SECOND);
     let (pool, probe) = pool(&sys, PoolOptions::new(2..=2).supervise(stop));
-    let (first, watched) = (pool.members(), pool.clone());
-    let ended = sys.probe();
-    let told = ended.callback();
-    let watcher = sys.spawn(does(move |msg: Option<Down>, ctx| match msg {
-        None => ctx.watch(&watched, Some),
-        Some(down) => told(down.reason.to_string()),
-    }));
-    watcher.tell(None);
-    sys.run_until_idle();
+    let (first, (_watcher, ended)) = (pool.members(), watch(&mut sys, &pool));
     for round in 1..=2 {
         pool.send_by(7, Work::Do(FAILS)).unwrap();
         sys.run_until_idle();
@@ -201,7 +201,7 @@ fn whoever_ends_is_replaced_until_that_is_too_often() {
     assert_eq!((sys_members.len(), probe.received().len()), (2, 2));
     pool.send_by(7, Work::Do(FAILS)).unwrap();
     sys.run_until_idle();
-    let why = ended.expect_next();
+    let why = ended.expect_next().to_string();
     assert!(why.contains("its members end too often"), "{why}");
     assert!(pool.is_closed() && pool.members().is_empty());
     assert!(matches!(pool.send(Work::Do(1)), Err(SendError::Closed(_))));

@@ -1,7 +1,6 @@
 //! Streams, iterators and closures whose items an actor handles as messages.
 
-use crate::common::{ON_PURPOSE, does, quiet, system};
-use actinium_actor::testing::TestSystem;
+use crate::common::{ON_PURPOSE, does, quiet, system, test_systems};
 use actinium_actor::{Detached, Output, Policy, Shutdown, SpawnOptions, StreamId, Supervision};
 use futures_channel::{mpsc, oneshot};
 use futures_lite::stream;
@@ -16,16 +15,9 @@ enum Msg {
     End(StreamId),
 }
 
-fn seeds() -> impl Iterator<Item = TestSystem> {
-    (0..20).map(|seed| {
-        let policy = Policy::ALL[seed as usize % Policy::ALL.len()];
-        TestSystem::builder().seed(seed).batch(1 + seed as u32 % 3).policy(policy).build()
-    })
-}
-
 #[test]
 fn a_stream_keeps_its_actor_alive_until_it_ends_and_its_items_are_in_the_ledger() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let (sender, receiver) = mpsc::unbounded();
@@ -54,7 +46,7 @@ fn a_stream_keeps_its_actor_alive_until_it_ends_and_its_items_are_in_the_ledger(
 
 #[test]
 fn a_stream_without_end_leaves_the_mailbox_its_turns_and_ends_with_a_drain() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let made = Arc::new(AtomicU32::new(0));
@@ -94,7 +86,7 @@ fn a_stream_without_end_leaves_the_mailbox_its_turns_and_ends_with_a_drain() {
 
 #[test]
 fn items_wait_while_their_actor_holds() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let (sender, receiver) = oneshot::channel::<()>();
@@ -120,7 +112,7 @@ fn items_wait_while_their_actor_holds() {
 
 #[test]
 fn a_stream_is_detached_by_its_number_and_told_of_no_more() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let actor = sys.spawn(does(move |msg, ctx| match msg {
@@ -142,7 +134,7 @@ fn a_stream_is_detached_by_its_number_and_told_of_no_more() {
 #[test]
 fn a_panic_in_a_stream_is_a_failure_and_a_restart_ends_all_of_them() {
     quiet();
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         for how in 0..3 {
             let probe = sys.probe();
             let told = probe.callback();
@@ -179,7 +171,7 @@ fn a_panic_in_a_stream_is_a_failure_and_a_restart_ends_all_of_them() {
 
 #[test]
 fn a_closure_waits_while_its_actor_is_behind() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let sent = Arc::new(AtomicU32::new(0));

@@ -1,10 +1,10 @@
 //! Handlers that wait: what they hold for, what they let run beside them, and how that ends.
 
-use crate::common::{ON_PURPOSE, quiet, system};
-use actinium_actor::testing::TestSystem;
+use crate::common::{ON_PURPOSE, quiet, system, test_systems};
+use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
-    Actor, Context, Mailbox, OwnThread, Policy, Shutdown, SpawnOptions, StopReason, Supervision,
-    WaitError,
+    Actor, Address, Context, Mailbox, OwnThread, Policy, Shutdown, SpawnOptions, StopReason,
+    Supervision, WaitError,
 };
 use futures_channel::oneshot::{Receiver, Sender, channel};
 use futures_lite::future::{pending, yield_now};
@@ -87,16 +87,15 @@ impl Actor for Waiter {
     }
 }
 
-/// A system of its own for each seed, and the policy that goes with it.
-fn systems() -> impl Iterator<Item = TestSystem> {
-    (0..20).map(|seed| {
-        let policy = Policy::ALL[seed as usize % Policy::ALL.len()];
-        TestSystem::builder().seed(seed).batch(1 + seed as u32 % 3).policy(policy).build()
-    })
-}
-
 fn waiter(told: impl Fn(String) + Send + Sync + 'static) -> Waiter {
     Waiter { told: Arc::new(told), done: 0 }
+}
+
+/// One in a test system, and what it tells.
+fn waiter_with(sys: &TestSystem, options: SpawnOptions) -> (Address<Waiter>, Probe<String>) {
+    let probe = sys.probe();
+    let told = probe.callback();
+    (sys.spawn_with(options, move || waiter(told.clone())).unwrap(), probe)
 }
 
 fn waiter_kind() -> &'static str {
@@ -109,9 +108,8 @@ fn two() -> (Sender<u32>, Receiver<u32>) {
 
 #[test]
 fn messages_wait_in_order_until_the_held_future_is_done() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let actor = sys.spawn(waiter(probe.callback()));
+    for mut sys in test_systems() {
+        let (actor, probe) = waiter_with(&sys, SpawnOptions::new());
         let (sender, receiver) = two();
         actor.tell(Do::Hold(receiver));
         actor.tell(Do::Say("one"));
@@ -130,9 +128,8 @@ fn messages_wait_in_order_until_the_held_future_is_done() {
 
 #[test]
 fn several_are_held_one_after_the_other() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let actor = sys.spawn(waiter(probe.callback()));
+    for mut sys in test_systems() {
+        let (actor, probe) = waiter_with(&sys, SpawnOptions::new());
         let ((first, a), (second, b), (third, c)) = (two(), two(), two());
         actor.tell(Do::HoldTwice(a, b, c));
         actor.tell(Do::Say("after"));
@@ -148,7 +145,7 @@ fn several_are_held_one_after_the_other() {
 
 #[test]
 fn a_held_future_keeps_its_actor_alive_and_an_end_drops_it() {
-    for mut sys in systems() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         for how in 0..4 {
             let (sender, receiver) = two();
@@ -184,11 +181,9 @@ fn a_held_future_keeps_its_actor_alive_and_an_end_drops_it() {
 #[test]
 fn a_restart_drops_what_is_held_and_what_is_under_way() {
     quiet();
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let told = probe.callback();
+    for mut sys in test_systems() {
         let options = SpawnOptions::new().supervise(Supervision::restart());
-        let actor = sys.spawn_with(options, move || waiter(told.clone())).unwrap();
+        let (actor, probe) = waiter_with(&sys, options);
         for in_future in [true, false] {
             let (sender, receiver) = two();
             actor.tell(Do::Beside(9, receiver));
@@ -206,9 +201,8 @@ fn a_restart_drops_what_is_held_and_what_is_under_way() {
 
 #[test]
 fn never_more_are_under_way_than_may_be() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let actor = sys.spawn(waiter(probe.callback()));
+    for mut sys in test_systems() {
+        let (actor, probe) = waiter_with(&sys, SpawnOptions::new());
         let (mut senders, receivers): (Vec<_>, Vec<_>) = (0..4).map(|_| two()).unzip();
         receivers.into_iter().for_each(|receiver| actor.tell(Do::Beside(2, receiver)));
         actor.tell(Do::Say("last"));
@@ -232,9 +226,8 @@ fn never_more_are_under_way_than_may_be() {
 
 #[test]
 fn who_is_asked_to_stop_waits_for_what_is_under_way() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let actor = sys.spawn(waiter(probe.callback()));
+    for mut sys in test_systems() {
+        let (actor, probe) = waiter_with(&sys, SpawnOptions::new());
         let (sender, receiver) = two();
         actor.tell(Do::Beside(5, receiver));
         actor.tell(Do::Say("beside it"));
@@ -251,11 +244,9 @@ fn who_is_asked_to_stop_waits_for_what_is_under_way() {
 
 #[test]
 fn a_bounded_mailbox_holds_senders_back_meanwhile() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let told = probe.callback();
+    for mut sys in test_systems() {
         let options = SpawnOptions::new().mailbox(Mailbox::bounded(2));
-        let actor = sys.spawn_with(options, move || waiter(told.clone())).unwrap();
+        let (actor, probe) = waiter_with(&sys, options);
         let (sender, receiver) = two();
         actor.tell(Do::Hold(receiver));
         sys.run_until_idle();
@@ -272,9 +263,8 @@ fn a_bounded_mailbox_holds_senders_back_meanwhile() {
 
 #[test]
 fn a_ready_future_needs_no_wake_up_and_its_continuation_may_end_the_actor() {
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let actor = sys.spawn(waiter(probe.callback()));
+    for mut sys in test_systems() {
+        let (actor, probe) = waiter_with(&sys, SpawnOptions::new());
         actor.tell(Do::ReadyThenStop);
         actor.tell(Do::Say("too late"));
         sys.run_until_idle();
@@ -287,11 +277,9 @@ fn a_ready_future_needs_no_wake_up_and_its_continuation_may_end_the_actor() {
 #[test]
 fn blocking_closures_are_held_for_in_test_systems_and_their_panics_are_failures() {
     quiet();
-    for mut sys in systems() {
-        let probe = sys.probe();
-        let told = probe.callback();
+    for mut sys in test_systems() {
         let options = SpawnOptions::new().supervise(Supervision::restart());
-        let actor = sys.spawn_with(options, move || waiter(told.clone())).unwrap();
+        let (actor, probe) = waiter_with(&sys, options);
         actor.tell(Do::Block(Box::new(|| 9)));
         actor.tell(Do::Say("then"));
         actor.tell(Do::Block(Box::new(|| panic!("{ON_PURPOSE}"))));
@@ -339,7 +327,7 @@ fn a_drain_waits_for_what_is_held_and_says_so_when_its_time_is_over() {
 
 #[test]
 fn a_drain_with_a_limit_drops_what_is_held() {
-    for mut sys in systems() {
+    for mut sys in test_systems() {
         let actor = sys.spawn(waiter(|_| ()));
         let (sender, receiver) = two();
         actor.tell(Do::Hold(receiver));
@@ -427,7 +415,7 @@ impl Actor for Owner {
 #[test]
 fn a_value_lives_on_its_own_thread_and_its_panics_are_its_actor_s() {
     quiet();
-    for mut sys in systems().take(5) {
+    for mut sys in test_systems().take(5) {
         let (told, heard) = mpsc::channel();
         let options = SpawnOptions::new().supervise(Supervision::restart());
         let make = move || {

@@ -7,9 +7,8 @@
 mod output;
 
 use crate::Failure;
-use crate::Interrupts;
 use crate::bind::machine;
-use actinium_actor::Bind;
+use actinium_actor::{Bind, Interrupts};
 use actinium_topology::Topology;
 use output::Lines;
 use rustix::process::{Pid, Signal, kill_process_group};

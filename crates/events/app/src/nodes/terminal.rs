@@ -1,9 +1,9 @@
 //! A workload over several nodes that people watch: with a progress bar, notes on stderr, and
 //! Ctrl-C.
 
-use crate::interrupts::Interrupts;
 use crate::output::note;
 use crate::run::note_interrupt;
+use actinium_actor::Interrupts;
 use actinium_cluster::job::{FIRST, JobError};
 use actinium_events_cluster::{ClusterStopper, Observer};
 use actinium_report::Progress;

@@ -31,20 +31,9 @@ impl Drop for Forget {
 }
 
 impl Inner {
-    /// Sends a request to a node, or to an actor there. `always`: as for [`Inner::add`].
+    /// Sends a request to a node, or to an actor there. Also returns its number, if it was sent.
+    /// `always`: as for [`Inner::add`].
     pub(crate) fn request<R: Send + 'static>(
-        self: &Arc<Self>,
-        peer: &Arc<Peer>,
-        timeout: Duration,
-        always: bool,
-        write: impl FnOnce(u64, &mut Vec<u8>) -> Result<(), CodecError>,
-        read: impl FnOnce(&[u8]) -> Result<R, RemoteAskError> + Send + 'static,
-    ) -> RemoteAnswer<R> {
-        self.begin_request(peer, timeout, always, write, read).0
-    }
-
-    /// Sends a request like [`Inner::request`]. Also returns its number, if it was sent.
-    pub(super) fn begin_request<R: Send + 'static>(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         timeout: Duration,

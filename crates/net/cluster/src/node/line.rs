@@ -219,7 +219,7 @@ impl Line for HandleLine {
         let Some(peer) = self.peer() else {
             return Box::pin(std::future::ready(Err(AskError::NodeDown(actor))));
         };
-        let (answer, request) = self.inner.begin_request(
+        let (answer, request) = self.inner.request(
             peer,
             timeout.unwrap_or(FOREVER),
             false,

@@ -71,7 +71,7 @@ impl Inner {
             )
         };
         let read = self.read_found(&peer, name, make);
-        (self.request(&peer, timeout, always, write, read), asked)
+        (self.request(&peer, timeout, always, write, read).0, asked)
     }
 
     /// Finds a part of the cluster's own machinery on another node, whenever that part is there.

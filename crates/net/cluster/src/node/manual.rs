@@ -90,7 +90,7 @@ mod tests {
         };
         let ask = |node: u32| {
             let peer = inner.peer(NodeId(node));
-            inner.request(&peer, limit, true, write, |_| Ok(()))
+            inner.request(&peer, limit, true, write, |_| Ok(())).0
         };
         let outcome = |answer: RemoteAnswer<()>| match pin!(answer)
             .poll(&mut Context::from_waker(Waker::noop()))

@@ -151,7 +151,7 @@ impl Inner {
             message::control(&Control::Spawn { request, hello, args }, frame)
         };
         let read = self.read_found(&peer, A::KIND, |address, _| AnyAddress::There(address));
-        self.request(&peer, timeout, false, write, read)
+        self.request(&peer, timeout, false, write, read).0
     }
 
     /// Starts an actor on this node as another node would: with the same checks, and arguments that

@@ -1,5 +1,6 @@
 //! A small language for stories about actors.
 
+use actinium_actor::testing::TestSystem;
 use actinium_actor::{Actor, Bind, Context, Policy, System};
 use std::sync::Once;
 
@@ -33,6 +34,14 @@ impl<M: Send + 'static> Actor for Does<M> {
 /// A real system.
 pub(crate) fn system(policy: Policy, workers: usize) -> System {
     System::builder().policy(policy).workers(workers).bind(Bind::None).build().expect("a system")
+}
+
+/// A test system for each of twenty seeds; the policies and the sizes of batches take turns.
+pub(crate) fn test_systems() -> impl Iterator<Item = TestSystem> {
+    (0..20).map(|seed| {
+        let policy = Policy::ALL[seed as usize % Policy::ALL.len()];
+        TestSystem::builder().seed(seed).batch(1 + seed as u32 % 3).policy(policy).build()
+    })
 }
 
 /// What actors panic with here; such panics are not printed.

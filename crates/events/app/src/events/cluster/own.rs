@@ -1,10 +1,9 @@
 //! A job of the program's own modules over several nodes.
 
-use crate::Interrupts;
 use crate::events::run::Task;
 use crate::output::note;
 use crate::run::{note_interrupt, progress};
-use actinium_actor::System;
+use actinium_actor::{Interrupts, System};
 use actinium_cluster::NodeConfig;
 use actinium_cluster::fabric::Fabric;
 use actinium_cluster::job::{
