@@ -46,6 +46,51 @@ impl SystemHandle {
         self.inner.with_worker(|worker| self.inner.spawn_full(options, source, None, worker))
     }
 
+    /// Starts so many actors with the same options, for a [`Router`](crate::Router), a
+    /// [`Batched`](crate::Batched) or a [`Broadcast`](crate::Broadcast), say: `source` gets the
+    /// number of each, from 0 on, and gives the actor, or a factory of it ([`Source`]).
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Broadcast, Context, Mailbox, SpawnOptions, System};
+    ///
+    /// struct Shard(usize);
+    ///
+    /// impl Actor for Shard {
+    ///     type Msg = &'static str;
+    ///     fn handle(&mut self, word: &'static str, _: &mut Context<'_, Self>) {
+    ///         println!("{}: {word}", self.0);
+    ///     }
+    /// }
+    ///
+    /// let system = System::builder().build()?;
+    /// let options = SpawnOptions::new().mailbox(Mailbox::bounded(16));
+    /// let shards = system.spawn_many(4 * system.workers(), &options, Shard)?;
+    /// Broadcast::new(shards).send("hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`SystemHandle::spawn_with`], of the first that is not started. Those before it are
+    /// killed. Options with a name are for one actor only.
+    pub fn spawn_many<A: Actor, S: Source<A, By>, By>(
+        &self,
+        n: usize,
+        options: &SpawnOptions,
+        source: impl FnMut(usize) -> S,
+    ) -> Result<Vec<Address<A>>, SpawnError> {
+        let mut started = Vec::new();
+        for source in (0..n).map(source) {
+            match self.spawn_with(options.clone(), source) {
+                Ok(address) => started.push(address),
+                Err(error) => {
+                    started.iter().for_each(Address::kill);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(started)
+    }
+
     /// Gives an actor a name (it may have several). It is taken back when the actor ends.
     ///
     /// # Errors

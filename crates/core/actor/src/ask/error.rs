@@ -45,7 +45,37 @@ impl AskError {
     /// assert!(retry(AskError::WouldBlock).is_err());
     /// ```
     pub fn widen<E>(self) -> AskError<E> {
-        match self {
+        match self.take() {
+            Ok(never) => match never {},
+            Err(error) => error,
+        }
+    }
+}
+
+impl<E> AskError<E> {
+    /// The actor's own error, or the reason why there is no answer: what
+    /// [`AskError::widen`] undoes.
+    ///
+    /// ```
+    /// # use actinium_actor::AskError;
+    /// enum BankError { NoFunds, Unavailable(String) }
+    ///
+    /// fn bank_error(why: AskError<BankError>) -> BankError {
+    ///     why.narrow().unwrap_or_else(|why| BankError::Unavailable(why.to_string()))
+    /// }
+    /// assert!(matches!(bank_error(AskError::Failed(BankError::NoFunds)), BankError::NoFunds));
+    /// assert!(matches!(bank_error(AskError::WouldBlock), BankError::Unavailable(_)));
+    /// ```
+    ///
+    /// # Errors
+    /// If the actor did not answer.
+    pub fn narrow(self) -> Result<E, AskError> {
+        self.take()
+    }
+
+    /// Takes out the actor's own error. What is left may stand for an ask with any other.
+    fn take<F>(self) -> Result<E, AskError<F>> {
+        Err(match self {
             AskError::Closed(actor) => AskError::Closed(actor),
             AskError::Full(actor) => AskError::Full(actor),
             AskError::NoReply(actor) => AskError::NoReply(actor),
@@ -53,12 +83,10 @@ impl AskError {
             AskError::WouldBlock => AskError::WouldBlock,
             AskError::NodeDown(actor) => AskError::NodeDown(actor),
             AskError::Refused(actor, why) => AskError::Refused(actor, why),
-            AskError::Failed(never) => match never {},
-        }
+            AskError::Failed(error) => return Ok(error),
+        })
     }
-}
 
-impl<E> AskError<E> {
     /// One `Result` of the two that an answer comes in which is a `Result` itself.
     ///
     /// # Errors

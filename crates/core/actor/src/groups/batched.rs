@@ -32,8 +32,7 @@ use std::hash::Hash;
 ///
 /// let system = System::builder().workers(1).build()?;
 /// let bounded = SpawnOptions::new().mailbox(Mailbox::bounded(16));
-/// let shards = (0..4).map(|_| system.spawn_with(bounded.clone(), Shard(HashMap::new())));
-/// let shards = shards.collect::<Result<Vec<_>, _>>()?;
+/// let shards = system.spawn_many(4, &bounded, |_| Shard(HashMap::new()))?;
 ///
 /// let mut words = Batched::by_key(shards, 1_000, |word: &String| word.clone(), |words| words);
 /// for word in "one fish two fish red fish blue fish".split(' ') {

@@ -4,7 +4,7 @@ use crate::common::{Does, does, system};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
     Address, Answers, AskError, AskRecipient, Batched, Broadcast, Mailbox, Policy, Reply, Router,
-    SendError, Shutdown, SpawnOptions,
+    SendError, Shutdown, SpawnError, SpawnOptions,
 };
 use futures_lite::future::{block_on, poll_once};
 use std::sync::Arc;
@@ -38,6 +38,24 @@ fn end(sys: &mut TestSystem, member: &Address<Member>) {
     member.stop();
     sys.run_until_idle();
     assert!(member.is_closed());
+}
+
+#[test]
+fn many_start_or_none() {
+    let mut sys = TestSystem::seeded(1);
+    let handle = sys.handle();
+    let many = |options: SpawnOptions| {
+        handle.spawn_many(3, &options, |who| {
+            move || if who < 2 { Ok(does(|_: u64, _| {})) } else { Err("no third") }
+        })
+    };
+    assert!(many(SpawnOptions::new()).unwrap_err().to_string().contains("no third"));
+    assert_eq!(many(SpawnOptions::new().name("a")).unwrap_err(), SpawnError::NameTaken("a".into()));
+    sys.run_until_idle();
+    let living = sys.stats().actors;
+    assert_eq!(living, 0, "those that were started have ended");
+    let three = handle.spawn_many(3, &SpawnOptions::new(), |_| does(|_: u64, _| {})).unwrap();
+    assert_eq!((three.len(), sys.stats().actors), (3, 3));
 }
 
 #[test]
