@@ -6,6 +6,7 @@ mod examples;
 mod figures;
 #[cfg(feature = "events")]
 mod graphs;
+mod logging;
 #[cfg(feature = "memory")]
 mod payloads;
 mod runtime;

@@ -26,7 +26,7 @@ use actinium_scheduler::guard::Panicked;
 use actinium_scheduler::runnable::{CONTROL_PENDING, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
-use actinium_scheduler::{Header, Runnable, VTable, Worker};
+use actinium_scheduler::{Header, Runnable, VTable, Worker, log, logging};
 use std::any::TypeId;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -269,7 +269,7 @@ impl Core {
     pub(crate) fn drop_state<A: 'static>(&self, state: A) {
         let (id, kind) = (self.id, self.kind());
         self.system.drop_guarded_and(state, move |panicked| {
-            eprintln!("actinium: the state of {id} ({kind}) was dropped, and {panicked}");
+            log!(Error, {actor: id.as_u64(), actor_type: kind}, "the state of {id} ({kind}) was dropped, and {panicked}");
         });
     }
 
@@ -480,12 +480,11 @@ impl Sender for CoreRef {
 #[cold]
 #[inline(never)]
 pub(crate) fn too_many(core: &Core, what: &str) -> ! {
-    eprintln!(
-        "actinium: more than {MOST} {what} of {} ({}): were they forgotten (mem::forget, Box::leak) instead of dropped?",
+    logging::fatal(format_args!(
+        "more than {MOST} {what} of {} ({}): were they forgotten (mem::forget, Box::leak) instead of dropped?",
         core.id,
         core.kind()
-    );
-    std::process::abort();
+    ));
 }
 
 /// Hands a control to an actor, or answers for it if that has ended.

@@ -3,6 +3,7 @@
 use crate::actor_core::Inner;
 use crate::state::nodes::WorkerNodes;
 use crate::system::System;
+use actinium_scheduler::log;
 use actinium_scheduler::{
     Clock, Elastic, Policy, STACK_BYTES, STACK_BYTES_ALLOWED, Settings, Shared, stack_allowed,
     stack_bytes,
@@ -452,14 +453,14 @@ impl SystemBuilder {
         Ok(())
     }
 
-    /// Starts the system. Remarks (more workers than PUs, say) go to stderr.
+    /// Starts the system. Remarks (more workers than PUs, say) are logged ([`crate::logging`]).
     ///
     /// # Errors
     /// If a setting is not allowed, the machine can not be looked at, or a thread can not be
     /// started.
     pub fn build(self) -> Result<System, BuildError> {
         let Resolved { settings, topology, seats, nodes } = self.resolve()?;
-        seats.remarks.iter().for_each(|remark| eprintln!("actinium: warning: {remark}"));
+        seats.remarks.iter().for_each(|remark| log!(Warn, {}, "{remark}"));
         let shared = Shared::new(settings, Some(&topology), Clock::real());
         let inner = Inner::new(
             shared,

@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::failure::Failure;
 use crate::unfinished::{Occupied, Unfinished};
 use actinium_scheduler::sync::{Mutex, lock, thread};
-use actinium_scheduler::{Ended, Worker, guard};
+use actinium_scheduler::{Ended, Worker, guard, log, logging};
 use actinium_topology::Seat;
 use std::time::Duration;
 
@@ -156,7 +156,7 @@ pub(crate) fn work(inner: &Inner, index: usize, seat: &Seat) {
     let shared = &inner.shared;
     // Not fatal: it runs, only less predictably. The builder has checked what can be checked.
     if let Err(error) = seat.bind_current_thread() {
-        eprintln!("actinium: worker {index} can not be placed: {error}");
+        log!(Warn, {worker: index as u64}, "worker {index} can not be placed: {error}");
     }
     // For all that runs on it: handlers may spawn on the runtime, and futures use what it drives.
     #[cfg(feature = "tokio")]
@@ -176,11 +176,10 @@ pub(crate) fn work(inner: &Inner, index: usize, seat: &Seat) {
         Err(_) => {
             // User code is caught where it is called: this is a defect of the runtime, whose state
             // can not be trusted any more.
-            eprintln!(
-                "actinium: a defect of the runtime on {worker:?}; counters: {:?}",
+            logging::fatal(format_args!(
+                "a defect of the runtime on {worker:?}; counters: {:?}",
                 worker.counters().values()
-            );
-            std::process::abort();
+            ));
         }
     }
 }

@@ -17,6 +17,7 @@ mod idle_poller;
 mod ids;
 pub mod inbox;
 pub mod lanes;
+pub mod logging;
 pub mod mixing;
 mod owned;
 pub mod policy;

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -87,7 +87,8 @@ impl Progress {
 
     /// Writes a line to stderr above the bar; where there is no bar too.
     pub fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        // If nobody can read it, there is nobody to tell.
+        self.bar.suspend(|| drop(writeln!(io::stderr(), "{text}")));
     }
 
     /// How many units are done.

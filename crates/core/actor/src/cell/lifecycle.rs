@@ -25,7 +25,7 @@ use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::WorkerRef;
 use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::{Header, Turn};
+use actinium_scheduler::{Header, Turn, log, logging};
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -330,7 +330,8 @@ impl<A: Actor> InTurn<'_, A> {
             self.cell().core.add_dead_letter::<A::Msg>(left, reason.clone());
         }
         if let Err(failure) = self.hook(|actor, ctx| actor.stopped(ctx, &reason)) {
-            eprintln!("actinium: {failure}; it was ending ({reason})");
+            let (id, kind) = (failure.actor().as_u64(), failure.kind());
+            log!(Error, {actor: id, actor_type: kind}, "{failure}; it was ending ({reason})");
         }
         self.leave_behind();
         self.set_state(None);
@@ -467,14 +468,20 @@ impl<A: Actor> InTurn<'_, A> {
 }
 
 /// Says that an actor has failed: of each row of failures the first one, and the one that was too
-/// many. Rust has told of panics by itself.
+/// many. Of panics Rust's panic hook has told stderr by itself.
 fn report(failure: &Failure, n: u32, verdict: &Verdict) {
     let then = match verdict {
         Verdict::GiveUp => "it ends: its restarts are used up",
-        _ if failure.is_panic() || n > 1 => return,
+        _ if n > 1 || (failure.is_panic() && !logging::is_heard()) => return,
         Verdict::Stop => "it ends",
         Verdict::Escalate => "it ends, and its parent fails with it",
         Verdict::RestartAfter(_) => "it is restarted",
     };
-    eprintln!("actinium: {failure}; {then}");
+    let (id, kind) = (failure.actor().as_u64(), failure.kind());
+    match verdict {
+        Verdict::RestartAfter(_) => {
+            log!(Warn, {actor: id, actor_type: kind}, "{failure}; {then}");
+        }
+        _ => log!(Error, {actor: id, actor_type: kind}, "{failure}; {then}"),
+    }
 }

@@ -6,9 +6,8 @@ use super::life::Stage;
 use crate::actor::Actor;
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::options::Memory;
-use actinium_scheduler::Header;
-use actinium_scheduler::guard;
 use actinium_scheduler::sync::atomic::Ordering;
+use actinium_scheduler::{Header, guard, log};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -55,7 +54,8 @@ impl<A: Actor> Drop for Block<A> {
             self.memory.0.deallocate(self.block, layout::<A>().0);
         });
         if let Err(panicked) = freed {
-            eprintln!("actinium: the memory of an actor was given back, and {panicked}");
+            let kind = std::any::type_name::<A>();
+            log!(Error, {actor_type: kind}, "the memory of an actor ({kind}) was given back, and {panicked}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::actor_id::ActorId;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::log;
 use actinium_scheduler::sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -79,7 +80,8 @@ impl DeadLetters {
                 // It runs in the middle of somebody's end.
                 if guard::catch(|| (**listener)(&letter)).is_err() {
                     count_panic();
-                    eprintln!("actinium: a listener to dead letters panicked at: {letter}");
+                    let (to, kind) = (letter.to.as_u64(), letter.kind);
+                    log!(Error, {actor: to, actor_type: kind}, "a listener to dead letters panicked at: {letter}");
                 }
             }
         };

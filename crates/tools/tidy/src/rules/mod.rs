@@ -13,6 +13,7 @@ pub mod manifests;
 pub mod model_tests;
 pub mod orderings;
 pub mod prose;
+pub mod stderr;
 pub mod unsafety;
 
 use crate::{Finding, Tree};
@@ -35,6 +36,7 @@ pub const RULES: &[Rule] = &[
     model_tests::check,
     orderings::check,
     prose::check,
+    stderr::check,
     unsafety::check,
 ];
 

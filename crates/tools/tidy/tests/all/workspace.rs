@@ -44,7 +44,7 @@ fn every_rule_is_in_force() {
         ("crates/core/topology/Cargo.toml", "[dependencies]\nactinium.workspace = true"),
         (
             "crates/core/actor/src/lib.rs",
-            "#[ignore]\nunsafe {}\nx(Ordering::Relaxed);\ncatch_unwind(f);",
+            "#[ignore]\nunsafe {}\nx(Ordering::Relaxed);\ncatch_unwind(f);\neprintln!();",
         ),
         ("crates/core/actor/src/circle/mod.rs", "mod half; use half::Half; struct Whole;"),
         ("crates/core/actor/src/circle/half.rs", "use super::Whole; struct Half;"),
@@ -72,6 +72,7 @@ fn every_rule_is_in_force() {
         "model-tests",
         "orderings",
         "prose",
+        "stderr",
         "unsafe",
     ];
     assert_eq!(rules, expected);

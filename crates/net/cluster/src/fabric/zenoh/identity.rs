@@ -7,6 +7,7 @@
 //! cut off, so they decide nothing: an answer does.
 
 use crate::fabric::NodeId;
+use actinium_scheduler::log;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 use zenoh::qos::CongestionControl;
@@ -105,7 +106,9 @@ impl Identity {
             return;
         }
         if self.answer().state == State::Is && asking.state == State::Asks {
-            tracing::warn!(
+            log!(
+                Warn,
+                {node: u64::from(self.node.0)},
                 "{} is wanted by {}, too: refused, because this process has it; each process needs a number of its own",
                 self.node,
                 asking.what
@@ -170,7 +173,7 @@ impl Identity {
     ) {
         let asked = self.ask(session, key, hear);
         if let Err(error) = asked {
-            tracing::warn!("{}: can not ask who else has its number: {error}", self.node);
+            log!(Warn, {node: u64::from(self.node.0)}, "{}: can not ask who else has its number: {error}", self.node);
         }
     }
 
@@ -179,11 +182,15 @@ impl Identity {
         let gives_way = other.state == State::Is && other.incarnation > self.incarnation;
         let (node, what) = (self.node, &other.what);
         if gives_way {
-            tracing::warn!(
+            log!(
+                Warn,
+                {node: u64::from(self.node.0)},
                 "{node} was started again, as {what}: this process is not heard any more; each process needs a number of its own"
             );
         } else if other.state != State::Asks && other.incarnation < self.incarnation {
-            tracing::warn!(
+            log!(
+                Warn,
+                {node: u64::from(self.node.0)},
                 "{node} is {what}, too, which was started before this process: it is not heard any more; each process needs a number of its own"
             );
         }

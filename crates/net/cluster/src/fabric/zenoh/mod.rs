@@ -29,7 +29,7 @@ pub use config::{NODES_MAX, Tls, ZenohConfig};
 pub use notices::tell_notices;
 
 use super::{Bell, Fabric, NodeId, SendRefused};
-use actinium_scheduler::Clock;
+use actinium_scheduler::{Clock, log};
 use flow::{DATAGRAM_BYTES_MAX, Flow, Lane, TRAILER_BYTES, Trailer};
 use identity::{Identity, State};
 use inbox::{Heard, Inbox};
@@ -96,7 +96,9 @@ impl Zenoh {
                 .map_err(|error| format!("Zenoh's {path} = {value}: {error}"))?;
         }
         if config.listen.iter().chain(&config.connect).any(|it| it.starts_with("tls/")) {
-            tracing::warn!(
+            log!(
+                Warn,
+                {node: u64::from(config.node.0)},
                 "tls/ is used because the configuration says so; Zenoh 1.10 uses a connection from two threads at once (its issue 2557): use quic/"
             );
         }
@@ -189,7 +191,7 @@ impl Zenoh {
 
     fn appeared(&mut self, node: NodeId) {
         if let Err(error) = self.add(node) {
-            tracing::warn!("{node} can not be sent to: {error}");
+            log!(Warn, {node: u64::from(node.0)}, "{node} can not be sent to: {error}");
         }
     }
 
@@ -214,7 +216,9 @@ impl Zenoh {
 
     fn tell_version(&mut self, from: NodeId) {
         if !std::mem::replace(&mut self.told_version, true) {
-            tracing::warn!(
+            log!(
+                Warn,
+                {node: u64::from(self.identity.node.0)},
                 "{}: {from} sends what is not understood here, and not heard: all nodes need the same version of this program",
                 self.identity.node
             );
@@ -237,7 +241,9 @@ impl Zenoh {
         let dropped = self.inbox.dropped();
         if dropped > self.dropped {
             if self.dropped == 0 {
-                tracing::warn!(
+                log!(
+                    Warn,
+                    {node: u64::from(self.identity.node.0)},
                     "{}: somebody sends more than it may: what is beyond is dropped",
                     self.identity.node
                 );

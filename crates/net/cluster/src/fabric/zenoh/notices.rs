@@ -2,6 +2,7 @@
 //! which nobody is. Zenoh says such things to `tracing` only, partly at its level for debugging. A
 //! program with a subscriber of its own sees them there; one without can have just these.
 
+use actinium_scheduler::logging;
 use std::fmt::{Debug, Write};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -23,7 +24,7 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
         let from = |starts: &[&str]| starts.iter().any(|it| metadata.target().starts_with(it));
         metadata.is_event()
             && match *metadata.level() {
-                Level::ERROR | Level::WARN => from(&["zenoh", "actinium_cluster"]),
+                Level::ERROR | Level::WARN => from(&["zenoh", "actinium"]),
                 Level::DEBUG => from(NEEDED_FROM),
                 _ => false,
             }
@@ -41,9 +42,14 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
         let mut line = Line::default();
         event.record(&mut line);
         let is_needed = *event.metadata().level() <= Level::WARN
-            || NEEDED.iter().any(|start| line.0.starts_with(start));
-        if is_needed {
-            (self.0)(&for_people(&line.0));
+            || NEEDED.iter().any(|start| line.message.starts_with(start));
+        let target = event.metadata().target();
+        if target.starts_with("actinium") && !target.starts_with("actinium_cluster") {
+            // Not about connections: said as by a program without a subscriber.
+            let level = if *event.metadata().level() == Level::WARN { "warning: " } else { "" };
+            logging::to_stderr(&format_args!("{level}{}", line.message));
+        } else if is_needed {
+            (self.0)(&for_people(&line.for_target(target)));
         }
     }
 
@@ -52,15 +58,25 @@ impl<F: Fn(&str) + Send + Sync + 'static> Subscriber for Notices<F> {
     fn exit(&self, _: &Id) {}
 }
 
-/// An event's message, and its other fields behind it.
+/// An event's message, and its other fields.
 #[derive(Default)]
-struct Line(String);
+struct Line {
+    message: String,
+    fields: String,
+}
+
+impl Line {
+    /// The message, and the fields behind it; the messages of Actinium say what their fields say.
+    fn for_target(self, target: &str) -> String {
+        if target.starts_with("actinium") { self.message } else { self.message + &self.fields }
+    }
+}
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let written = match field.name() {
-            "message" => write!(self.0, "{value:?}"),
-            name => write!(self.0, " {name}={value:?}"),
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
         };
         // Strings take all.
         debug_assert!(written.is_ok());
@@ -148,7 +164,8 @@ mod tests {
             tracing::debug!(target: "zenoh_link_tls::unicast", "Can not accept TLS connection: {}", 1);
             tracing::debug!(target: "zenoh_link_tls::unicast", "no");
             tracing::debug!(target: "zenoh::api", "Can not accept TLS connection");
-            tracing::error!(target: "actinium_cluster::fabric::zenoh", "two");
+            tracing::error!(target: "actinium_cluster::fabric::zenoh", node = 7, "two");
+            tracing::warn!(target: "actinium_actor", "to stderr");
         });
         let told = told.lock().unwrap();
         assert_eq!(*told, ["one id=7", "Can not accept TLS connection: 1", "two"]);
