@@ -40,7 +40,7 @@
 //! | look at the machine through hwloc instead of `/sys` | [`topology`] | `hwloc` |
 //! | run inside a tokio program, whose timers and sockets actors use | `SystemBuilder::share_with_tokio` | `tokio` |
 //! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
-//! | put an actor behind the layers of tower | `Address::service` | `tower` |
+//! | put an actor behind the layers of tower | `Address::service`, `AskRecipient::service` | `tower` |
 //! | get what the runtime logs, in a hook or as events of `tracing` | [`logging`] | `tracing` for events |
 //! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
 //! | serve HTTP, by axum | the examples `bank`, and `service` with a graph | `tokio`, `events` |

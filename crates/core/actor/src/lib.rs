@@ -37,6 +37,8 @@ mod own_thread;
 #[cfg(feature = "wire")]
 mod passage;
 mod pipe;
+#[cfg(feature = "tower")]
+mod recipient_service;
 mod send;
 mod send_error;
 #[cfg(feature = "tower")]
@@ -107,6 +109,8 @@ pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use own_thread::OwnThread;
+#[cfg(feature = "tower")]
+pub use recipient_service::RecipientService;
 pub use send_error::SendError;
 #[cfg(feature = "tower")]
 pub use service::AskService;

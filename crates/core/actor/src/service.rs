@@ -108,15 +108,21 @@ mod tests {
         }
     }
 
-    fn is_shared<T: Clone + Send + Sync + 'static>(_: &T) {}
-
     #[test]
     fn it_is_ready_when_there_is_room_and_fails_when_the_actor_has_ended() {
+        is_a_service(|next| next.service(|n, reply| (n, reply)));
+        is_a_service(|next| crate::AskRecipient::from(next).service());
+    }
+
+    fn is_a_service<S>(of: impl FnOnce(&Address<Next>) -> S)
+    where
+        S: Service<u32, Response = u32, Error = AskError, Future = Answer<u32>>,
+        S: Clone + Send + Sync + 'static,
+    {
         let mut sys = TestSystem::seeded(1);
         let next = sys.spawn_with(SpawnOptions::new().mailbox(Mailbox::bounded(1)), || Next);
         let next = next.unwrap();
-        let mut service = next.service(|n, reply| (n, reply));
-        is_shared(&service);
+        let mut service = of(&next);
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(woken.clone());
         let mut cx = Context::from_waker(&waker);

@@ -39,11 +39,16 @@ impl<A: Actor> Address<A> {
     /// mailbox is bounded and as many urgent messages wait as it takes others. Nobody is muted for
     /// them.
     pub fn send_urgent(&self, msg: A::Msg) -> Result<(), SendError<A::Msg>> {
+        self.send_urgent_when(msg, self.0.urgent_most())
+    }
+
+    /// Sends an urgent message unless `most` of them wait.
+    fn send_urgent_when(&self, msg: A::Msg, most: usize) -> Result<(), SendError<A::Msg>> {
         let system = &self.0.core.system;
         system.with_worker(|worker| match worker {
             Some(worker) => {
                 worker.counters().sent.add(1);
-                let sent = self.0.push_urgent(msg, Some(worker));
+                let sent = self.0.push_urgent(msg, most, Some(worker));
                 worker.counters().returned.add(u64::from(sent.is_err()));
                 sent
             }
@@ -52,7 +57,7 @@ impl<A: Actor> Address<A> {
                 let sent = if self.refuses_external() {
                     Err(SendError::Closed(msg))
                 } else {
-                    self.0.push_urgent(msg, None)
+                    self.0.push_urgent(msg, most, None)
                 };
                 if sent.is_err() {
                     send.count_returned();
@@ -61,15 +66,38 @@ impl<A: Actor> Address<A> {
             }
         })
     }
+
+    /// Sends an urgent message over the bound. One that the actor does not take is a dead letter.
+    pub(crate) fn tell_urgent_over(&self, msg: A::Msg) {
+        let sent = self.send_urgent_when(msg, usize::MAX);
+        self.undeliverable(sent);
+    }
+
+    /// Whether as many urgent messages wait as may.
+    pub(crate) fn is_urgent_full(&self) -> bool {
+        lock(&self.0.core.controls).urgent() >= self.0.urgent_most()
+    }
 }
 
 impl<A: Actor> ActorCell<A> {
-    fn push_urgent(&self, msg: A::Msg, worker: Option<&Worker>) -> Result<(), SendError<A::Msg>> {
+    /// The most urgent messages that may wait.
+    fn urgent_most(&self) -> usize {
+        match self.capacity() {
+            0 => usize::MAX,
+            capacity => capacity,
+        }
+    }
+
+    fn push_urgent(
+        &self,
+        msg: A::Msg,
+        most: usize,
+        worker: Option<&Worker>,
+    ) -> Result<(), SendError<A::Msg>> {
         if self.is_closed() {
             return Err(SendError::Closed(msg));
         }
-        let (core, capacity) = (&self.core, self.capacity());
-        let most = if capacity == 0 { usize::MAX } else { capacity };
+        let core = &self.core;
         let msg: Box<A::Msg> = Box::new(msg);
         let mut controls = lock(&core.controls);
         let pushed = controls.push_urgent(msg, most);

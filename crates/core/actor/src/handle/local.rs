@@ -50,7 +50,7 @@ impl<A: Actor, M: 'static> Local<A, M> {
         }
         // The message can not be given back once it is the actor's: it is looked first.
         let is_turn = is_turn_of(&self.address);
-        if self.address.is_closed() || (!is_turn && self.address.refuses_external()) {
+        if self.refuses(is_turn) {
             return Err(SendError::Closed(msg));
         }
         let mutes = is_turn && when_full == WhenFull::Mute;
@@ -68,6 +68,11 @@ impl<A: Actor, M: 'static> Local<A, M> {
         // If the actor has ended just now, it has ended with this message in its mailbox.
         self.address.undeliverable(sent);
         Ok(())
+    }
+
+    /// Whether the actor takes no message any more, from this thread.
+    fn refuses(&self, is_turn: bool) -> bool {
+        self.address.is_closed() || (!is_turn && self.address.refuses_external())
     }
 }
 
@@ -107,6 +112,21 @@ impl<A: Actor, M: Send + 'static> Tell<M> for Local<A, M> {
 
     fn try_send(&self, msg: M) -> Result<(), SendError<M>> {
         self.send_when(msg, WhenFull::Refuse)
+    }
+
+    fn send_urgent(&self, msg: M) -> Result<(), SendError<M>> {
+        if self.is_plain {
+            return self.address.send_urgent((self.make)(msg)).map_err(back);
+        }
+        // As in `send_when`: it is looked first, and what has changed just now is too late.
+        if self.refuses(is_turn_of(&self.address)) {
+            return Err(SendError::Closed(msg));
+        }
+        if self.address.is_urgent_full() {
+            return Err(SendError::Full(msg));
+        }
+        self.address.tell_urgent_over((self.make)(msg));
+        Ok(())
     }
 
     fn tell(&self, msg: M) {

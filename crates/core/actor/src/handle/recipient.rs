@@ -86,6 +86,29 @@ impl<M: Send + 'static> Recipient<M> {
         self.0.try_send(msg)
     }
 
+    /// Sends a message that is handled before all others that wait in the mailbox: see
+    /// [`Address::send_urgent`]. To an actor of another node it leaves at once, without waiting for
+    /// others to travel with it, and comes in order: after those that were sent there before.
+    ///
+    /// ```
+    /// # use actinium_actor::{Recipient, testing::TestSystem};
+    /// # let mut system = TestSystem::seeded(1);
+    /// let probe = system.probe();
+    /// let recorder: Recipient<&str> = probe.recipient();
+    /// recorder.send("one")?;
+    /// recorder.send_urgent("before it")?;
+    /// system.run_until_idle();
+    /// assert_eq!(probe.received(), ["before it", "one"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Recipient::try_send`]; [`SendError::Full`] of an actor of this process if it is bounded
+    /// and as many urgent messages wait as its mailbox takes others.
+    pub fn send_urgent(&self, msg: M) -> Result<(), SendError<M>> {
+        self.0.send_urgent(msg)
+    }
+
     /// Sends a message of which nobody waits to hear: what can not be delivered becomes a dead
     /// letter. What can not be sent to another node is told to its listeners as undelivered.
     pub fn tell(&self, msg: M) {

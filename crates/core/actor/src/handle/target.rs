@@ -18,6 +18,9 @@ pub(crate) trait Tell<M>: Send + Sync {
     /// Sends unless the mailbox is full.
     fn try_send(&self, msg: M) -> Result<(), SendError<M>>;
 
+    /// Sends a message that comes before others, or leaves this node at once.
+    fn send_urgent(&self, msg: M) -> Result<(), SendError<M>>;
+
     /// Sends; what can not be delivered is counted and told of.
     fn tell(&self, msg: M);
 

@@ -249,3 +249,25 @@ fn a_recipient_is_linked() {
     sys.run_until_idle();
     assert!(linked.is_closed() && !unlinked.is_closed());
 }
+
+#[test]
+fn urgent_messages_come_first_whatever_the_handle_makes_of_them() {
+    let mut sys = TestSystem::seeded(1);
+    let (shop, done) = (shop(&sys, Mailbox::bounded(2)), sys.probe::<u32>());
+    let (to_shop, to_probe) = (Recipient::<u32>::from(&shop), done.recipient::<u32>());
+    to_probe.send(1).unwrap();
+    to_probe.send_urgent(2).unwrap();
+    shop.tell(Msg::Sell(10));
+    to_shop.send_urgent(20).unwrap();
+    to_shop.send_urgent(30).unwrap();
+    assert_eq!(to_shop.send_urgent(40), Err(SendError::Full(40)));
+    sys.run_until_idle();
+    assert_eq!(done.received(), [2, 1]);
+    let total = shop.ask(Msg::Total);
+    sys.run_until_idle();
+    assert_eq!(total.wait(), Ok(60));
+    shop.stop();
+    sys.run_until_idle();
+    assert_eq!(to_shop.send_urgent(50), Err(SendError::Closed(50)));
+    assert!(sys.audit().is_balanced());
+}

@@ -205,6 +205,12 @@ impl Line for HandleLine {
         Err(NotSent::Unsendable)
     }
 
+    fn hurry(&self) {
+        if let Some(peer) = self.peer() {
+            self.inner.hurry(peer);
+        }
+    }
+
     fn ask(
         &self,
         encoding: Encoding,

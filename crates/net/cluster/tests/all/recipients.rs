@@ -121,7 +121,7 @@ fn a_remote_address_is_a_recipient_that_travels_and_comes_home() {
         let there = world.found::<Sink>(0, 1, "sink");
         let at_0: Recipient<u64> = (&there).into();
         assert_eq!(at_0, there.clone().into(), "the same actor");
-        at_0.send(1).unwrap();
+        at_0.send_urgent(1).unwrap();
         there.send(2).unwrap();
         assert_eq!(world.take(), [101, 102]);
 

@@ -112,6 +112,8 @@ pub trait Line: Elsewhere {
     /// # Errors
     /// If it can not be sent.
     fn tell(&self, encoding: Encoding, of: &'static str, write: Write<'_>) -> Result<(), NotSent>;
+    /// Lets what was sent so far leave at once.
+    fn hurry(&self);
     /// Asks. Done when `read` has read the answer.
     fn ask(
         &self,

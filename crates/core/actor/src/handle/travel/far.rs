@@ -49,6 +49,12 @@ impl<M: Data> Tell<M> for Far {
         self.send(msg)
     }
 
+    fn send_urgent(&self, msg: M) -> Result<(), SendError<M>> {
+        self.send(msg)?;
+        self.line.hurry();
+        Ok(())
+    }
+
     fn tell(&self, msg: M) {
         if self.send(msg).is_err() {
             self.line.undelivered();
