@@ -326,7 +326,8 @@ pub mod observe {
     pub use actinium_observe::*;
 }
 
-/// The items that most programs use.
+/// The items that most programs use. Beside it, `#[test]` is Rust's own, and `#[actinium::test]`
+/// runs a test in a test system.
 pub mod prelude {
     pub use actinium_actor::facade_actor as actor;
     pub use actinium_actor::{

@@ -160,6 +160,9 @@ pub use actinium_actor_macros::actor;
 /// to run only that one: see [`explore`](crate::testing::explore), which this calls. The function
 /// may return a `Result`; an error fails the test.
 ///
+/// Name it by its path, beside plain `#[test]`s. The prelude does not bring it; `use actinium::*`
+/// does, and makes `#[test]` ambiguous (`use core::prelude::v1::test;` settles that).
+///
 /// ```
 /// use actinium_actor::testing::TestSystem;
 /// use actinium_actor::{AskError, actor};
