@@ -5,6 +5,7 @@
 //! Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 
 use std::hash::Hasher;
+use std::hint::select_unpredictable as select;
 
 /// The step by which SplitMix64 counts: 2⁶⁴ divided by the golden ratio.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -23,14 +24,20 @@ pub const fn mix(sum: u64, value: u64) -> u64 {
     scramble(sum.rotate_left(5) ^ value.wrapping_add(STEP))
 }
 
-/// The member with the greatest weight for a key; of equals, the greatest. When a member goes, its
+/// The member with the greatest weight for a key; no two members have the same. When one goes, its
 /// keys go to all others alike, and no other key moves; when one comes, it takes its share from all
 /// (rendezvous hashing: D. Thaler and C. Ravishankar, "A Name-Based Mapping Scheme for Rendezvous",
 /// 1996). O(members).
 pub fn rendezvous(key: u64, members: impl IntoIterator<Item = u32>) -> Option<u32> {
-    // Every bit of key and member counts.
+    // Every bit of key and member counts. Each step can be undone, so that weights differ.
     let weight = |member: u32| scramble(key ^ u64::from(member).wrapping_add(1).wrapping_mul(STEP));
-    members.into_iter().max_by_key(|&member| (weight(member), member))
+    let weighed = members.into_iter().map(|member| (weight(member), member));
+    // Which is greater is random: a branch would be mispredicted again and again.
+    let best = weighed.reduce(|best, it| {
+        let is_more = it.0 > best.0;
+        (select(is_more, it.0, best.0), select(is_more, it.1, best.1))
+    });
+    best.map(|(_, member)| member)
 }
 
 /// The hash of keys by which they are spread: FNV-1a with 64 bits (G. Fowler, L. Noll, P. Vo), of
@@ -46,6 +53,7 @@ impl Default for KeyHasher {
 
 macro_rules! little_endian {
     ($($write:ident($int:ty) as $as:ty;)+) => {$(
+        #[inline]
         fn $write(&mut self, number: $int) {
             self.write(&(number as $as).to_le_bytes());
         }
@@ -53,6 +61,7 @@ macro_rules! little_endian {
 }
 
 impl Hasher for KeyHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
