@@ -58,7 +58,9 @@ enum Stage {
 struct Open<A: Actor, F: 'static> {
     asker: Address<A>,
     msg: Guarded<F>,
-    deadline: Option<(DeadlineKey, Duration)>,
+    deadline: Option<DeadlineKey>,
+    /// How long the deadline is; noted before it is set, for it may be over at once.
+    timeout: Duration,
     /// Who wants to know that the ask is over, and under which name that one watches the asker.
     waiting: Option<(Waker, ActorId)>,
 }
@@ -178,7 +180,7 @@ where
     F: FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
 {
     fn new(asked: ActorId, asker: Address<A>, msg: Guarded<F>) -> Arc<Self> {
-        let open = Some(Open { asker, msg, deadline: None, waiting: None });
+        let open = Some(Open { asker, msg, deadline: None, timeout: Duration::MAX, waiting: None });
         let state = Mutex::new(State { stage: Stage::Made, open });
         Arc::new(Ask { asked, state, answer: PhantomData })
     }
@@ -191,7 +193,7 @@ where
     /// Ends the ask. None: it is over already.
     fn take(&self) -> Option<Open<A, F>> {
         let open = self.state().open.take();
-        if let Some(Open { asker, deadline: Some((key, _)), .. }) = &open {
+        if let Some(Open { asker, deadline: Some(key), .. }) = &open {
             system(asker).shared.deadlines().remove(*key);
         }
         open
@@ -288,8 +290,8 @@ where
     fn wake(self: Arc<Self>) {
         let open = self.state().open.take();
         if let Some(open) = open {
-            let timeout = open.deadline.map_or(Duration::ZERO, |(_, timeout)| timeout);
-            open.tell(Err(AskError::Timeout(self.asked, timeout)));
+            let late = AskError::Timeout(self.asked, open.timeout);
+            open.tell(Err(late));
         }
     }
 }
@@ -308,15 +310,18 @@ where
     }
 
     fn set_timeout(self: Arc<Self>, timeout: Duration) {
-        let asker = self.state().open.as_ref().map(|open| open.asker.clone());
-        let Some(asker) = asker else { return };
+        let noted = self.state().open.as_mut().map(|open| {
+            open.timeout = timeout;
+            open.asker.clone()
+        });
+        let Some(asker) = noted else { return };
         let shared = &system(&asker).shared;
         let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let at_ns = shared.clock().now_ns().saturating_add(ns);
         let key = shared.add_deadline(at_ns, Waker::from(self.clone()));
         let mut state = self.state();
         let former = match &mut state.open {
-            Some(open) => open.deadline.replace((key, timeout)).map(|(former, _)| former),
+            Some(open) => open.deadline.replace(key),
             None => Some(key),
         };
         drop(state);

@@ -1,13 +1,16 @@
-//! The messages that an actor handles before those of its mailbox: urgent ones, those that it has
-//! put aside and brought back, the one that tells of silence, and the items of its streams.
+//! The messages of an actor that nobody sends to its mailbox: urgent ones, those that it has put
+//! aside and brought back, the one that tells of silence, and the items of its streams.
 //!
-//! Each of them is called for by a turn of its own actor, so that they are counted in that turn:
-//! as handled, and, but for urgent ones, as sent.
+//! They go into the mailbox's own part, where the turn's batch comes to them: there is one place
+//! that calls the handler, and the compiler puts the handler there. Urgent messages and those that
+//! were brought back go to the front; the actor's [`First`](super::waits::First) says how many of
+//! them are there, so that none that come later overtake them.
 
+use super::life::Life;
 use super::owned::InTurn;
 use super::waits::{Messages, SilenceTimer, Source, StreamId, Waits};
 use crate::actor::Actor;
-use crate::actor_core::{DRAINING, URGENT};
+use crate::actor_core::{DRAINING, UNUSUAL, URGENT};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::Guarded;
@@ -30,42 +33,39 @@ impl<A: Actor> InTurn<'_, A> {
         self.worker().batch().min(AT_ONCE)
     }
 
-    /// Handles one message. `Some`: the turn ends here.
-    fn handle_beside(&mut self, msg: Guarded<A::Msg>) -> Option<Turn> {
+    /// Puts messages before all others, in this order.
+    fn put_all_first(&self, messages: Vec<Guarded<A::Msg>>) {
+        messages.into_iter().rev().for_each(|msg| self.put_first(msg.into_inner()));
         let now_ns = self.worker().shared().clock().now_ns();
-        self.with_life(|life| {
-            if let Some(waits) = life.waits() {
-                waits.note_message(now_ns);
-                waits.from_start = false;
-            }
-        });
-        self.handle_quietly(msg)
+        self.with_life(|life| life.waits().into_iter().for_each(|it| it.note_message(now_ns)));
     }
 
-    /// Handles one message that does not end the silence.
-    fn handle_quietly(&mut self, msg: Guarded<A::Msg>) -> Option<Turn> {
-        self.worker().count_handled(1, size_of::<A::Msg>());
-        let called = self.user(|actor, ctx| actor.handle(msg.into_inner(), ctx));
-        self.after_call(called)
+    /// Notes how many messages the turn has taken from the mailbox: those that were put first were
+    /// the first of them.
+    pub(super) fn note_taken(&self, taken: u32) {
+        self.with_life(|life| life.waits().into_iter().for_each(|it| it.first.take(taken)));
     }
 
     // ---- urgent messages
     // ---------------------------------------------------------------------------------------------
 
-    /// Handles urgent messages; those of the mailbox come when there is none left.
-    pub(super) fn handle_urgent(&mut self) -> Option<Turn> {
+    /// Puts urgent messages before all others, once the former ones are handled.
+    pub(super) fn bring_urgent(&self) {
         // Acquire: pairs with the release in `push_urgent`.
-        let are_there = |turn: &Self| turn.cell().core.flags.load(Ordering::Acquire) & URGENT != 0;
-        for _ in 0..self.at_once() {
-            if !are_there(self) {
-                return None;
-            }
-            let msg = self.next_urgent()?;
-            if let Some(turn) = self.handle_beside(msg) {
-                return Some(turn);
-            }
+        if self.cell().core.flags.load(Ordering::Acquire) & URGENT == 0 {
+            return;
         }
-        are_there(self).then_some(Turn::Again)
+        let has_former = |life: &mut Life<A>| life.waits().is_some_and(|it| it.first.urgent > 0);
+        if self.with_life(has_former) {
+            return;
+        }
+        let messages: Vec<_> = (0..self.at_once()).map_while(|_| self.next_urgent()).collect();
+        let waits = |life: &mut Life<A>| {
+            life.extra().waits.get_or_insert_default().first.urgent = messages.len() as u32;
+        };
+        self.with_life(waits);
+        self.set_flags(UNUSUAL, 0);
+        self.put_all_first(messages);
     }
 
     fn next_urgent(&self) -> Option<Guarded<A::Msg>> {
@@ -84,18 +84,20 @@ impl<A: Actor> InTurn<'_, A> {
     // ---- messages brought back
     // ---------------------------------------------------------------------------------------
 
-    /// Handles the messages that were put aside and brought back; those of the mailbox come when
-    /// there is none left.
-    pub(super) fn handle_ready(&mut self) -> Option<Turn> {
-        for _ in 0..self.at_once() {
-            let msg = self.with_life(|life| life.waits()?.ready.pop_front())?;
-            self.worker().counters().sent.add(1);
-            if let Some(turn) = self.handle_beside(msg) {
-                return Some(turn);
-            }
+    /// Puts messages that were put aside and brought back before those of the mailbox, once the
+    /// former ones are handled.
+    pub(super) fn bring_ready(&self) {
+        let most = self.at_once() as usize;
+        let messages: Vec<_> = self.with_life(|life| {
+            let Some(waits) = life.waits().filter(|it| it.first.is_empty()) else { return vec![] };
+            let ready: Vec<_> = waits.ready.drain(..most.min(waits.ready.len())).collect();
+            waits.first.ready = ready.len() as u32;
+            ready
+        });
+        if !messages.is_empty() {
+            self.worker().counters().sent.add(messages.len() as u64);
+            self.put_all_first(messages);
         }
-        let are_left = self.with_life(|life| life.waits().is_some_and(|it| !it.ready.is_empty()));
-        are_left.then_some(Turn::Again)
     }
 
     // ---- silence
@@ -143,7 +145,9 @@ impl<A: Actor> InTurn<'_, A> {
         match made {
             Ok(msg) => {
                 self.worker().counters().sent.add(1);
-                self.handle_quietly(Guarded::new(msg))
+                // It is not the message of somebody else: the silence goes on.
+                self.put_last(msg);
+                None
             }
             Err(panicked) => Some(self.panicked_waiting(panicked)),
         }
@@ -152,24 +156,28 @@ impl<A: Actor> InTurn<'_, A> {
     // ---- streams
     // -----------------------------------------------------------------------------------------------------
 
-    /// Polls the streams, one after the other, and handles what they give, until none has more or
-    /// the mailbox has its turn.
+    /// Polls the streams, one after the other, and puts what they give into the mailbox, until none
+    /// has more, or it is enough. `Some`: the turn ends here.
     pub(super) fn poll_sources(&mut self) -> Option<Turn> {
         let is_due = |waits: &Waits<A>| waits.sources_due && !waits.sources.is_empty();
         if !self.with_life(|life| life.waits().is_some_and(|waits| is_due(waits))) {
             return None;
         }
         self.drop_sources();
+        let budget = self.items_wanted();
+        if budget == 0 {
+            return None;
+        }
         let waker = self.with_life(|life| {
             let waits = life.waits()?;
             waits.sources_due = false;
             Some(waits.waker(&self.cell().core))
         })?;
         let mut cx = std::task::Context::from_waker(&waker);
-        let (mut budget, mut asleep) = (self.at_once(), 0);
-        while budget > 0 {
+        let (mut items, mut asleep, mut failed) = (Vec::new(), 0, None);
+        while items.len() < budget {
             let (id, mut stream) = match self.next_source(asleep) {
-                Next::None => return None,
+                Next::None => break,
                 Next::Poll(id, stream) => (id, stream),
             };
             match self.user(|_, _| stream.as_mut().poll_next(&mut cx)) {
@@ -179,12 +187,8 @@ impl<A: Actor> InTurn<'_, A> {
                 }
                 Ok(Poll::Ready(Some(msg))) => {
                     self.put_source_back(id, stream);
-                    (budget, asleep) = (budget - 1, 0);
-                    self.worker().counters().sent.add(1);
-                    if let Some(turn) = self.handle_beside(Guarded::new(msg)) {
-                        self.poll_sources_again();
-                        return Some(turn);
-                    }
+                    asleep = 0;
+                    items.push(Guarded::new(msg));
                 }
                 Ok(Poll::Ready(None)) => {
                     let source = self.with_life(|life| life.waits()?.detach(id));
@@ -192,12 +196,32 @@ impl<A: Actor> InTurn<'_, A> {
                 }
                 Err(panicked) => {
                     drop(stream);
-                    return Some(self.panicked_waiting(panicked));
+                    failed = Some(panicked);
+                    break;
                 }
             }
         }
-        self.poll_sources_again();
-        None
+        if items.len() == budget {
+            self.poll_sources_again();
+        }
+        self.worker().counters().sent.add(items.len() as u64);
+        items.into_iter().for_each(|msg| self.put_last(msg.into_inner()));
+        failed.map(|panicked| self.panicked_waiting(panicked))
+    }
+
+    /// How many items of streams this turn takes: a batch of them if nothing else waits, and else
+    /// one, every other turn. So neither keeps the other waiting for ever, and an actor that holds
+    /// for each item does not gather more and more of them.
+    fn items_wanted(&self) -> usize {
+        if self.cell().len() == 0 {
+            return self.at_once() as usize;
+        }
+        self.with_life(|life| {
+            life.waits().map_or(0, |waits| {
+                waits.took_item = !waits.took_item;
+                usize::from(waits.took_item)
+            })
+        })
     }
 
     fn poll_sources_again(&self) {

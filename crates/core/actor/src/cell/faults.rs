@@ -159,7 +159,7 @@ impl<A: Actor> InTurn<'_, A> {
             Err(panicked) => self.fail_at(msg, panicked),
         };
         Some(match pause {
-            Ok(pause) => self.again().paused::<T>(pause),
+            Ok(pause) => self.again().paused::<T>(pause, 1),
             Err(panicked) => self.again().turn_panicked(panicked, 1).0,
         })
     }

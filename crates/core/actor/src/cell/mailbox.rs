@@ -141,6 +141,25 @@ impl<A: Actor> Owned<'_, A> {
         self.ring(|own| own.pop_place())
     }
 
+    /// Puts a message before all others, in the actor's own turn, whose batch comes to it.
+    pub(super) fn put_first(&self, msg: A::Msg) {
+        if const { is_boxed::<A::Msg>() } {
+            self.ring(|own| own.push_front(Envelope { stamp_ns: 0, msg: Box::new(msg) }));
+        } else {
+            self.ring(|own| own.push_front(Envelope { stamp_ns: 0, msg }));
+        }
+    }
+
+    /// Puts a message of the actor's own behind those of the own part, in its own turn. Rule 2 of
+    /// `mailbox` is for senders: messages of this kind are all in the own part.
+    pub(super) fn put_last(&self, msg: A::Msg) {
+        if const { is_boxed::<A::Msg>() } {
+            self.ring(|own| own.push(Envelope { stamp_ns: 0, msg: Box::new(msg) }));
+        } else {
+            self.ring(|own| own.push(Envelope { stamp_ns: 0, msg }));
+        }
+    }
+
     /// Moves messages from the shared part to the own part, which is empty (see `mailbox`). False
     /// if there is none.
     #[inline(never)]

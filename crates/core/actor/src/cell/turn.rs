@@ -62,7 +62,7 @@ impl<A: Actor> InTurn<'_, A> {
         if usual && self.is_modest::<T>() {
             return (Turn::Idle, handled);
         }
-        (self.again().paused::<T>(pause), handled)
+        (self.again().paused::<T>(pause, handled), handled)
     }
 
     /// Looks at what was asked of the actor, or is not its normal life. `Some`: this was its turn.
@@ -131,6 +131,7 @@ impl<A: Actor> InTurn<'_, A> {
     #[inline(never)]
     pub(super) fn turn_panicked(mut self, panicked: Panicked, handled: u32) -> (Turn, u32) {
         self.worker().count_handled(handled, std::mem::size_of::<A::Msg>());
+        self.note_taken(handled);
         let turn = self.panicked(panicked);
         (self.end_turn(turn), handled)
     }
@@ -138,8 +139,11 @@ impl<A: Actor> InTurn<'_, A> {
     /// Decides what follows from how the loop over messages ended.
     #[cold]
     #[inline(never)]
-    pub(super) fn paused<T: Carrier<A::Msg>>(mut self, pause: Pause) -> Turn {
+    pub(super) fn paused<T: Carrier<A::Msg>>(mut self, pause: Pause, taken: u32) -> Turn {
         let is_usual = self.flags() & UNUSUAL == 0;
+        if !is_usual {
+            self.note_taken(taken);
+        }
         let turn = match pause {
             Pause::Empty | Pause::More if !is_usual => self.paused_waiting::<T>(pause),
             Pause::Empty if self.flags() & DRAINING == 0 && self.is_modest::<T>() => Turn::Idle,

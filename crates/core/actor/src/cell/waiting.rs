@@ -4,9 +4,9 @@
 //!
 //! 1. futures that it holds for, one after the other; until they are done nothing below is looked
 //!    at;
-//! 2. urgent messages;
-//! 3. futures under way while it goes on; while there are too many, nothing below is looked at;
-//! 4. messages that were brought back from the stash, silence, streams.
+//! 2. futures under way while it goes on; while there are too many, nothing below is looked at;
+//! 3. silence and streams, whose messages go to the end of the mailbox's own part; messages that
+//!    were brought back from the stash, and urgent ones, which go to its front (`beside`).
 
 use super::life::Life;
 use super::owned::InTurn;
@@ -63,11 +63,7 @@ impl<A: Actor> InTurn<'_, A> {
         if !has_waits {
             // What was polled is gone.
             self.note_woken();
-        }
-        if let Some(turn) = self.handle_urgent() {
-            return Some(turn);
-        }
-        if !has_waits {
+            self.bring_urgent();
             return None;
         }
         self.set_flags(UNUSUAL, 0);
@@ -90,13 +86,16 @@ impl<A: Actor> InTurn<'_, A> {
         if self.with_life(|life| life.waits().is_some_and(|waits| waits.is_full())) {
             return Some(self.again_if_due());
         }
-        if let Some(turn) = self.handle_ready() {
-            return Some(turn);
-        }
         if let Some(turn) = self.look_after_silence() {
             return Some(turn);
         }
-        self.poll_sources()
+        if let Some(turn) = self.poll_sources() {
+            return Some(turn);
+        }
+        self.bring_ready();
+        // The latest to come are the first.
+        self.bring_urgent();
+        None
     }
 
     /// Polls the futures for which the mailbox waits. `Some`: it still waits, or the turn ends for
@@ -288,7 +287,8 @@ impl<A: Actor> InTurn<'_, A> {
         // control, or an urgent message, of its own making.
         let flags = self.cell().core.flags.load(Ordering::Acquire);
         let (is_due, holds) = self.with_life(|life| {
-            life.waits().map_or((false, false), |waits| (waits.is_due(), waits.holds()))
+            let waits = |waits: &mut Waits<A>| (waits.is_due(), waits.holds() || waits.is_full());
+            life.waits().map_or((false, false), waits)
         });
         let is_called = flags & (WOKEN | CONTROL) != 0 || !holds && flags & URGENT != 0;
         if is_due || is_called { Turn::Again } else { Turn::Idle }

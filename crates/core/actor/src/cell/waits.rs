@@ -42,6 +42,8 @@ pub(crate) struct Waits<A: Actor> {
     pub(crate) sources_due: bool,
     /// The place of the next one to be polled.
     pub(crate) next_source: usize,
+    /// The latest turn that found other messages took an item.
+    pub(crate) took_item: bool,
     last_source: u64,
     /// Messages that were put aside, and how many may be.
     pub(crate) stash: VecDeque<Guarded<A::Msg>>,
@@ -50,9 +52,32 @@ pub(crate) struct Waits<A: Actor> {
     pub(crate) ready: VecDeque<Guarded<A::Msg>>,
     pub(crate) silence: Option<Silence<A>>,
     pub(crate) silence_timer: Option<SilenceTimer>,
+    /// How many messages were put first in the mailbox, and are there.
+    pub(crate) first: First,
     /// It waits since it has started, and has handled no message since.
     pub(crate) from_start: bool,
     waker: Option<Waker>,
+}
+
+/// How many messages were put before all others in the mailbox, and are there still: first the
+/// urgent ones, then those that were brought back.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct First {
+    pub(crate) urgent: u32,
+    pub(crate) ready: u32,
+}
+
+impl First {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.urgent == 0 && self.ready == 0
+    }
+
+    /// So many messages have left the mailbox.
+    pub(crate) fn take(&mut self, taken: u32) {
+        let urgent = self.urgent.min(taken);
+        self.urgent -= urgent;
+        self.ready = self.ready.saturating_sub(taken - urgent);
+    }
 }
 
 /// The timer that brings a turn to look after silence.
@@ -127,12 +152,14 @@ impl<A: Actor> Default for Waits<A> {
             sources: Vec::new(),
             sources_due: false,
             next_source: 0,
+            took_item: false,
             last_source: 0,
             stash: VecDeque::new(),
             stash_limit: 1000,
             ready: VecDeque::new(),
             silence: None,
             silence_timer: None,
+            first: First::default(),
             from_start: false,
             waker: None,
         }
@@ -173,7 +200,8 @@ impl<A: Actor> Waits<A> {
 
     /// Whether turns need not look here.
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_done() && self.sources.is_empty() && self.ready.is_empty() && self.silence.is_none()
+        let has_messages = !self.ready.is_empty() || !self.first.is_empty();
+        self.is_done() && self.sources.is_empty() && !has_messages && self.silence.is_none()
     }
 
     /// Adds a stream.
@@ -198,11 +226,12 @@ impl<A: Actor> Waits<A> {
         }
     }
 
-    /// What is left when an instance ends: the messages that it has put aside.
+    /// What is left when an instance ends: the messages that it has put aside, or first.
     pub(crate) fn into_left(mut self) -> Option<Self> {
         let mut ready = std::mem::take(&mut self.ready);
         ready.append(&mut self.stash);
-        (!ready.is_empty()).then(|| Waits { ready, ..Waits::default() })
+        let is_left = !ready.is_empty() || !self.first.is_empty();
+        is_left.then(|| Waits { ready, first: self.first, ..Waits::default() })
     }
 }
 

@@ -84,6 +84,22 @@ impl<T> Ring<'_, T> {
         unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
     }
 
+    /// Puts an item first. O(1), amortised.
+    ///
+    /// # Panics
+    /// If it would hold 2^31 items.
+    pub(crate) fn push_front(&mut self, item: T) {
+        let len = self.len();
+        if len == self.raw.capacity {
+            self.grow();
+        }
+        let place = self.raw.head.wrapping_sub(1) & (self.raw.capacity - 1);
+        self.raw.head = place;
+        self.set_len(len + 1);
+        // SAFETY: below the capacity, and not among the items.
+        unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
+    }
+
     /// Takes the first item out, to be read from the place returned before the ring is used again.
     #[inline(always)]
     pub(crate) fn pop_place(&mut self) -> Option<NonNull<T>> {
@@ -186,7 +202,10 @@ mod tests {
             let mut state = 1u64;
             for i in 0..3000u64 {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                if state >> 62 != 0 {
+                if state >> 62 == 3 {
+                    ring.push_front(i);
+                    model.push_front(i);
+                } else if state >> 62 != 0 {
                     ring.push(i);
                     model.push_back(i);
                 } else {

@@ -114,8 +114,14 @@ impl Driver {
     /// comes at this moment of virtual time.
     #[track_caller]
     pub(super) fn step(&self) -> bool {
-        self.report.borrow().is_none()
-            && (self.turn() || (self.inner.offloads.wait_for_all() && self.turn()))
+        if self.report.borrow().is_some() {
+            return false;
+        }
+        // One that ended after the first look has sent before it ended: so once more in any case.
+        self.turn() || {
+            self.inner.offloads.wait_for_all();
+            self.turn()
+        }
     }
 
     /// Drives the system by `f`, which nothing that runs in it may do.
