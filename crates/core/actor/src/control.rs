@@ -66,6 +66,9 @@ pub(crate) enum Refused {
     Full(Box<dyn Any + Send>),
 }
 
+/// What a turn needs to look after urgent messages: a function of the actor's type.
+pub(crate) type ForUrgent = &'static (dyn Any + Send + Sync);
+
 /// The controls, and urgent messages, that wait: allocated when the first comes, for most actors
 /// never get one.
 pub(crate) struct Controls<R>(Option<Box<State<R>>>);
@@ -74,8 +77,17 @@ struct State<R> {
     waiting: Vec<Control<R>>,
     /// Urgent messages, each a message of the actor's type.
     urgent: VecDeque<Box<dyn Any + Send>>,
+    /// What the first of them has brought for those that take them.
+    for_urgent: Option<ForUrgent>,
     /// The reason for which the actor has ended.
     closed: Option<StopReason>,
+}
+
+impl<R> Default for State<R> {
+    fn default() -> Self {
+        let (waiting, urgent) = (Vec::new(), VecDeque::new());
+        State { waiting, urgent, for_urgent: None, closed: None }
+    }
 }
 
 impl<R> Default for Controls<R> {
@@ -86,9 +98,7 @@ impl<R> Default for Controls<R> {
 
 impl<R> Controls<R> {
     fn state(&mut self) -> &mut State<R> {
-        let empty =
-            || Box::new(State { waiting: Vec::new(), urgent: VecDeque::new(), closed: None });
-        self.0.get_or_insert_with(empty)
+        self.0.get_or_insert_default()
     }
 
     /// Puts one last; it comes back, with the reason, if the actor has ended.
@@ -106,6 +116,7 @@ impl<R> Controls<R> {
         &mut self,
         msg: Box<dyn Any + Send>,
         most: usize,
+        for_urgent: ForUrgent,
     ) -> Result<(), Refused> {
         let state = self.state();
         if state.closed.is_some() {
@@ -115,7 +126,13 @@ impl<R> Controls<R> {
             return Err(Refused::Full(msg));
         }
         state.urgent.push_back(msg);
+        state.for_urgent = Some(for_urgent);
         Ok(())
+    }
+
+    /// What a turn needs to look after them, once there was one.
+    pub(crate) fn for_urgent(&self) -> Option<ForUrgent> {
+        self.0.as_ref()?.for_urgent
     }
 
     /// Takes the first urgent message.

@@ -74,8 +74,7 @@ impl<A: Actor> Context<'_, A> {
     /// If as many are put aside as may be ([`Context::stash_limit`]); the message comes back.
     pub fn stash(&self, msg: A::Msg) -> Result<(), StashFull<A::Msg>> {
         let msg = Guarded::new(msg);
-        let refused = self.with_life(|life| {
-            let waits = life.extra().waits();
+        let refused = self.with_stash(|waits| {
             if waits.stash.len() >= waits.stash_limit {
                 return Some(msg);
             }
@@ -87,12 +86,12 @@ impl<A: Actor> Context<'_, A> {
 
     /// Sets how many messages may be put aside. Default: 1,000. What is put aside already stays.
     pub fn stash_limit(&self, messages: usize) {
-        self.with_life(|life| life.extra().waits().stash_limit = messages);
+        self.with_stash(|waits| waits.stash_limit = messages);
     }
 
     /// The number of messages that are put aside.
     pub fn stashed(&self) -> usize {
-        self.with_life(|life| life.extra().waits().stash.len())
+        self.with_stash(|waits| waits.stash.len())
     }
 
     /// Brings back all messages that were put aside. They are handled right after the present one,
@@ -104,7 +103,7 @@ impl<A: Actor> Context<'_, A> {
     /// Brings back those messages for which `wanted` holds, as [`Context::unstash_all`] does; the
     /// others stay.
     pub fn unstash(&self, wanted: impl FnMut(&A::Msg) -> bool) {
-        let left = self.with_life(|life| std::mem::take(&mut life.extra().waits().stash));
+        let left = self.with_stash(|waits| std::mem::take(&mut waits.stash));
         let (ready, kept) = (VecDeque::new(), VecDeque::new());
         Sorting { ctx: self, left, ready, kept }.sort(wanted);
         self.look_again();

@@ -4,6 +4,8 @@ use crate::actor::Actor;
 use crate::actor_core::{NOTE_CONTROL, URGENT};
 use crate::address::Address;
 use crate::cell::actor_cell::ActorCell;
+use crate::cell::waiting::new_waits;
+use crate::cell::waits::WaitsBox;
 use crate::control::Refused;
 use crate::send_error::SendError;
 use actinium_scheduler::Worker;
@@ -100,7 +102,8 @@ impl<A: Actor> ActorCell<A> {
         let core = &self.core;
         let msg: Box<A::Msg> = Box::new(msg);
         let mut controls = lock(&core.controls);
-        let pushed = controls.push_urgent(msg, most);
+        let pushed =
+            controls.push_urgent(msg, most, const { &(new_waits::<A> as fn() -> WaitsBox<A>) });
         if pushed.is_ok() {
             // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
             core.flags.fetch_or(URGENT, Ordering::Release);

@@ -6,11 +6,10 @@
 //! were brought back go to the front; the actor's [`First`](super::waits::First) says how many of
 //! them are there, so that none that come later overtake them.
 
-use super::life::Life;
 use super::owned::InTurn;
-use super::waits::{Messages, SilenceTimer, Source, StreamId, Waits};
+use super::waits::{Messages, SilenceTimer, Source, StreamId, Waits, WaitsBox};
 use crate::actor::Actor;
-use crate::actor_core::{DRAINING, UNUSUAL, URGENT};
+use crate::actor_core::{DRAINING, URGENT};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::Guarded;
@@ -33,11 +32,16 @@ impl<A: Actor> InTurn<'_, A> {
         self.worker().batch().min(AT_ONCE)
     }
 
-    /// Puts messages before all others, in this order.
-    fn put_all_first(&self, messages: Vec<Guarded<A::Msg>>) {
-        messages.into_iter().rev().for_each(|msg| self.put_first(msg.into_inner()));
+    /// Puts messages behind the first so many of the mailbox, in this order.
+    fn put_all_behind(&self, first: u32, messages: Vec<Guarded<A::Msg>>) {
+        if messages.is_empty() {
+            return;
+        }
+        for (behind, msg) in (first..).zip(messages) {
+            self.put_behind(behind, msg.into_inner());
+        }
         let now_ns = self.worker().shared().clock().now_ns();
-        self.with_life(|life| life.waits().into_iter().for_each(|it| it.note_message(now_ns)));
+        self.with_life(|life| life.its_waits().note_message(now_ns));
     }
 
     /// Notes how many messages the turn has taken from the mailbox: those that were put first were
@@ -49,23 +53,32 @@ impl<A: Actor> InTurn<'_, A> {
     // ---- urgent messages
     // ---------------------------------------------------------------------------------------------
 
-    /// Puts urgent messages before all others, once the former ones are handled.
+    /// Puts urgent messages before all others, but behind the former ones.
     pub(super) fn bring_urgent(&self) {
         // Acquire: pairs with the release in `push_urgent`.
         if self.cell().core.flags.load(Ordering::Acquire) & URGENT == 0 {
             return;
         }
-        let has_former = |life: &mut Life<A>| life.waits().is_some_and(|it| it.first.urgent > 0);
-        if self.with_life(has_former) {
+        let former = self.with_life(|life| life.its_waits().first.urgent);
+        let messages = (former..self.at_once()).map_while(|_| self.next_urgent());
+        let messages: Vec<_> = messages.collect();
+        self.with_life(|life| life.its_waits().first.urgent += messages.len() as u32);
+        self.put_all_behind(former, messages);
+    }
+
+    /// Sees to it that the actor has what looks after urgent messages, if there are any.
+    pub(super) fn expect_urgent(&self) {
+        let core = &self.cell().core;
+        // Relaxed: `bring_urgent` takes them.
+        if core.flags.load(Ordering::Relaxed) & URGENT == 0 {
             return;
         }
-        let messages: Vec<_> = (0..self.at_once()).map_while(|_| self.next_urgent()).collect();
-        let waits = |life: &mut Life<A>| {
-            life.extra().waits.get_or_insert_default().first.urgent = messages.len() as u32;
-        };
-        self.with_life(waits);
-        self.set_flags(UNUSUAL, 0);
-        self.put_all_first(messages);
+        let make = lock(&core.controls).for_urgent().and_then(|it| it.downcast_ref());
+        let make: Option<&fn() -> WaitsBox<A>> = make;
+        self.with_life(|life| {
+            let waits = &mut life.extra().waits;
+            *waits = waits.take().or_else(|| make.map(|make| make()));
+        });
     }
 
     fn next_urgent(&self) -> Option<Guarded<A::Msg>> {
@@ -84,20 +97,20 @@ impl<A: Actor> InTurn<'_, A> {
     // ---- messages brought back
     // ---------------------------------------------------------------------------------------
 
-    /// Puts messages that were put aside and brought back before those of the mailbox, once the
-    /// former ones are handled.
+    /// Puts messages that were put aside and brought back before those of the mailbox, but behind
+    /// the former ones.
     pub(super) fn bring_ready(&self) {
-        let most = self.at_once() as usize;
-        let messages: Vec<_> = self.with_life(|life| {
-            let Some(waits) = life.waits().filter(|it| it.first.is_empty()) else { return vec![] };
-            let ready: Vec<_> = waits.ready.drain(..most.min(waits.ready.len())).collect();
-            waits.first.ready = ready.len() as u32;
-            ready
+        let most = self.at_once();
+        let (former, messages) = self.with_life(|life| {
+            let waits = life.its_waits();
+            let most = (most.saturating_sub(waits.first.ready) as usize).min(waits.ready.len());
+            let messages: Vec<_> = waits.ready.drain(..most).collect();
+            let former = waits.first.urgent + waits.first.ready;
+            waits.first.ready += messages.len() as u32;
+            (former, messages)
         });
-        if !messages.is_empty() {
-            self.worker().counters().sent.add(messages.len() as u64);
-            self.put_all_first(messages);
-        }
+        self.worker().counters().sent.add(messages.len() as u64);
+        self.put_all_behind(former, messages);
     }
 
     // ---- silence
@@ -285,7 +298,8 @@ impl<A: Actor> InTurn<'_, A> {
             }
         }
         let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
-        if let Some(waits) = waits {
+        if let Some(mut waits) = waits {
+            let waits = waits.waits();
             // They come back, and in vain.
             self.worker().counters().sent.add(waits.ready.len() as u64);
             left += waits.ready.len() as u64;

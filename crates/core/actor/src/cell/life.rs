@@ -1,6 +1,6 @@
 //! The data that only an actor's owner touches, beside the mailbox and the state.
 
-use super::waits::Waits;
+use super::waits::WaitsBox;
 use crate::actor::Actor;
 use crate::actor_core::CoreRef;
 use crate::actor_id::ActorId;
@@ -51,7 +51,7 @@ pub(crate) struct Extra<A: Actor> {
     pub(crate) links: BTreeMap<ActorId, CoreRef>,
     pub(crate) timers: ActorTimers,
     /// What the actor waits for beside its messages, once it has.
-    pub(crate) waits: Option<Box<Waits<A>>>,
+    pub(crate) waits: Option<WaitsBox<A>>,
 }
 
 impl<A: Actor> Default for Extra<A> {
@@ -83,11 +83,6 @@ impl<A: Actor> Extra<A> {
             self.failed_ns.pop_front();
         }
         self.failed_ns.len() as u32
-    }
-
-    /// What the actor waits for.
-    pub(crate) fn waits(&mut self) -> &mut Waits<A> {
-        self.waits.get_or_insert_default()
     }
 }
 

@@ -141,12 +141,12 @@ impl<A: Actor> Owned<'_, A> {
         self.ring(|own| own.pop_place())
     }
 
-    /// Puts a message before all others, in the actor's own turn, whose batch comes to it.
-    pub(super) fn put_first(&self, msg: A::Msg) {
+    /// Puts a message behind the first so many, in the actor's own turn, whose batch comes to it.
+    pub(super) fn put_behind(&self, first: u32, msg: A::Msg) {
         if const { is_boxed::<A::Msg>() } {
-            self.ring(|own| own.push_front(Envelope { stamp_ns: 0, msg: Box::new(msg) }));
+            self.ring(|own| own.insert(first, Envelope { stamp_ns: 0, msg: Box::new(msg) }));
         } else {
-            self.ring(|own| own.push_front(Envelope { stamp_ns: 0, msg }));
+            self.ring(|own| own.insert(first, Envelope { stamp_ns: 0, msg }));
         }
     }
 

@@ -17,5 +17,5 @@ pub(crate) mod memory;
 pub(crate) mod owned;
 pub(crate) mod reference;
 pub(crate) mod turn;
-mod waiting;
+pub(crate) mod waiting;
 pub(crate) mod waits;

@@ -158,7 +158,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Decides the same for an actor that waits for something beside its messages.
     fn paused_waiting<T: Carrier<A::Msg>>(&mut self, pause: Pause) -> Turn {
-        if let Some(turn) = self.poll_held() {
+        if let Some(turn) = self.look_after_held() {
             return turn;
         }
         let turn = match pause {

@@ -8,18 +8,20 @@
 //! 3. silence and streams, whose messages go to the end of the mailbox's own part; messages that
 //!    were brought back from the stash, and urgent ones, which go to its front (`beside`).
 
+use super::actor_cell::ActorCell;
 use super::life::Life;
 use super::owned::InTurn;
-use super::waits::{HeldBox, Waits};
+use super::waits::{HeldBox, Steps, Waits, WaitsBox};
 use crate::actor::{Actor, Context};
 use crate::actor_core::{
-    CONTROL, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, URGENT, WOKEN,
+    CONTROL, Core, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_YIELD, UNUSUAL, URGENT,
+    WOKEN,
 };
 use crate::failure::Failure;
 use crate::stop_reason::StopReason;
-use actinium_scheduler::Turn;
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::sync::atomic::Ordering;
+use actinium_scheduler::{Turn, Worker};
 use futures_util::StreamExt;
 use std::task::{Poll, Waker};
 
@@ -38,7 +40,12 @@ enum Next<A: Actor> {
 impl<A: Actor> Life<A> {
     /// What the actor waits for, if it ever did.
     pub(super) fn waits(&mut self) -> Option<&mut Waits<A>> {
-        self.extra.as_mut()?.waits.as_deref_mut()
+        Some(self.extra.as_mut()?.waits.as_deref_mut()?.waits())
+    }
+
+    /// The same, in a step for which it is there.
+    pub(super) fn its_waits(&mut self) -> &mut Waits<A> {
+        self.waits().expect("the step was found in it")
     }
 }
 
@@ -49,22 +56,67 @@ impl<A: Actor> Context<'_, A> {
         // SAFETY: the actor's own turn, which a context stands for, and the closure calls no user
         // code.
         unsafe { self.core().header.with_private(|private| private.flags |= UNUSUAL) };
-        self.with_life(|life| f(life.extra().waits.get_or_insert_default()))
+        self.with_stash(f)
     }
+
+    /// The same, and turns go on as they did.
+    pub(crate) fn with_stash<R>(&self, f: impl FnOnce(&mut Waits<A>) -> R) -> R {
+        self.with_life(|life| f(life.extra().waits.get_or_insert_with(new_waits::<A>).waits()))
+    }
+}
+
+/// What an actor waits for when it begins to. Who names this function has the code compiled that
+/// looks after it.
+pub(crate) fn new_waits<A: Actor>() -> WaitsBox<A> {
+    Box::new(Waits::new(Steps { look_after: look_after::<A>, poll_held: poll_held::<A> }))
+}
+
+/// # Safety
+/// As [`Steps`] says.
+unsafe fn look_after<A: Actor>(core: &Core, worker: &Worker) -> Option<Turn> {
+    // SAFETY: by contract.
+    unsafe { in_turn::<A>(core, worker) }.look_after_all()
+}
+
+/// # Safety
+/// As [`Steps`] says.
+unsafe fn poll_held<A: Actor>(core: &Core, worker: &Worker) -> Option<Turn> {
+    // SAFETY: by contract.
+    unsafe { in_turn::<A>(core, worker) }.poll_held()
+}
+
+/// # Safety
+/// As [`Steps`] says.
+unsafe fn in_turn<'t, A: Actor>(core: &Core, worker: &'t Worker) -> InTurn<'t, A> {
+    // SAFETY: the actor is an `A` by contract, and runs: it is alive.
+    let cell = unsafe { ActorCell::<A>::of_header(core.me) };
+    // SAFETY: the actor's turn by contract.
+    unsafe { InTurn::new(cell, worker) }
 }
 
 impl<A: Actor> InTurn<'_, A> {
     /// Looks after all that the actor waits for, before its messages. `Some`: the turn ends here.
     pub(super) fn look_after_waits(&mut self) -> Option<Turn> {
-        let has_waits = self.with_life(|life| life.waits().is_some());
-        if has_waits && let Some(turn) = self.poll_held() {
-            return Some(turn);
-        }
-        if !has_waits {
+        self.expect_urgent();
+        let Some(steps) = self.with_life(|life| life.waits().map(|waits| waits.steps)) else {
             // What was polled is gone.
             self.note_woken();
-            self.bring_urgent();
             return None;
+        };
+        // SAFETY: the actor's turn, by this evidence; nothing is lent; they were found with it.
+        unsafe { (steps.look_after)(&self.cell().core, self.worker()) }
+    }
+
+    /// The part of it for the futures that it holds for.
+    pub(super) fn look_after_held(&mut self) -> Option<Turn> {
+        let steps = self.with_life(|life| life.waits().map(|waits| waits.steps))?;
+        // SAFETY: as in `look_after_waits`.
+        unsafe { (steps.poll_held)(&self.cell().core, self.worker()) }
+    }
+
+    fn look_after_all(&mut self) -> Option<Turn> {
+        if let Some(turn) = self.poll_held() {
+            return Some(turn);
         }
         self.set_flags(UNUSUAL, 0);
         let turn = self.look_after_the_rest();
@@ -100,7 +152,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Polls the futures for which the mailbox waits. `Some`: it still waits, or the turn ends for
     /// another reason.
-    pub(super) fn poll_held(&mut self) -> Option<Turn> {
+    fn poll_held(&mut self) -> Option<Turn> {
         self.note_woken();
         for _ in 0..AT_ONCE {
             let (mut held, waker) = match self.next_held() {
@@ -163,7 +215,7 @@ impl<A: Actor> InTurn<'_, A> {
         let (mut set, waker) = taken?;
         let mut cx = std::task::Context::from_waker(&waker);
         for _ in 0..AT_ONCE {
-            let fresh = self.with_life(|life| std::mem::take(&mut life.extra().waits().fresh));
+            let fresh = self.with_life(|life| std::mem::take(&mut life.its_waits().fresh));
             set.extend(fresh);
             let done = match self.user(|_, _| set.poll_next_unpin(&mut cx)) {
                 Ok(Poll::Ready(Some(done))) => done,
@@ -176,7 +228,7 @@ impl<A: Actor> InTurn<'_, A> {
                     return Some(self.panicked_waiting(panicked));
                 }
             };
-            self.with_life(|life| life.extra().waits().under_way -= 1);
+            self.with_life(|life| life.its_waits().under_way -= 1);
             let called = self.user(|actor, ctx| done(actor, ctx));
             if called.is_ok() {
                 self.end_hold();
@@ -197,7 +249,7 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     fn put_back(&self, f: impl FnOnce(&mut Waits<A>)) {
-        self.with_life(|life| f(life.extra().waits()));
+        self.with_life(|life| f(life.its_waits()));
     }
 
     /// Calls user code with the actor's state.
@@ -307,9 +359,14 @@ impl<A: Actor> InTurn<'_, A> {
         let waits = self.with_life(|life| life.extra.as_mut().and_then(|extra| extra.waits.take()));
         if let Some(mut waits) = waits {
             self.cell().core.end_hold();
-            waits.silence_timer.take().into_iter().for_each(|timer| timer.cancel(self.worker()));
+            waits
+                .waits()
+                .silence_timer
+                .take()
+                .into_iter()
+                .for_each(|timer| timer.cancel(self.worker()));
             // What is dropped is dropped here.
-            let left = waits.into_left().map(Box::new);
+            let left = waits.into_left();
             self.with_life(|life| life.extra().waits = left);
         }
     }

@@ -4,13 +4,14 @@
 //! The actor polls all of them itself, in its own turns, so that what follows them has the actor's
 //! state at hand. What wakes them sets a flag of the actor (`WOKEN`) and notifies it. An actor that
 //! waits for something is `UNUSUAL`: each of its turns looks here first. Others do not even have
-//! this part.
+//! this part, and types of actors that never wait do not even have the code for it: it is reached
+//! through [`WaitsBox`] only, which is made where an actor begins to wait.
 
 use crate::actor::{Actor, Context};
 use crate::actor_core::{Core, CoreRef};
-use actinium_scheduler::Worker;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::wheel::TimerKey;
+use actinium_scheduler::{Turn, Worker};
 use futures_util::Stream;
 use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ use std::task::{Poll, Wake, Waker};
 /// What an actor waits for. User code runs while none of it is borrowed: each part is taken out to
 /// be polled, and put back.
 pub(crate) struct Waits<A: Actor> {
+    pub(crate) steps: Steps,
     /// The futures for which the mailbox waits, in the order in which they were held.
     pub(crate) held: VecDeque<HeldBox<A>>,
     /// The first of those is to be polled.
@@ -59,6 +61,47 @@ pub(crate) struct Waits<A: Actor> {
     waker: Option<Waker>,
 }
 
+/// The steps of a turn that look after what an actor waits for. `Some`: the turn ends there.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    /// All of them, before the messages.
+    ///
+    /// # Safety
+    /// The caller runs in a turn of this actor, which has the type that the steps were made for, and
+    /// has lent its state to nobody.
+    pub(crate) look_after: unsafe fn(&Core, &Worker) -> Option<Turn>,
+    /// Only the futures that it holds for.
+    ///
+    /// # Safety
+    /// As that of `look_after`.
+    pub(crate) poll_held: unsafe fn(&Core, &Worker) -> Option<Turn>,
+}
+
+/// What an actor waits for, without the code for it.
+pub(crate) trait Kept<A: Actor>: Send {
+    fn waits(&mut self) -> &mut Waits<A>;
+
+    /// What is left when an instance ends: the messages that it has put aside, or first.
+    fn into_left(self: Box<Self>) -> Option<WaitsBox<A>>;
+}
+
+/// See [`Kept`].
+pub(crate) type WaitsBox<A> = Box<dyn Kept<A>>;
+
+impl<A: Actor> Kept<A> for Waits<A> {
+    fn waits(&mut self) -> &mut Waits<A> {
+        self
+    }
+
+    fn into_left(mut self: Box<Self>) -> Option<WaitsBox<A>> {
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.append(&mut self.stash);
+        let is_left = !ready.is_empty() || !self.first.is_empty();
+        let left = Waits { ready, first: self.first, ..Waits::new(self.steps) };
+        is_left.then(|| Box::new(left) as WaitsBox<A>)
+    }
+}
+
 /// How many messages were put before all others in the mailbox, and are there still: first the
 /// urgent ones, then those that were brought back.
 #[derive(Clone, Copy, Default)]
@@ -68,7 +111,7 @@ pub(crate) struct First {
 }
 
 impl First {
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.urgent == 0 && self.ready == 0
     }
 
@@ -139,9 +182,11 @@ pub(crate) struct Silence<A: Actor> {
     pub(crate) msg: Option<OnSilence<A>>,
 }
 
-impl<A: Actor> Default for Waits<A> {
-    fn default() -> Self {
+impl<A: Actor> Waits<A> {
+    /// Nothing yet, for an actor that these steps are for.
+    pub(crate) fn new(steps: Steps) -> Self {
         Waits {
+            steps,
             held: VecDeque::new(),
             held_due: false,
             set: None,
@@ -164,9 +209,7 @@ impl<A: Actor> Default for Waits<A> {
             waker: None,
         }
     }
-}
 
-impl<A: Actor> Waits<A> {
     /// The waker of all that the actor polls, made when it is first needed.
     pub(crate) fn waker(&mut self, core: &Core) -> Waker {
         let bell = || Arc::new(Bell(CoreRef::new(core))).into();
@@ -224,14 +267,6 @@ impl<A: Actor> Waits<A> {
         if let Some(silence) = &mut self.silence {
             (silence.since_ns, silence.is_told) = (now_ns, false);
         }
-    }
-
-    /// What is left when an instance ends: the messages that it has put aside, or first.
-    pub(crate) fn into_left(mut self) -> Option<Self> {
-        let mut ready = std::mem::take(&mut self.ready);
-        ready.append(&mut self.stash);
-        let is_left = !ready.is_empty() || !self.first.is_empty();
-        is_left.then(|| Waits { ready, first: self.first, ..Waits::default() })
     }
 }
 

@@ -84,11 +84,12 @@ impl<T> Ring<'_, T> {
         unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
     }
 
-    /// Puts an item first. O(1), amortised.
+    /// Puts an item behind the first `behind`, of which there are so many. O(`behind`), amortised.
     ///
     /// # Panics
     /// If it would hold 2^31 items.
-    pub(crate) fn push_front(&mut self, item: T) {
+    pub(crate) fn insert(&mut self, behind: u32, item: T) {
+        assert!(behind <= self.len(), "behind items that are not there");
         let len = self.len();
         if len == self.raw.capacity {
             self.grow();
@@ -96,8 +97,14 @@ impl<T> Ring<'_, T> {
         let place = self.raw.head.wrapping_sub(1) & (self.raw.capacity - 1);
         self.raw.head = place;
         self.set_len(len + 1);
+        let items = self.raw.items.cast::<T>();
         // SAFETY: below the capacity, and not among the items.
-        unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
+        unsafe { items.add(place as usize).write(item) };
+        for before in 0..behind {
+            let at = |n: u32| (place.wrapping_add(n) & (self.raw.capacity - 1)) as usize;
+            // SAFETY: both are among the items, for there are `behind` and the new one.
+            unsafe { items.add(at(before)).swap(items.add(at(before + 1))) };
+        }
     }
 
     /// Takes the first item out, to be read from the place returned before the ring is used again.
@@ -203,8 +210,9 @@ mod tests {
             for i in 0..3000u64 {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 if state >> 62 == 3 {
-                    ring.push_front(i);
-                    model.push_front(i);
+                    let behind = (state >> 32) as u32 % (ring.len().min(5) + 1);
+                    ring.insert(behind, i);
+                    model.insert(behind as usize, i);
                 } else if state >> 62 != 0 {
                     ring.push(i);
                     model.push_back(i);

@@ -133,6 +133,40 @@ fn urgent_messages_come_first_and_in_order() {
 }
 
 #[test]
+fn those_that_wait_behind_a_held_future_are_not_overtaken_by_their_own_kind() {
+    for mut sys in seeds() {
+        let probe = sys.probe();
+        let told = probe.callback();
+        let actor = sys.spawn(does(move |n: i32, ctx: &mut Context<'_, Does<i32>>| {
+            told(n);
+            match n {
+                // Each of the first three of both kinds lets one more of its kind come.
+                1..=3 => {
+                    ctx.address().send_urgent(n + 3).unwrap();
+                    ctx.hold(futures_lite::future::yield_now(), |_, (), _| ());
+                }
+                7 => {
+                    (11..=13).for_each(|n| ctx.stash(n).unwrap());
+                    ctx.unstash_all();
+                }
+                11..=13 => {
+                    ctx.stash(n + 3).unwrap();
+                    ctx.unstash_all();
+                    ctx.hold(futures_lite::future::yield_now(), |_, (), _| ());
+                }
+                _ => {}
+            }
+        }));
+        [7, 8].into_iter().for_each(|n| actor.tell(n));
+        (1..=3).for_each(|n| actor.send_urgent(n).unwrap());
+        while sys.step() {
+            assert!(sys.audit().is_balanced());
+        }
+        assert_eq!(probe.received(), [1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16, 8]);
+    }
+}
+
+#[test]
 fn urgent_messages_are_bounded_and_refused_and_dead_at_the_end() {
     for mut sys in test_systems() {
         let probe = sys.probe::<i32>();
