@@ -62,7 +62,8 @@ impl<A: Actor> Context<'_, A> {
 
     /// Attaches what an iterator gives, as [`Context::attach_stream`] does, for iterators that may
     /// block (lines of a file, say): the iterator runs on a thread of the pool of
-    /// [`Context::offload`], at most 64 items ahead of the actor.
+    /// [`Context::offload`], at most 128 items ahead of the actor: 64 there, and
+    /// 64 in its mailbox.
     ///
     /// ```
     /// use actinium_actor::{Actor, Context, System};

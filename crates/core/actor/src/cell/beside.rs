@@ -217,6 +217,10 @@ impl<A: Actor> InTurn<'_, A> {
         if items.len() == budget {
             self.poll_sources_again();
         }
+        if !items.is_empty() {
+            let now_ns = self.worker().shared().clock().now_ns();
+            self.with_life(|life| life.its_waits().note_message(now_ns));
+        }
         self.worker().counters().sent.add(items.len() as u64);
         items.into_iter().for_each(|msg| self.put_last(msg.into_inner()));
         failed.map(|panicked| self.panicked_waiting(panicked))

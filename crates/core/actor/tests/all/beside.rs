@@ -224,11 +224,13 @@ fn silence_is_told_once_and_again_after_the_next_message() {
         let probe = sys.probe();
         let told = probe.callback();
         let (release, held) = oneshot::channel::<()>();
-        let mut held = Some(held);
+        let (number, numbers) = futures_channel::mpsc::unbounded();
+        let (mut held, mut numbers) = (Some(held), Some(numbers));
         let actor = sys.spawn(does(move |n: i32, ctx| match n {
             1 => ctx.receive_timeout(MINUTE, || -1),
             2 => ctx.hold(held.take().unwrap(), |_, _, _| ()),
             3 => assert!(ctx.cancel_receive_timeout()),
+            4 => drop(ctx.attach_stream(numbers.take().unwrap(), |n| n)),
             n => told(n),
         }));
         actor.tell(1);
@@ -248,6 +250,15 @@ fn silence_is_told_once_and_again_after_the_next_message() {
         actor.tell(8);
         sys.advance(MINUTE);
         assert_eq!(probe.received(), [8, -1]);
+        actor.tell(4);
+        sys.advance(MINUTE / 2);
+        number.unbounded_send(9).unwrap();
+        sys.run_until_idle();
+        assert_eq!(probe.received(), [9], "an item of a stream is a message");
+        sys.advance(MINUTE - Duration::from_nanos(1));
+        assert!(probe.received().is_empty());
+        sys.advance(Duration::from_nanos(1));
+        assert_eq!(probe.received(), [-1]);
         actor.tell(2);
         sys.advance(5 * MINUTE);
         release.send(()).unwrap();
