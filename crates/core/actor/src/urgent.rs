@@ -19,8 +19,9 @@ impl<A: Actor> Address<A> {
     ///
     /// A turn that is under way goes on: up to 64 messages (or 100 µs, see
     /// [`SystemBuilder`](crate::SystemBuilder)) may still be handled before it. While the actor
-    /// holds for a future ([`Context::hold`](crate::Context::hold)), or as many are under way as may
-    /// be ([`Context::concurrent`](crate::Context::concurrent)), urgent messages wait, too. It costs an allocation and a lock, and messages that are not urgent cost nothing more for it:
+    /// holds for a future ([`Context::hold`](crate::Context::hold)), or as many are under way as
+    /// may be ([`Context::concurrent`](crate::Context::concurrent)), urgent messages wait, too. It
+    /// costs an allocation and a lock, and messages that are not urgent cost nothing more for it:
     /// it is for what is rare, as "pause", "report" or "new settings".
     ///
     /// ```

@@ -67,8 +67,8 @@ pub(crate) struct Steps {
     /// All of them, before the messages.
     ///
     /// # Safety
-    /// The caller runs in a turn of this actor, which has the type that the steps were made for, and
-    /// has lent its state to nobody.
+    /// The caller runs in a turn of this actor, which has the type that the steps were made for,
+    /// and has lent its state to nobody.
     pub(crate) look_after: unsafe fn(&Core, &Worker) -> Option<Turn>,
     /// Only the futures that it holds for.
     ///

@@ -18,8 +18,8 @@ impl TestSystem {
     /// strikes.
     ///
     /// From then on, these actors handle one message in a turn. Urgent messages, items of streams
-    /// and what comes back from a stash may be chosen like others. Faults cost nothing where no test
-    /// injects any.
+    /// and what comes back from a stash may be chosen like others. Faults cost nothing where no
+    /// test injects any.
     ///
     /// ```
     /// use actinium_actor::testing::TestSystem;

@@ -134,7 +134,7 @@ fn urgent_messages_come_first_and_in_order() {
 
 #[test]
 fn those_that_wait_behind_a_held_future_are_not_overtaken_by_their_own_kind() {
-    for mut sys in seeds() {
+    for mut sys in test_systems() {
         let probe = sys.probe();
         let told = probe.callback();
         let actor = sys.spawn(does(move |n: i32, ctx: &mut Context<'_, Does<i32>>| {
