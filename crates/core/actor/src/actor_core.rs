@@ -386,11 +386,16 @@ impl Core {
 
     /// The core of a runnable that is an actor and alive (because it is registered, or runs).
     pub(crate) fn of_runnable(runnable: Runnable) -> Option<CoreRef> {
+        Core::look_at(runnable, CoreRef::new)
+    }
+
+    /// Looks at the core of such a runnable, which stays alive meanwhile, and takes no reference.
+    pub(crate) fn look_at<R>(runnable: Runnable, look: impl FnOnce(&Core) -> R) -> Option<R> {
         // SAFETY: it is alive by contract.
         let is_actor = unsafe { runnable.header_unbound() }.sort() == SORT;
         // SAFETY: runnables of this sort are cells, which begin with a core; it is alive by
         // contract.
-        is_actor.then(|| CoreRef::new(unsafe { &*runnable.as_ptr().cast::<Core>() }))
+        is_actor.then(|| look(unsafe { &*runnable.as_ptr().cast::<Core>() }))
     }
 
     /// The actor that runs on this worker, if it is an actor that does.

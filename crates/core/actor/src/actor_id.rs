@@ -4,6 +4,7 @@ use std::fmt;
 
 /// An actor's identity: unique in its system, and never used again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ActorId(pub(crate) u64);
 
 impl ActorId {

@@ -18,6 +18,7 @@ mod attribute;
 mod backpressure;
 mod builder;
 mod cell;
+mod census;
 mod context;
 mod control;
 mod ending;
@@ -105,6 +106,7 @@ pub mod travel {
     pub use crate::handle::travel::made::{fingerprint, given, recipient_here, recipient_there};
 }
 pub use cell::waits::StreamId;
+pub use census::{ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigures};
 pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use options::{Mailbox, SpawnError, SpawnOptions};

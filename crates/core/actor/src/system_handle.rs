@@ -4,6 +4,7 @@ use crate::actor::Actor;
 use crate::actor_core::Inner;
 use crate::address::Address;
 use crate::cell::reference::CellRef;
+use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
 use crate::estimates::Estimates;
 use crate::options::{SpawnError, SpawnOptions};
@@ -193,6 +194,39 @@ impl SystemHandle {
     /// Counters and sampled latencies.
     pub fn stats(&self) -> Stats {
         self.inner.stats()
+    }
+
+    /// Figures of each type that actors were started of, those of most actors first. The workers
+    /// go on meanwhile.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, ActorOrder, ActorQuery, Context, testing::TestSystem};
+    /// # struct Counter;
+    /// # impl Actor for Counter {
+    /// #     type Msg = u64;
+    /// #     fn handle(&mut self, _: u64, _: &mut Context<'_, Self>) {}
+    /// # }
+    /// let mut system = TestSystem::seeded(1);
+    /// let (idle, busy) = (system.spawn(Counter), system.spawn(Counter));
+    /// busy.send(7)?;
+    ///
+    /// let counters = &system.actor_types()[0];
+    /// assert_eq!((counters.living, counters.queued), (2, 1));
+    ///
+    /// let busiest = ActorQuery::new().kind("Counter").order(ActorOrder::Queued).take(1);
+    /// let page = system.actors(&busiest);
+    /// assert_eq!((page.total, page.actors[0].actor), (2, busy.id()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn actor_types(&self) -> Vec<ActorTypeFigures> {
+        self.inner.actor_types()
+    }
+
+    /// A page of the living actors, with their figures: see
+    /// [`actor_types`](SystemHandle::actor_types). It takes a walk over all actors, which is no
+    /// moment of the system: actors that start or end meanwhile may be on it or not.
+    pub fn actors(&self, query: &ActorQuery) -> ActorPage {
+        self.inner.actors(query)
     }
 
     /// Number of workers.

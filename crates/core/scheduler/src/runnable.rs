@@ -131,13 +131,16 @@ pub struct Kind {
     cost_ns: AtomicU32,
     /// KiB that those work on which declare nothing, as first turns elsewhere have shown, likewise.
     footprint_kib: AtomicU32,
+    /// How often its runnables were restarted.
+    restarts: AtomicU64,
 }
 
 impl Kind {
     /// A kind of which nothing is known but its name.
     pub fn new(name: &'static str) -> Self {
         let (cost_ns, footprint_kib) = (AtomicU32::new(0), AtomicU32::new(0));
-        Kind { name, stays: false, cost_ns, footprint_kib }
+        let restarts = AtomicU64::new(0);
+        Kind { name, stays: false, cost_ns, footprint_kib, restarts }
     }
 
     /// A kind whose runnables stay at the workers where they are made, as far as the policy keeps
@@ -170,6 +173,18 @@ impl Kind {
     pub fn footprint_kib(&self) -> u32 {
         // Relaxed: an estimate.
         self.footprint_kib.load(Ordering::Relaxed)
+    }
+
+    /// How often its runnables were restarted.
+    pub fn restarts(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.restarts.load(Ordering::Relaxed)
+    }
+
+    /// One of its runnables was restarted.
+    pub fn count_restart(&self) {
+        // Relaxed: a statistic.
+        self.restarts.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn set_footprint_kib(&self, kib: u32) {

@@ -242,6 +242,15 @@ impl Shared {
         seat.is_some_and(|seat| seat.is_at(NonNull::from(header).cast()))
     }
 
+    /// The worker that owns a runnable at this moment, or from which it is being taken, as seen
+    /// from elsewhere: an estimate. `None`: nobody.
+    pub fn worker_of<S>(&self, header: &Header<S>) -> Option<usize> {
+        // Relaxed: an estimate.
+        let owner = header.owner.load(Ordering::Relaxed) & !IN_TRANSIT;
+        let index = owner.wrapping_sub(self.ids.first()) as usize;
+        (index < self.workers()).then_some(index)
+    }
+
     /// Whether worker `index` is the caller's to make: the first who asks may.
     pub(crate) fn claim(&self, index: usize) -> bool {
         // Relaxed: nothing is handed over, for nobody comes second.

@@ -274,6 +274,7 @@ impl<A: Actor> InTurn<'_, A> {
         });
         self.set_flags(UNUSUAL, 0);
         self.worker().counters().restarted.add(1);
+        self.cell().core.header.kind().count_restart();
         self.cell().core.system.restarts.add(self.cell().core.id);
         let failed = match made {
             Ok(Ok(actor)) => {

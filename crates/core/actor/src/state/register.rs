@@ -46,6 +46,22 @@ impl Register {
         self.0.iter().map(lock)
     }
 
+    /// Looks at the actors at `most` places of a shard, from place `from` on, under its lock.
+    /// Returns the place to go on from, if there is one.
+    pub(crate) fn look(
+        &self,
+        shard: usize,
+        from: usize,
+        most: usize,
+        mut look: impl FnMut(Runnable),
+    ) -> Option<usize> {
+        let shard = self.lock(shard);
+        let (places, next) = (shard.living.capacity(), from.saturating_add(most));
+        let living = (from..next.min(places)).filter_map(|key| shard.living.get(key));
+        living.for_each(|it| look(*it));
+        (next < places).then_some(next)
+    }
+
     /// Removes an actor that has ended.
     pub(crate) fn remove(&self, place: Place) {
         self.lock(place.shard).living.remove(place.key);

@@ -123,6 +123,11 @@ impl<R> SystemState<R> {
         lock(&self.kinds).entry(TypeId::of::<A>()).or_insert_with(kind).clone()
     }
 
+    /// The records of all types that actors were started of.
+    pub(crate) fn kinds(&self) -> Vec<actinium_scheduler::sync::Arc<Kind>> {
+        lock(&self.kinds).values().cloned().collect()
+    }
+
     // ---- figures
     // -------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ mod attribute;
 mod backoff;
 mod beside;
 mod binding;
+mod census;
 mod common;
 mod crossing;
 mod destructors;
