@@ -213,10 +213,14 @@ impl<'a> RemoteNames<'a> {
         match &method.kind {
             Kind::Ask(answer) | Kind::Later(_, answer) => {
                 let timeout = timeout();
+                let answer = match &method.outcome {
+                    Some([value, error]) => quote! { RemoteTryAnswer<#value, #error> },
+                    None => quote! { RemoteAnswer<#answer> },
+                };
                 quote! {
                     fn #name(
                         &self, #(#fields,)* #timeout: ::core::time::Duration,
-                    ) -> #cluster::RemoteAnswer<#answer>
+                    ) -> #cluster::#answer
                 }
             }
             Kind::Tell => quote! {
@@ -237,11 +241,12 @@ impl<'a> RemoteNames<'a> {
                 let other = (self.asks().count() > 1).then(|| {
                     quote! { #[allow(unreachable_patterns)] _ => ::core::option::Option::None, }
                 });
+                let flat = method.outcome.as_ref().map(|_| quote! { .flat() });
                 quote! {
                     self.ask(#request::#variant #bound, #timeout).pick(|answer| match answer {
                         #answer::#variant(answer) => ::core::option::Option::Some(answer),
                         #other
-                    })
+                    }) #flat
                 }
             }
             Kind::Tell => quote! { self.send(#message::#variant #bound) },

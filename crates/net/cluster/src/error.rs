@@ -5,6 +5,7 @@ use crate::codec::CodecError;
 use crate::fabric::NodeId;
 use crate::link::DownReason;
 use crate::message::Unanswered;
+use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -88,9 +89,13 @@ impl<M> fmt::Debug for RemoteSendError<M> {
 impl<M> std::error::Error for RemoteSendError<M> {}
 
 /// The reason for which there is no answer from another node.
+///
+/// An answer that is a `Result` itself comes with [`RemoteAnswer::flat`](crate::RemoteAnswer::flat)
+/// as one `Result`: its error is [`RemoteAskError::Failed`] then. All other answers give an error
+/// that is never `Failed`; [`RemoteAskError::widen`] makes one of the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RemoteAskError {
+pub enum RemoteAskError<E = Infallible> {
     /// Too much waits for that node.
     Full(NodeId),
     /// The node is down, or went down before it had answered: nobody knows whether it got the
@@ -171,11 +176,60 @@ pub enum RemoteAskError {
         /// The number of nodes that have to be up.
         quorum: usize,
     },
+    /// The actor answered with an error.
+    Failed(E),
 }
 
-impl fmt::Display for RemoteAskError {
+impl RemoteAskError {
+    /// The same reason, where an answer may be an error, too.
+    pub fn widen<E>(self) -> RemoteAskError<E> {
+        match self {
+            RemoteAskError::Full(it) => RemoteAskError::Full(it),
+            RemoteAskError::NodeDown(it) => RemoteAskError::NodeDown(it),
+            RemoteAskError::Closed => RemoteAskError::Closed,
+            RemoteAskError::NoReply => RemoteAskError::NoReply,
+            RemoteAskError::NotUnderstood => RemoteAskError::NotUnderstood,
+            RemoteAskError::Unsendable(it) => RemoteAskError::Unsendable(it),
+            RemoteAskError::Timeout(it) => RemoteAskError::Timeout(it),
+            RemoteAskError::WouldBlock => RemoteAskError::WouldBlock,
+            RemoteAskError::Left => RemoteAskError::Left,
+            RemoteAskError::ThisNode => RemoteAskError::ThisNode,
+            RemoteAskError::NoSuchName(it) => RemoteAskError::NoSuchName(it),
+            RemoteAskError::OtherKind { name, expected, found } => {
+                RemoteAskError::OtherKind { name, expected, found }
+            }
+            RemoteAskError::Incompatible { name, why } => {
+                RemoteAskError::Incompatible { name, why }
+            }
+            RemoteAskError::NotRegistered(it) => RemoteAskError::NotRegistered(it),
+            RemoteAskError::NotStarted { kind, why } => RemoteAskError::NotStarted { kind, why },
+            RemoteAskError::AtCapacity { node, actors } => {
+                RemoteAskError::AtCapacity { node, actors }
+            }
+            RemoteAskError::Denied => RemoteAskError::Denied,
+            RemoteAskError::TooMany => RemoteAskError::TooMany,
+            RemoteAskError::NameTaken { name, node } => RemoteAskError::NameTaken { name, node },
+            RemoteAskError::NoQuorum { up, quorum } => RemoteAskError::NoQuorum { up, quorum },
+            RemoteAskError::Failed(never) => match never {},
+        }
+    }
+}
+
+impl<E> RemoteAskError<E> {
+    /// One `Result` of the two that an answer comes in which is a `Result` itself.
+    pub(crate) fn flatten<T>(answer: Result<Result<T, E>, RemoteAskError>) -> Result<T, Self> {
+        match answer {
+            Ok(answer) => answer.map_err(RemoteAskError::Failed),
+            Err(error) => Err(error.widen()),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for RemoteAskError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // It speaks for itself, and so does its source.
+            RemoteAskError::Failed(error) => error.fmt(f),
             RemoteAskError::Full(node) => write!(f, "too much waits for {node}: ask again later"),
             RemoteAskError::NodeDown(node) => write!(f, "{node} is down"),
             RemoteAskError::Closed => f.write_str("the actor has ended and can not be asked"),
@@ -230,7 +284,14 @@ impl fmt::Display for RemoteAskError {
     }
 }
 
-impl std::error::Error for RemoteAskError {}
+impl<E: std::error::Error> std::error::Error for RemoteAskError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RemoteAskError::Failed(error) => error.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<Unanswered> for RemoteAskError {
     fn from(unanswered: Unanswered) -> Self {

@@ -45,7 +45,8 @@ pub mod route;
 mod shards;
 #[cfg(feature = "sim")]
 pub mod sim;
-pub mod team;
+mod team;
+mod try_answer;
 
 pub use actor::RemoteActor;
 pub use aggregator::{AggregatorConfig, AggregatorCounters};
@@ -66,3 +67,4 @@ pub use place::Placement;
 pub use remote::RemoteAddress;
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};
+pub use try_answer::RemoteTryAnswer;

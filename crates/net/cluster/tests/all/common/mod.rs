@@ -68,10 +68,10 @@ impl Cluster {
         (0..steps).for_each(|_| self.step());
     }
 
-    pub(crate) fn wait<R>(
+    pub(crate) fn wait<R, E>(
         &mut self,
-        answer: impl Future<Output = Result<R, RemoteAskError>>,
-    ) -> Result<R, RemoteAskError> {
+        answer: impl Future<Output = Result<R, RemoteAskError<E>>>,
+    ) -> Result<R, RemoteAskError<E>> {
         let mut answer = std::pin::pin!(answer);
         for _ in 0..20_000 {
             let mut cx = TaskContext::from_waker(Waker::noop());
