@@ -93,7 +93,7 @@ impl<M: Send + 'static> Recipient<M> {
     /// ```
     /// # use actinium_actor::{Recipient, testing::TestSystem};
     /// # let mut system = TestSystem::seeded(1);
-    /// let probe = system.probe();
+    /// let probe = system.probe::<&str>();
     /// let recorder: Recipient<&str> = probe.recipient();
     /// recorder.send("one")?;
     /// recorder.send_urgent("before it")?;
