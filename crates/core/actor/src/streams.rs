@@ -13,9 +13,9 @@ impl<A: Actor> Context<'_, A> {
     /// Lets this actor handle each item of a stream as the message that `msg` makes of it, until
     /// the stream ends.
     ///
-    /// The actor polls the stream itself, in its turns, and handles an item before it polls for the
-    /// next one: so a stream is never read faster than its actor works. Items and messages of the
-    /// mailbox take turns. To learn of the end, let the stream say so:
+    /// The actor polls the stream itself, in its turns: for at most 64 items while its mailbox is
+    /// empty, and else for one, every other turn. So a stream is at most those ahead of its actor.
+    /// Items join the messages of the mailbox. To learn of the end, let the stream say so:
     ///
     /// ```
     /// use actinium_actor::{Actor, Context, Shutdown, System};
