@@ -9,6 +9,7 @@ use crate::actor_core::{Core, Inner};
 use crate::actor_id::ActorId;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Actors looked at under one lock.
 const AT_ONCE: usize = 256;
@@ -74,6 +75,7 @@ pub enum ActorOrder {
 pub struct ActorQuery {
     kind: Option<String>,
     order: ActorOrder,
+    after: Option<ActorFigures>,
     skip: usize,
     take: usize,
 }
@@ -92,7 +94,7 @@ pub struct ActorPage {
 impl ActorQuery {
     /// The oldest hundred actors.
     pub fn new() -> Self {
-        ActorQuery { kind: None, order: ActorOrder::Oldest, skip: 0, take: 100 }
+        ActorQuery { kind: None, order: ActorOrder::Oldest, after: None, skip: 0, take: 100 }
     }
 
     /// Only actors whose type has this in its name.
@@ -109,6 +111,15 @@ impl ActorQuery {
         self
     }
 
+    /// Leaves out whatever does not come behind this actor, for instance the last one of the page
+    /// before. Each page costs as much as the first, and no actor stands on two of them, unless its
+    /// own figures change meanwhile.
+    #[must_use]
+    pub fn after(mut self, actor: &ActorFigures) -> Self {
+        self.after = Some(actor.clone());
+        self
+    }
+
     /// Leaves out the first `actors` of that order.
     #[must_use]
     pub fn skip(mut self, actors: usize) -> Self {
@@ -116,8 +127,8 @@ impl ActorQuery {
         self
     }
 
-    /// Takes at most so many. The walk keeps those before the page, too: memory for `skip` and
-    /// `take` together.
+    /// Takes at most so many. The walk keeps those that `skip` leaves out, too: memory for both
+    /// together. For pages far behind, see [`after`](Self::after).
     #[must_use]
     pub fn take(mut self, actors: usize) -> Self {
         self.take = actors;
@@ -148,8 +159,9 @@ impl ActorOrder {
 }
 
 /// The first actors of an order, of those that are offered.
-struct First {
+struct First<'a> {
     order: ActorOrder,
+    after: Option<&'a ActorFigures>,
     most: usize,
     kept: Vec<ActorFigures>,
     /// The last of those that were kept when others were thrown away: whatever comes behind it is
@@ -157,19 +169,20 @@ struct First {
     last: Option<ActorFigures>,
 }
 
-impl First {
+impl First<'_> {
     /// Takes an actor, unless enough come before it. `queued` is asked only if it matters: it reads
     /// one more place in memory.
     fn offer(&mut self, mut figures: ActorFigures, queued: impl FnOnce() -> u64) {
-        let is_behind = |figures: &ActorFigures| {
-            self.last.as_ref().is_some_and(|last| self.order.compare(figures, last).is_gt())
+        let is_wanted = |figures: &ActorFigures| {
+            let is_behind = |it: &ActorFigures| self.order.compare(figures, it).is_gt();
+            self.after.is_none_or(is_behind) && !self.last.as_ref().is_some_and(is_behind)
         };
         let is_ordered_by_it = self.order == ActorOrder::Queued;
-        if !is_ordered_by_it && is_behind(&figures) {
+        if !is_ordered_by_it && !is_wanted(&figures) {
             return;
         }
         figures.queued = queued();
-        if is_ordered_by_it && is_behind(&figures) {
+        if is_ordered_by_it && !is_wanted(&figures) {
             return;
         }
         self.kept.push(figures);
@@ -194,14 +207,19 @@ impl First {
 }
 
 impl Inner {
-    /// Looks at each living actor.
-    fn each_actor(&self, mut look: impl FnMut(&Core)) {
+    /// Looks at each living actor: those that started last come first, mostly, if that is wanted.
+    fn each_actor(&self, youngest_first: bool, mut look: impl FnMut(&Core)) {
         for shard in 0..=self.register.external() {
-            let mut from = Some(0);
-            while let Some(first) = from {
-                from = self.register.look(shard, first, AT_ONCE, |it| {
+            let mut at = |places: Range<usize>| {
+                self.register.look(shard, places, |it| {
                     Core::look_at(it, &mut look);
-                });
+                })
+            };
+            // A shard that grows meanwhile has room only for actors that are younger than the walk.
+            let parts = at(0..0).div_ceil(AT_ONCE);
+            for part in 0..parts {
+                let part = if youngest_first { parts - 1 - part } else { part };
+                at(part * AT_ONCE..(part + 1) * AT_ONCE);
             }
         }
     }
@@ -220,7 +238,7 @@ impl Inner {
         // Two types may have one name: a type is told by where its kind is.
         let places = kinds.iter().enumerate().map(|(at, kind)| (&raw const **kind, at));
         let places: BTreeMap<_, usize> = places.collect();
-        self.each_actor(|core| {
+        self.each_actor(false, |core| {
             // A type whose first actor has just started is left out.
             let Some(&at) = places.get(&(&raw const **core.header.kind())) else { return };
             let (figures, queued) = (&mut types[at], core.mailbox_len() as u64);
@@ -234,11 +252,13 @@ impl Inner {
 
     pub(crate) fn actors(&self, query: &ActorQuery) -> ActorPage {
         let most = query.skip.saturating_add(query.take);
-        let mut first = First { order: query.order, most, kept: Vec::new(), last: None };
+        let after = query.after.as_ref();
+        let mut first = First { order: query.order, after, most, kept: Vec::new(), last: None };
         let mut total = 0;
         // Actors of one type often stand in a row.
         let mut latest: Option<(&'static str, bool)> = None;
-        self.each_actor(|core| {
+        // Walked so, the youngest are met first, and most others are known to come behind them.
+        self.each_actor(query.order == ActorOrder::Youngest, |core| {
             let kind = core.kind();
             let is_wanted = match latest {
                 Some((known, is_wanted)) if std::ptr::eq(known, kind) => is_wanted,

@@ -6,6 +6,7 @@
 use actinium_scheduler::Runnable;
 use actinium_scheduler::sync::{Mutex, MutexGuard, lock};
 use slab::Slab;
+use std::ops::Range;
 
 /// All living actors of a system.
 pub(crate) struct Register(Box<[Mutex<Shard>]>);
@@ -46,20 +47,17 @@ impl Register {
         self.0.iter().map(lock)
     }
 
-    /// Looks at the actors at `most` places of a shard, from place `from` on, under its lock.
-    /// Returns the place to go on from, if there is one.
+    /// Looks at the actors at these places of a shard, under its lock. Returns the number of places
+    /// that the shard has.
     pub(crate) fn look(
         &self,
         shard: usize,
-        from: usize,
-        most: usize,
+        places: Range<usize>,
         mut look: impl FnMut(Runnable),
-    ) -> Option<usize> {
+    ) -> usize {
         let shard = self.lock(shard);
-        let (places, next) = (shard.living.capacity(), from.saturating_add(most));
-        let living = (from..next.min(places)).filter_map(|key| shard.living.get(key));
-        living.for_each(|it| look(*it));
-        (next < places).then_some(next)
+        places.filter_map(|key| shard.living.get(key)).for_each(|it| look(*it));
+        shard.living.capacity()
     }
 
     /// Removes an actor that has ended.

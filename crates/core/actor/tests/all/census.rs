@@ -62,6 +62,19 @@ fn pages_show_each_actor_once_and_in_order() {
             let expected = all.actors.iter().skip(skip).take(5).cloned().collect::<Vec<_>>();
             assert_eq!((part.total, part.actors), (ACTORS as u64, expected), "{order:?} {skip}");
         }
+        let mut paged = Vec::<ActorFigures>::new();
+        loop {
+            let mut query = ActorQuery::new().order(order).take(3_000);
+            if let Some(last) = paged.last() {
+                query = query.after(last);
+            }
+            let page = sys.actors(&query).actors;
+            if page.is_empty() {
+                break;
+            }
+            paged.extend(page);
+        }
+        assert_eq!(paged, all.actors, "{order:?}");
     }
     let odd = sys.actors(&ActorQuery::new().kind("::Odd").take(3));
     assert_eq!((odd.total, odd.actors[2].actor), (odds.len() as u64, odds[2].id()));
