@@ -286,6 +286,41 @@ pub mod wire {
 
 /// The border to browsers and services: actors served by WebSocket and HTTP (feature `gateway`).
 ///
+/// [`#[actor]`](macro@crate::actor) lets clients reach an actor by its methods:
+///
+/// ```
+/// use actinium::gateway::Gateway;
+/// use actinium::prelude::*;
+/// use std::io::{Read, Write};
+/// use std::net::TcpStream;
+///
+/// struct Counter { total: u64 }
+///
+/// #[actor(gateway)]
+/// impl Counter {
+///     pub fn add(&mut self, n: u64) -> u64 {
+///         self.total += n;
+///         self.total
+///     }
+/// }
+///
+/// let system = System::builder().workers(1).build()?;
+/// let counter = system.spawn(Counter { total: 40 });
+/// let gateway = Gateway::builder().serve("counter", &counter)?.start("127.0.0.1:0")?;
+///
+/// // curl -H 'content-type: application/json' -d '{"Add":{"n":2}}' http://ADDRESS/counter
+/// let mut client = TcpStream::connect(gateway.address())?;
+/// write!(client, "POST /counter HTTP/1.1\r\nhost: here\r\nconnection: close\r\n")?;
+/// write!(client, "content-type: application/json\r\ncontent-length: 15\r\n\r\n")?;
+/// write!(client, r#"{{"Add":{{"n":2}}}}"#)?;
+/// let mut answer = String::new();
+/// client.read_to_string(&mut answer)?;
+/// assert!(answer.contains(r#"{"AddAnswer":42}"#), "{answer}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A gateway has something to serve:
+///
 /// ```
 /// use actinium::gateway::Gateway;
 ///

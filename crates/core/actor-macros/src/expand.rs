@@ -3,7 +3,7 @@
 use crate::arguments::Arguments;
 use crate::block::Block;
 use crate::method::{Given, Kind, Method, span_of};
-use crate::remote::RemoteNames;
+use crate::outside::Outside;
 use crate::tokens::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -22,22 +22,15 @@ pub(crate) fn actor(arguments: TokenStream, item: TokenStream, root: &str) -> Re
         root: arguments.root,
     };
     let mut error = block.error.clone();
-    let remote = arguments.remote.as_ref();
-    let remote = remote.map(|it| RemoteNames::of(it, &block, &names.root, &names.msg)).transpose();
-    let remote = remote.unwrap_or_else(|wrong| {
-        match &mut error {
-            Some(error) => error.combine(wrong),
-            None => error = Some(wrong),
-        }
-        None
-    });
+    let of = (arguments.remote.as_ref(), arguments.gateway.as_ref());
+    let outside = Outside::of(of, &block, (&names.root, &names.msg), &mut error);
     let error = error.as_ref().map(Error::to_compile_error);
     let own = own(&block);
-    let messages = messages(&block, &names, remote.as_ref());
-    let actor = actor_impl(&block, &names, remote.as_ref());
+    let messages = messages(&block, &names, &outside);
+    let actor = actor_impl(&block, &names, &outside);
     let address = address(&block, &names);
-    let remote = remote.as_ref().map(RemoteNames::items);
-    Ok(quote! { #error #own #messages #actor #address #remote })
+    let outside = outside.items();
+    Ok(quote! { #error #own #messages #actor #address #outside })
 }
 
 /// The names in what is made.
@@ -59,7 +52,7 @@ fn own(block: &Block) -> TokenStream {
 /// The enum of messages.
 ///
 /// It is public whatever the methods are: as `Actor::Msg` it must be seen as far as the actor.
-fn messages(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> TokenStream {
+fn messages(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStream {
     let Names { msg, .. } = names;
     let doc = format!(" The messages of a [`{}`].", block.name);
     let hidden = match block.visibility() {
@@ -80,7 +73,7 @@ fn messages(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> T
             ),
         }
     });
-    let remote = remote.map(RemoteNames::variant);
+    let outside = outside.variants();
     let (parameters, bounds) = (&block.head.generics, &block.head.generics.where_clause);
     quote! {
         #[doc = #doc]
@@ -88,7 +81,7 @@ fn messages(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> T
         #[allow(missing_docs, private_interfaces, unreachable_pub)]
         pub enum #msg #parameters #bounds {
             #(#variants,)*
-            #remote
+            #outside
             #unused
         }
     }
@@ -132,7 +125,7 @@ fn unused(block: &Block) -> Option<Vec<&Ident>> {
 }
 
 /// The implementation of the trait.
-fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) -> TokenStream {
+fn actor_impl(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStream {
     let Names { msg, root, .. } = names;
     let (parameters, arguments, bounds) = block.head.generics.split_for_impl();
     let (actor, hooks) = (&block.head.self_ty, &block.hooks);
@@ -148,7 +141,7 @@ fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) ->
     let may_be_unused = takers.peek().is_some() && takers.all(|it| !it.cfgs().is_empty());
     let unused_context = may_be_unused.then(|| quote! { #[allow(unused_variables)] });
     let arms = block.methods.iter().map(|method| arm(method, names, &context));
-    let remote = remote.map(|remote| remote.arm(|method| done(method, &context)));
+    let outside = outside.arms(|method| done(method, &context));
     let started = started(block, root);
     let unused = unused(block).map(|_| quote! { #msg::__Unused(_, never) => match never {}, });
     // What is wrong with the type of messages is said of the actor's.
@@ -165,7 +158,7 @@ fn actor_impl(block: &Block, names: &Names, remote: Option<&RemoteNames<'_>>) ->
             fn handle(&mut self, #message: Self::Msg, #context: &mut #root::Context<'_, Self>) {
                 match #message {
                     #(#arms)*
-                    #remote
+                    #outside
                     #unused
                 }
             }
@@ -332,5 +325,25 @@ mod tests {
             assert!(made.contains(part), "no `{part}` in {made}");
         }
         assert!(!made.contains("actinium"), "{made}");
+    }
+
+    #[test]
+    fn nodes_and_clients_may_both_reach_an_actor() {
+        let item =
+            "impl B { pub fn c(&self) -> u8 { 0 } pub fn d(&mut self) {} fn e(&mut self) {} }";
+        let arguments = syn::parse_str("remote = \"b\", gateway = \"Bee\", version = 3");
+        let made = actor(arguments.expect("arguments"), syn::parse_str(item).expect("Rust"), "::x");
+        let made = prettyplease::unparse(&syn::parse2(made.expect("an actor")).expect("Rust"));
+        for part in [
+            "__Asked(BRequest, ::x::Reply<BAnswer>)",
+            "const VERSION: u32 = 3u32",
+            "__Heard(::x::gateway::Call<BTalk>)",
+            "#[message(name = \"Bee\", version = 3u32, crate = ::x::wire)]",
+            "next: &[1u8, 255u8, 0u8, 255u8, 0u8, 255u8, 255u8, 255u8, 255u8]",
+        ] {
+            assert!(made.contains(part), "no `{part}` in {made}");
+        }
+        let talk = made.split("pub enum BTalk").nth(1).and_then(|it| it.split('}').next());
+        assert!(talk.is_some_and(|talk| !talk.contains('E')), "{talk:?}");
     }
 }

@@ -5,9 +5,12 @@
 
 mod arguments;
 mod block;
+mod carried;
 mod expand;
+mod gateway;
 mod method;
 mod names;
+mod outside;
 mod remote;
 mod test_function;
 mod tokens;

@@ -2,10 +2,11 @@
 
 use crate::arguments::Remote;
 use crate::block::Block;
+use crate::carried::{bound, carried, hidden, is_shown, serde_of};
 use crate::method::{Field, Kind, Method};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Error, Path, Result, Visibility};
+use syn::{Error, Path, Result};
 
 /// The names in what is made for other nodes.
 pub(crate) struct RemoteNames<'a> {
@@ -48,14 +49,13 @@ impl<'a> RemoteNames<'a> {
             answer: name("Answer"),
             address: name("Remote"),
         };
-        let Some(method) = names.shown().next() else {
+        if names.shown().next().is_none() {
             return Err(Error::new_spanned(
                 &block.name,
                 "other nodes reach the methods with a visibility, and there is none: write `pub` \
                  before those that they may call",
             ));
-        };
-        debug_assert!(is_shown(method));
+        }
         names.shown().try_for_each(|method| crate::names::remote(method.name()))?;
         Ok(names)
     }
@@ -110,20 +110,8 @@ impl<'a> RemoteNames<'a> {
     /// The enums of messages, requests and answers.
     fn data(&self) -> TokenStream {
         let RemoteNames { remote, block, message, request, answer, .. } = self;
-        let (wire, serde) = (&remote.wire, remote.serde());
-        let hidden = match block.visibility() {
-            Visibility::Public(_) => None,
-            _ => Some(quote! { #[doc(hidden)] }),
-        };
-        let carried = |method: &Method| {
-            let (cfgs, docs, variant) = (method.cfgs(), method.docs(), &method.variant);
-            let fields = method.fields.iter().map(|Field { attributes, serde, name, ty }| {
-                quote! { #(#attributes)* #(#serde)* #name: #ty }
-            });
-            let fields = (!method.fields.is_empty()).then(|| quote! { { #(#fields),* } });
-            let serde = &method.serde;
-            quote! { #(#cfgs)* #(#docs)* #(#serde)* #variant #fields }
-        };
+        let wire = &remote.wire;
+        let (serde, hidden) = (serde_of(wire), hidden(block));
         let tells = self.tells().map(carried);
         let asks = self.asks().map(|(method, _)| carried(method));
         let answers = self.asks().map(|(method, answer)| {
@@ -256,15 +244,4 @@ impl<'a> RemoteNames<'a> {
 
 fn timeout() -> Ident {
     Ident::new("timeout", Span::mixed_site())
-}
-
-/// Whether other nodes reach it: what is private stays on its node.
-fn is_shown(method: &Method) -> bool {
-    !matches!(method.method.vis, Visibility::Inherited)
-}
-
-/// The fields of a variant, by name: to make one, and to take it apart.
-fn bound(fields: &[Field]) -> Option<TokenStream> {
-    let names = fields.iter().map(|field| &field.name);
-    (!fields.is_empty()).then(|| quote! { { #(#names),* } })
 }

@@ -90,9 +90,25 @@
 /// gives its former name. A new method needs nothing: an older program refuses it, and understands
 /// the others.
 ///
+/// # Browsers and services
+///
+/// With `#[actor(gateway)]`, clients of a gateway reach the methods that have a visibility, by
+/// WebSocket and HTTP POST. (The facade needs its feature `gateway`.) The macro then also makes
+///
+/// - the enum `CounterTalk`, which is data: the protocol between client and actor. A tell is a
+///   message of the client, `Add { n: u64 }`. An ask is a request, `Get`, and the actor answers by
+///   the message `GetAnswer(u64)`;
+/// - the implementation of the gateway's trait `Served`, so that `Builder::serve` takes the actor.
+///
+/// The protocol has the name of the actor, unless `gateway = "Counting"` names it, and version 1,
+/// unless `version = 2` says so. (`remote` may stand beside it; the version is that of both.) An
+/// ask in which a `Reply` is dropped unanswered ends in the error `no_answer`. If the client goes,
+/// [`Reply::is_cancelled`](crate::Reply::is_cancelled) says so. Actors that send to clients without
+/// being asked, or need to know who they are, write `Served` by hand.
+///
 /// # Settings
 ///
-/// Besides `remote` and `version`, `#[actor(msg = Name)]` names the enum, and
+/// Besides `remote`, `gateway` and `version`, `#[actor(msg = Name)]` names the enum, and
 /// `#[actor(address = Name)]` the trait. Only a crate that reaches this one through another path
 /// than `actinium` needs `#[actor(crate = path)]`.
 ///

@@ -79,6 +79,8 @@ pub use actinium_topology::Bind;
 pub use actor::{Actor, Context};
 pub use actor_id::ActorId;
 pub use address::{Address, WeakAddress};
+#[doc(hidden)]
+pub use ask::Asker;
 pub use ask::{Answer, AskError, Asking, Reply, TryAnswer};
 #[doc(hidden)]
 pub use attach::Attached;

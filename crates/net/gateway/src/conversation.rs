@@ -66,7 +66,7 @@ pub(crate) struct Conversation<M: Spoken> {
     pub(crate) identity: Identity,
     /// For the socket's task: something has changed.
     pub(crate) work: Notify,
-    /// For those who wait to say something.
+    /// For those who wait to say something, or for the end.
     ready: Notify,
     queued_max: usize,
     inner: Mutex<Inner<M>>,
@@ -210,11 +210,20 @@ impl<M: Spoken> Conversation<M> {
     }
 
     pub(crate) async fn ready(&self) {
+        self.until(Self::has_room).await;
+    }
+
+    /// Waits for the conversation's end.
+    pub(crate) async fn closed(&self) {
+        self.until(Self::has_closed).await;
+    }
+
+    async fn until(&self, is_so: fn(&Self) -> bool) {
         loop {
             let mut noted = std::pin::pin!(self.ready.notified());
             // Before looking, so that nothing is missed in between.
             noted.as_mut().enable();
-            if self.has_room() {
+            if is_so(self) {
                 return;
             }
             noted.await;

@@ -1,9 +1,10 @@
 //! Actors that opt in are reached from outside: by WebSocket and by HTTP POST, in JSON for the
 //! browser's console and in MessagePack in production.
 //!
-//! An actor opts in by [`Served`]: it names a protocol (`actinium_wire::protocol!`) whose second
-//! party it is, and makes its own message of what a client says. The protocol's monitor stands at
-//! the border: what the state does not allow never reaches the actor.
+//! An actor opts in by [`Served`]. `#[actor(gateway)]` implements it, with a protocol made of the
+//! actor's methods. By hand, it names a protocol (`actinium_wire::protocol!`) whose second party it
+//! is, and makes its own message of what a client says. The protocol's monitor stands at the
+//! border: what the state does not allow never reaches the actor.
 //!
 //! ```
 //! use actinium_actor::{Actor, Context, System};
@@ -51,6 +52,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `served.rs` | what an actor sees: calls and peers |
+//! | `reply.rs` | a `Reply` whose answer goes to a client |
 //! | `conversation.rs` | one client's conversation: the monitor, and what waits to go out |
 //! | `socket.rs`, `post.rs` | a WebSocket's conversation; a POST's |
 //! | `admission.rs` | who may come in: tokens, origins |
@@ -75,6 +77,7 @@ mod gateway;
 mod limits;
 mod post;
 mod rates;
+mod reply;
 mod served;
 mod socket;
 mod strangers;

@@ -89,6 +89,10 @@ impl<M: Spoken> Peer<M> {
         async move { conversation.ready().await }
     }
 
+    pub(crate) fn conversation(&self) -> &Arc<Conversation<M>> {
+        &self.0.conversation
+    }
+
     /// Whether the conversation has ended.
     #[must_use]
     pub fn is_closed(&self) -> bool {

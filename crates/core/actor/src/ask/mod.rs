@@ -25,3 +25,5 @@ pub use error::AskError;
 pub use from_actor::Asking;
 pub use reply::Reply;
 pub use try_answer::TryAnswer;
+#[doc(hidden)]
+pub use way::Asker;

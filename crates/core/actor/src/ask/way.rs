@@ -12,8 +12,9 @@ pub(crate) enum Way<R> {
     Actor(ToActor<R>),
 }
 
-/// An actor that waits for an answer.
-pub(crate) trait Asker<R>: Send + Sync {
+/// Somebody who waits for an answer: an actor, or a crate that brings requests from elsewhere.
+#[doc(hidden)]
+pub trait Asker<R>: Send + Sync {
     /// Takes the answer.
     ///
     /// # Errors

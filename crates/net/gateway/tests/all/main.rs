@@ -2,6 +2,7 @@
 //! take.
 
 mod admission;
+mod attribute;
 mod desk;
 mod panics;
 mod shop_example;
