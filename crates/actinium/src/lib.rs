@@ -377,7 +377,7 @@ pub mod prelude {
 #[doc = include_str!("../../../README.md")]
 struct ReadMe;
 
-/// The examples of the manual of actors: each is a whole program, and runs.
+/// The examples of the manual: each is a whole program, and runs.
 #[cfg(doctest)]
 mod guide {
     #[doc = include_str!("../../../docs/actors/asking.md")]
@@ -386,6 +386,9 @@ mod guide {
     struct ComingFrom;
     #[doc = include_str!("../../../docs/actors/failures.md")]
     struct Failures;
+    #[cfg(feature = "gateway")]
+    #[doc = include_str!("../../../docs/gateway.md")]
+    struct Gateway;
     #[doc = include_str!("../../../docs/actors/groups.md")]
     struct Groups;
     #[doc = include_str!("../../../docs/actors/lifetime.md")]
