@@ -55,6 +55,7 @@
 //! | encode messages, and declare protocols | `wire` | `wire` |
 //! | serve actors to browsers and services | `gateway` | `gateway` |
 //! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
+//! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
@@ -349,6 +350,26 @@ pub mod memory {
     pub use actinium_memory::*;
 }
 
+/// What a system does, recorded while it runs: a page afterwards (feature `monitor`).
+///
+/// ```
+/// use actinium::prelude::*;
+///
+/// # let folder = std::env::temp_dir().join(format!("actinium-monitor-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let run_html = folder.join("run.html");
+/// let system = System::builder().report(&run_html).build()?;
+/// // .. actors work ..
+/// system.shutdown(Shutdown::Drain);
+/// assert!(run_html.exists());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "monitor")]
+pub mod monitor {
+    pub use actinium_monitor::*;
+}
+
 /// Figures of a program: latencies, throughput, the load of CPUs (feature `observe`).
 ///
 /// ```
@@ -370,6 +391,8 @@ pub mod prelude {
         Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,
         Supervision, System, SystemHandle, Time, TimerId, TryActor, WeakAddress,
     };
+    #[cfg(feature = "monitor")]
+    pub use actinium_monitor::Monitored;
 }
 
 /// The examples of the repository's front page.
@@ -402,4 +425,7 @@ mod guide {
     struct Tokio;
     #[doc = include_str!("../../../docs/actors/waiting.md")]
     struct Waiting;
+    #[cfg(feature = "monitor")]
+    #[doc = include_str!("../../../docs/watching.md")]
+    struct Watching;
 }

@@ -1,9 +1,11 @@
 //! Describing a system before it starts.
 
 use crate::actor_core::Inner;
+use crate::observer::{Observer, Observers};
 use crate::state::nodes::WorkerNodes;
 use crate::system::System;
 use actinium_scheduler::log;
+use actinium_scheduler::sync::lock;
 use actinium_scheduler::{
     Clock, Elastic, Policy, STACK_BYTES, STACK_BYTES_ALLOWED, Settings, Shared, stack_allowed,
     stack_bytes,
@@ -73,6 +75,7 @@ pub struct SystemBuilder {
     figures: bool,
     elastic: Option<Elastic>,
     topology: Option<Topology>,
+    observers: Observers,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
     /// The runtime has CPUs of its own.
@@ -93,6 +96,7 @@ impl Default for SystemBuilder {
             figures: true,
             elastic: None,
             topology: None,
+            observers: Observers::default(),
             #[cfg(feature = "tokio")]
             tokio: None,
             #[cfg(feature = "tokio")]
@@ -118,6 +122,8 @@ pub enum BuildError {
     Topology(actinium_topology::TopologyError),
     /// A worker's thread could not be started.
     Thread(std::io::Error),
+    /// An observer can not observe it: see [`Observer::started`].
+    Observer(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl fmt::Display for BuildError {
@@ -133,6 +139,7 @@ impl fmt::Display for BuildError {
                 f,
                 "can not start a worker's thread: {error}; fewer workers, or a higher limit of threads, may help"
             ),
+            BuildError::Observer(error) => write!(f, "can not observe the system: {error}"),
         }
     }
 }
@@ -143,6 +150,7 @@ impl std::error::Error for BuildError {
             BuildError::Setting { .. } => None,
             BuildError::Topology(error) => Some(error),
             BuildError::Thread(error) => Some(error),
+            BuildError::Observer(error) => Some(&**error),
         }
     }
 }
@@ -257,6 +265,12 @@ impl SystemBuilder {
     /// machine.
     pub fn topology(mut self, topology: Topology) -> Self {
         self.topology = Some(topology);
+        self
+    }
+
+    /// Tells this observer when the system has started and when it has ended. There may be several.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observers.add(observer);
         self
     }
 
@@ -456,8 +470,8 @@ impl SystemBuilder {
     /// Starts the system. Remarks (more workers than PUs, say) are logged ([`crate::logging`]).
     ///
     /// # Errors
-    /// If a setting is not allowed, the machine can not be looked at, or a thread can not be
-    /// started.
+    /// If a setting is not allowed, the machine can not be looked at, a thread can not be started,
+    /// or an observer can not observe it.
     pub fn build(self) -> Result<System, BuildError> {
         let Resolved { settings, topology, seats, nodes } = self.resolve()?;
         seats.remarks.iter().for_each(|remark| log!(Warn, {}, "{remark}"));
@@ -468,7 +482,11 @@ impl SystemBuilder {
             #[cfg(feature = "tokio")]
             self.tokio,
         );
-        System::start(inner, seats.seats, self.stack_bytes).map_err(BuildError::Thread)
+        let system =
+            System::start(inner, seats.seats, self.stack_bytes).map_err(BuildError::Thread)?;
+        let told = self.observers.started(&system.handle).map_err(BuildError::Observer)?;
+        *lock(&system.end.observers) = told;
+        Ok(system)
     }
 }
 

@@ -56,6 +56,9 @@ pub struct ShutdownReport {
     pub left_messages: u64,
 }
 
+/// What an [`Observer`](crate::Observer) is called back with when a system has ended.
+pub type OnEnd = Box<dyn FnOnce(&ShutdownReport) + Send>;
+
 /// The parts of a system that its end needs.
 #[derive(Default)]
 pub(crate) struct End {
@@ -63,6 +66,8 @@ pub(crate) struct End {
     pub(crate) threads: Mutex<Vec<thread::JoinHandle<()>>>,
     /// Locked by whoever carries the end out.
     pub(crate) report: Mutex<Option<ShutdownReport>>,
+    /// Who is told of it.
+    pub(crate) observers: Mutex<Vec<OnEnd>>,
 }
 
 impl Inner {

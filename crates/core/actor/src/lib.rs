@@ -32,6 +32,7 @@ mod groups;
 mod handle;
 mod hold;
 mod mailbox;
+mod observer;
 mod offload;
 mod options;
 mod own_thread;
@@ -86,7 +87,7 @@ pub use ask::{Answer, AskError, Asking, Reply, TryAnswer};
 pub use attach::Attached;
 pub use attribute::{actor, test};
 pub use builder::{BuildError, SystemBuilder, Workers};
-pub use ending::{Shutdown, ShutdownReport};
+pub use ending::{OnEnd, Shutdown, ShutdownReport};
 pub use estimates::Estimates;
 pub use failure::Failure;
 pub use groups::{
@@ -111,6 +112,7 @@ pub use cell::waits::StreamId;
 pub use census::{ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigures};
 pub use context::Timer;
 pub use feed::{Detached, Output};
+pub use observer::{Observer, observe_all};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use own_thread::OwnThread;
 #[cfg(feature = "tower")]

@@ -8,6 +8,8 @@ use crate::system::System;
 use crate::unblocked;
 use crate::unfinished::{Occupied, WaitError};
 use actinium_scheduler::clock::Until;
+use actinium_scheduler::guard;
+use actinium_scheduler::log;
 use actinium_scheduler::sync::{lock, wait_until};
 use std::time::Duration;
 
@@ -143,7 +145,19 @@ impl System {
             // Those that were given up may come back.
             std::mem::forget(inner.clone());
         }
+        // Under the lock: whoever else waits for the end waits for them, too.
+        self.tell_observers(&ended);
         report.insert(ended).clone()
+    }
+
+    fn tell_observers(&self, report: &ShutdownReport) {
+        let told = std::mem::take(&mut *lock(&self.end.observers));
+        for on_end in told {
+            if let Err(panicked) = guard::catch(|| on_end(report)) {
+                let why = panicked.message();
+                log!(Error, {}, "an observer panicked at the end of its system: {why}");
+            }
+        }
     }
 }
 
@@ -167,7 +181,8 @@ impl Drop for System {
     fn drop(&mut self) {
         if self.inner.is_on_worker() {
             // The calling worker can not wait for itself: all of them end on their own.
-            return self.inner.exit();
+            self.inner.exit();
+            return self.tell_observers(&self.inner.report(0));
         }
         if unblocked::is_in_tokio() && lock(&self.end.report).is_none() {
             return self.end_elsewhere();

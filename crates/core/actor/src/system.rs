@@ -3,9 +3,8 @@
 use crate::actor_core::Inner;
 use crate::ending::{End, work};
 use crate::system_handle::SystemHandle;
-use actinium_scheduler::Policy;
 use actinium_scheduler::sync::{lock, thread};
-use actinium_topology::{PuId, Seat};
+use actinium_topology::Seat;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -46,17 +45,6 @@ impl System {
     /// Access to the system that can be cloned and passed on.
     pub fn handle(&self) -> SystemHandle {
         self.handle.clone()
-    }
-
-    /// The PU to which each worker is bound; `None` for one that runs wherever the process may. See
-    /// [`crate::SystemBuilder::bind`].
-    pub fn pus(&self) -> &[Option<PuId>] {
-        &self.inner.shared.settings().pus
-    }
-
-    /// The scheduling policy.
-    pub fn policy(&self) -> Policy {
-        self.inner.shared.settings().policy
     }
 
     /// Forgets the latencies sampled so far: after a warm-up, say.

@@ -12,7 +12,8 @@ use crate::source::Source;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
-use actinium_scheduler::IdlePoller;
+use actinium_scheduler::{IdlePoller, Policy};
+use actinium_topology::PuId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -227,6 +228,17 @@ impl SystemHandle {
     /// moment of the system: actors that start or end meanwhile may be on it or not.
     pub fn actors(&self, query: &ActorQuery) -> ActorPage {
         self.inner.actors(query)
+    }
+
+    /// The PU to which each worker is bound; `None` for one that runs wherever the process may. See
+    /// [`crate::SystemBuilder::bind`].
+    pub fn pus(&self) -> &[Option<PuId>] {
+        &self.inner.shared.settings().pus
+    }
+
+    /// The scheduling policy.
+    pub fn policy(&self) -> Policy {
+        self.inner.shared.settings().policy
     }
 
     /// Number of workers.

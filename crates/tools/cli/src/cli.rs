@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use crate::commands::{
-    completions, elastic, events, launch, locality, man, memory, probe, sim, topology, wire,
+    completions, elastic, events, launch, locality, man, memory, probe, report, sim, topology, wire,
 };
 use actinium_app::Failure;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -34,6 +34,9 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(Box<probe::Args>),
+    /// Make a page of a recorded run.
+    #[command(long_about = report::ABOUT)]
+    Report(report::Args),
     /// Start several nodes on this machine, for trying out: one process each.
     #[command(long_about = launch::ABOUT)]
     Launch(launch::Args),
@@ -70,6 +73,7 @@ impl Command {
             Command::Events(args) => events::run(args, matches),
             Command::Memory(args) => memory::run(args, matches),
             Command::Probe(args) => probe::run(args, matches),
+            Command::Report(args) => report::run(args),
             Command::Launch(args) => launch::run(args, matches, &command_names()),
             Command::Locality(args) => locality::run(args, matches),
             Command::Elastic(args) => elastic::run(args, matches),

@@ -8,6 +8,7 @@ pub mod locality;
 pub mod man;
 pub mod memory;
 pub mod probe;
+pub mod report;
 pub mod sim;
 pub mod topology;
 pub mod wire;

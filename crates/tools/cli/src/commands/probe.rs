@@ -42,7 +42,8 @@ most --in-flight requests outstanding; each answers the PINGs of the others. It 
 
 Latencies are true ones, from send to handling, of a sample of the sends (the report says how many). The elapsed time leaves out start-up and \
 warm-up. With --fabric, actors of several nodes ping each other, times are those from a ping to its reply (two hosts' clocks can not time one way), and the \
-figures are of all nodes and of each, as are threads active and the load of each CPU over time; --report, only with --fabric, draws them. \
+figures are of all nodes and of each, as are threads active and the load of each CPU over time. --report draws them; on one node it draws what the system \
+was seen to do while it ran, warm-up and start included. \
 Where the period of a worker or actor is given, it is 1 / throughput, which is no latency.";
 
 /// Arguments of `actinium probe`.
@@ -204,10 +205,8 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(kind) = nodes.fabric.value {
         return over_nodes(args, &settings, kind, &nodes);
     }
-    if args.report.report.is_some() {
-        return Err(Failure::Asked("--report: only with --fabric".to_owned()));
-    }
-    let report = probe::run(settings, args.output.quiet)?;
+    args.report.check()?;
+    let report = probe::run(settings, args.report.report.as_deref(), args.output.quiet)?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

@@ -1,9 +1,9 @@
 //! `actinium probe`: what it prints, and what each flag does. Each test fails if its flag does
 //! nothing.
 
-use crate::common::{at, figures, number, run, small};
+use crate::common::{Scratch, at, figures, number, run, run_with, small, text};
 
-/// The figures that the issue lists, by the names in the table.
+/// The figures, by their names in the table.
 const NAMES: [&str; 23] = [
     "node-count",
     "worker-count-per-node",
@@ -337,4 +337,34 @@ fn a_segment_is_faulted_in_beside_the_same_measurement() {
     }
     let refused = run(&small(&["--segment", "4m", "--fabric", "in-process"]));
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}
+
+#[test]
+fn a_report_shows_what_the_system_did() {
+    let scratch = Scratch::new("probe-alone");
+    let page = scratch.path("run.html");
+    let stdout = run(&small(&["--report", &page, "--quiet"])).ok();
+    assert!(stdout.contains("node-count"), "it is shown, too: {stdout}");
+    let html = text(&page);
+    for part in ["What actinium did", "Throughput at four levels", "Prober", "Load of each CPU"] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("NaN"), "{html}");
+}
+
+#[test]
+fn a_page_is_made_again_from_a_recording() {
+    let scratch = Scratch::new("report");
+    let (json, page) = (scratch.path("run.json"), scratch.path("run.html"));
+    run_with(&small(&["--quiet"]), &[("ACTINIUM_REPORT", &json)]).ok();
+    run(&["report", &json, &page]).ok();
+    assert!(text(&page).contains("Throughput at four levels"));
+
+    let cut = scratch.file("cut.json", &text(&json)[..1_000]);
+    run(&["report", &cut, &page]).refused(&["cut.json is no recording, or was cut off"]);
+    let missing = scratch.path("missing.json");
+    run(&["report", &missing, &page]).refused(&["can not read", "missing.json"]);
+    let written = run(&["report", &json, "/no/such/folder/x.html"]);
+    assert_eq!(written.code, Some(1));
+    assert!(written.stderr.contains("cannot write /no/such/folder/x.html"), "{}", written.stderr);
 }

@@ -210,7 +210,8 @@ fn a_report_that_can_not_be_written_is_refused_before_anything_runs() {
     let forever = ["--messages", "1000000000", "--fabric", "in-process"];
     let report = ["--report", "/no/such/folder/x.html"];
     refused(&[&forever[..], &report].concat(), &["--report: cannot write /no/such/folder/x.html"]);
-    refused(&["--report", "x.html"], &["--fabric"]);
+    let alone = ["--messages", "1000000000"];
+    refused(&[&alone[..], &report].concat(), &["--report: cannot write /no/such/folder/x.html"]);
 }
 
 #[track_caller]

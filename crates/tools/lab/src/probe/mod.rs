@@ -18,9 +18,11 @@ pub mod settings;
 pub use settings::Settings;
 
 use crate::Failure;
+use std::path::Path;
 
 /// Measures on this process's own workers; a progress bar shows on stderr if that is a terminal,
-/// unless `quiet`.
+/// unless `quiet`. With `report`, the system is recorded, which is part of what is measured, and a
+/// page is written to that file.
 ///
 /// ```
 /// use actinium_lab::probe::{self, Settings};
@@ -28,7 +30,7 @@ use crate::Failure;
 /// let workers = actinium::Workers::Count(1).into();
 /// let mut settings = Settings::new(workers, actinium::Bind::None.into())?;
 /// settings.messages = 100.into();
-/// let report = probe::run(settings, true)?;
+/// let report = probe::run(settings, None, true)?;
 /// report.verdict()?;
 /// println!("{}", report.text(true));
 /// # Ok::<(), actinium_lab::Failure>(())
@@ -37,8 +39,12 @@ use crate::Failure;
 /// # Errors
 /// If a setting is not allowed, the system can not be started, or no message is handled any more
 /// although some are due.
-pub fn run(settings: Settings, quiet: bool) -> Result<report::Report, Failure> {
+pub fn run(
+    settings: Settings,
+    report: Option<&Path>,
+    quiet: bool,
+) -> Result<report::Report, Failure> {
     settings.check()?;
-    let outcome = rounds::measure(&settings, quiet)?;
+    let outcome = rounds::measure(&settings, report, quiet)?;
     Ok(report::Report::new(settings, &outcome))
 }

@@ -15,6 +15,7 @@ use actinium::topology::PuId;
 use actinium::{Audit, CounterValues, Stats};
 use actinium_observe::Latency;
 use actinium_report::Progress;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -48,11 +49,16 @@ pub struct Outcome {
     pub ledger: Audit,
 }
 
-/// Runs the probe; a progress bar shows on stderr if that is a terminal, unless `quiet`.
+/// Runs the probe; a progress bar shows on stderr if that is a terminal, unless `quiet`. A page of
+/// what the system did is written to `report`.
 ///
 /// # Errors
 /// If the system can not be started, or no message is handled any more although some are due.
-pub fn measure(settings: &Settings, quiet: bool) -> Result<Outcome, Failure> {
+pub fn measure(
+    settings: &Settings,
+    report: Option<&Path>,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
     let run = match settings.payload.value {
         0 => run_with::<()>,
         1..=8 => run_with::<Inline<8>>,
@@ -65,11 +71,15 @@ pub fn measure(settings: &Settings, quiet: bool) -> Result<Outcome, Failure> {
         513..=INLINE_MAX => run_with::<Inline<INLINE_MAX>>,
         _ => run_with::<Boxed>,
     };
-    run(settings, quiet)
+    run(settings, report, quiet)
 }
 
-fn run_with<P: Payload>(settings: &Settings, quiet: bool) -> Result<Outcome, Failure> {
-    let mut stage = Stage::<P>::set_up(settings)?;
+fn run_with<P: Payload>(
+    settings: &Settings,
+    report: Option<&Path>,
+    quiet: bool,
+) -> Result<Outcome, Failure> {
+    let mut stage = Stage::<P>::set_up(settings, report)?;
     let progress = |pings: u32, what: &str| {
         let messages = 2 * settings.actor_count() * u64::from(pings);
         if quiet { Progress::hidden(messages) } else { Progress::new(messages, what) }
@@ -102,8 +112,12 @@ struct Stage<P: Payload> {
 }
 
 impl<P: Payload> Stage<P> {
-    fn set_up(settings: &Settings) -> Result<Self, Failure> {
-        let system = settings.system()?;
+    fn set_up(settings: &Settings, report: Option<&Path>) -> Result<Self, Failure> {
+        let system = settings.system();
+        let system = match report {
+            Some(path) => system.report(path).build()?,
+            None => system.build()?,
+        };
         let (sender, finished) = mpsc::channel();
         let arena = Arc::new(Arena {
             in_flight: settings.in_flight.value,

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::memory::settings::SegmentSize;
 use crate::nodes::NodeSettings;
-use actinium::{Bind, BuildError, Policy, System, Workers};
+use actinium::{Bind, Policy, System, SystemBuilder, Workers};
 use actinium_app::count_workers;
 use actinium_cluster::route::Route;
 use actinium_observe::number::{bytes, count};
@@ -113,15 +113,14 @@ impl Settings {
         })
     }
 
-    /// Starts the system that is measured.
-    pub(super) fn system(&self) -> Result<System, BuildError> {
+    /// The system that is measured.
+    pub(super) fn system(&self) -> SystemBuilder {
         System::builder()
             .workers(self.workers.value)
             .bind(self.bind.value.clone())
             .policy(self.policy.value)
             .batch(self.batch.value)
             .counters(self.counters.value)
-            .build()
     }
 
     /// Actors of all workers.

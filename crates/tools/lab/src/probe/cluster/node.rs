@@ -32,7 +32,7 @@ pub fn run<F: Fabric + 'static>(
         grid_nodes: settings.nodes.count.value.unwrap_or(0),
         ..job::config(DOWN_AFTER)?
     };
-    let system = settings.system()?;
+    let system = settings.system().build()?;
     let started = JobNode::join(system, config, fabric, note)?;
     let mut part = Part::set_up(settings, &started)?;
     let own = part.run(in_one_process, settings)?;

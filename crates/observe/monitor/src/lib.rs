@@ -1,0 +1,39 @@
+//! Records what the actors and workers of a system do, and makes a page of it.
+//!
+//! The page has throughput, the load of workers and CPUs over time, the types of actors, mailboxes,
+//! latencies, dead letters, and how the system ended. It is written when the system has ended:
+//!
+//! ```
+//! use actinium_actor::{Shutdown, System};
+//! use actinium_monitor::Monitored;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let run_html = folder.path().join("run.html");
+//! let system = System::builder().workers(2).report(&run_html).build()?;
+//! // .. actors work ..
+//! system.shutdown(Shutdown::Drain);
+//! assert!(std::fs::read_to_string(run_html)?.contains("<h1>"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The environment variable `ACTINIUM_REPORT=run.html` does the same for each system of a program
+//! that is linked with this crate, without a change of its code. The page of a second system is
+//! called `run-2.html`.
+//!
+//! A file whose name ends in `.json` gets the [`Recording`] itself, from which the page can be made
+//! at any time.
+//!
+//! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
+//! part in fifty of a CPU's time: where there is much to look at, it looks less often. Workers do
+//! nothing for it.
+
+mod page;
+mod recorder;
+mod recording;
+mod report;
+
+pub use recorder::Recorder;
+pub use recording::{
+    MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
+};
+pub use report::{ENV_REPORT, Monitored, ReportOnEnd};

@@ -1,0 +1,201 @@
+//! What was recorded of a system: data, from which a page is made.
+
+use actinium_observe::file::{NewFile, WriteError};
+use actinium_observe::process::ProcessFigures;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The version of the data that this release writes. It changes when a field changes its meaning or
+/// goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The recorded life of a system.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recording {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The version of Actinium that recorded it.
+    pub actinium_version: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The moment at which the recording began, in seconds since 1970.
+    pub begun_unix_s: u64,
+    /// The name of the scheduling policy.
+    pub policy: String,
+    /// What the system did, look by look.
+    pub samples: Vec<Sample>,
+    /// The workers.
+    pub workers: Vec<WorkerFigures>,
+    /// The counters of threads that are no workers.
+    pub external: BTreeMap<String, u64>,
+    /// Sampled latencies from send to handling: nanoseconds, and the number of messages.
+    pub latencies: Vec<(u64, u64)>,
+    /// The types of actors.
+    pub types: Vec<TypeFigures>,
+    /// The fullest mailboxes that were seen, at most one for each actor.
+    pub mailboxes: Vec<MailboxFigures>,
+    /// The latest dead letters, as texts.
+    pub dead_letters: Vec<String>,
+    /// Changes of the number of workers with work: the time since the start in seconds, the number
+    /// and the reason.
+    pub scaling: Vec<(f64, u64, String)>,
+    /// What the system ended with: name and text.
+    pub end: Vec<(String, String)>,
+    /// The process: CPU time, memory and threads.
+    pub process: ProcessFigures,
+}
+
+/// What had happened until a moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds since the recording began.
+    pub at_s: f64,
+    /// Messages handled by each worker.
+    pub handled: Vec<u64>,
+    /// Messages in mailboxes at that moment, or on their way.
+    pub queued: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// Restarts of actors.
+    pub restarted: u64,
+    /// Living actors at that moment.
+    pub actors: u64,
+    /// Workers that were given work at that moment.
+    pub working: u64,
+}
+
+/// A worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerFigures {
+    /// The PU that it is bound to, if it is.
+    pub pu: Option<u32>,
+    /// Its counters: see [`CounterValues`](actinium_actor::CounterValues).
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The actors of a type.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TypeFigures {
+    /// The name of the type.
+    pub kind: String,
+    /// The most that were seen alive at one look.
+    pub living_max: u64,
+    /// The most messages that were seen in their mailboxes at one look.
+    pub queued_max: u64,
+    /// The most messages that were seen in one mailbox.
+    pub mailbox_max: u64,
+    /// Restarts by supervisors.
+    pub restarts: u64,
+    /// Nanoseconds that a message took at last, exponentially weighted.
+    pub cost_ns: Option<u32>,
+}
+
+/// A mailbox that was seen to be full of messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MailboxFigures {
+    /// The actor.
+    pub actor: String,
+    /// The name of its type.
+    pub kind: String,
+    /// The most messages that were seen in it.
+    pub queued_max: u64,
+    /// The moment, in seconds since the recording began.
+    pub at_s: f64,
+}
+
+/// Why a file is no recording.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It can not be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// It is no recording, or it was cut off.
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        cause: serde_json::Error,
+    },
+    /// A later release has written it.
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version of its data.
+        version: u32,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io { path, cause } => write!(f, "can not read {}: {cause}", path.display()),
+            ReadError::Malformed { path, cause } => {
+                write!(f, "{} is no recording, or was cut off: {cause}", path.display())
+            }
+            ReadError::Newer { path, version } => write!(
+                f,
+                "{} has data of version {version}, and this release reads up to {SCHEMA_VERSION}: \
+                 use the release that has written it, or a later one",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Io { cause, .. } => Some(cause),
+            ReadError::Malformed { cause, .. } => Some(cause),
+            ReadError::Newer { .. } => None,
+        }
+    }
+}
+
+/// What can be read of a file of any version.
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
+}
+
+impl Recording {
+    /// Reads a recording from a file that [`write`](Self::write) has written.
+    ///
+    /// # Errors
+    /// If the file can not be read, is no recording, was cut off or is of a later release.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let path_owned = || path.to_owned();
+        let text =
+            std::fs::read(path).map_err(|cause| ReadError::Io { path: path_owned(), cause })?;
+        let malformed = |cause| ReadError::Malformed { path: path_owned(), cause };
+        let Version { schema_version: version } =
+            serde_json::from_slice(&text).map_err(malformed)?;
+        if version > SCHEMA_VERSION {
+            return Err(ReadError::Newer { path: path_owned(), version });
+        }
+        serde_json::from_slice(&text).map_err(malformed)
+    }
+
+    /// Writes it: as JSON if the file's name ends in `.json`, else as a page. The file is there in
+    /// full or, after an error, as it was before.
+    ///
+    /// # Errors
+    /// If the file can not be written.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        if path.extension().is_none_or(|it| it != "json") {
+            return self.page().write(path);
+        }
+        let mut file = NewFile::create(path)?;
+        serde_json::to_writer(&mut file, self).map_err(|error| file.error(error.into()))?;
+        file.flush().map_err(|error| file.error(error))?;
+        file.finish()
+    }
+}

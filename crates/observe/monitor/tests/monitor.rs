@@ -1,0 +1,116 @@
+//! Reports of real systems.
+
+use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, Supervision, System};
+use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recording};
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Fails at 0.
+struct Counter;
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        assert_ne!(n, 0, "a zero");
+    }
+}
+
+fn run(system: &System) {
+    let options = SpawnOptions::new().supervise(Supervision::restart());
+    let counter = system.spawn_with(options, || Counter).expect("it starts");
+    (0..100).for_each(|n| counter.tell(n));
+    let ended = system.spawn(Counter);
+    ended.kill();
+    system.wait_idle(std::time::Duration::from_secs(60)).expect("it comes to rest");
+    ended.tell(7);
+    system.shutdown(Shutdown::Drain);
+}
+
+#[test]
+fn a_page_and_a_recording_say_what_happened() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let [page, json] = ["run.html", "run.json"].map(|name| folder.path().join(name));
+    run(&System::builder().workers(2).report(&page).report(&json).build()?);
+
+    let recording = Recording::read(&json)?;
+    let last = recording.samples.last().expect("it was looked at");
+    assert_eq!((last.handled.iter().sum::<u64>(), last.dead, last.restarted), (100, 1, 1));
+    assert_eq!((last.queued, last.actors, recording.workers.len()), (0, 0, 2));
+    assert_eq!(recording.workers.iter().map(|it| it.counters["handled"]).sum::<u64>(), 100);
+    let counter = &recording.types[0];
+    assert!(counter.kind.ends_with("::Counter") && counter.restarts == 1, "{counter:?}");
+    assert!(recording.dead_letters[0].contains("Counter"), "{:?}", recording.dead_letters);
+    assert!(recording.end.contains(&("handled".into(), "100".into())), "{:?}", recording.end);
+    assert!(recording.process.elapsed_s > 0.0 && recording.process.memory_max_bytes > 0);
+
+    // Both are of one run, though not of the same looks.
+    let page = std::fs::read_to_string(page)?;
+    let again = recording.page().html();
+    for text in ["Counter", "Dead letters", "Throughput at four levels", "worker 1", "100 messages"]
+    {
+        assert!(page.contains(text) && again.contains(text), "{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_an_error_that_says_so() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let json = folder.path().join("run.json");
+    run(&System::builder().workers(1).report(&json).build()?);
+    let whole = std::fs::read_to_string(&json)?;
+
+    std::fs::write(&json, &whole[..whole.len() / 2])?;
+    let cut = Recording::read(&json).unwrap_err();
+    assert!(matches!(cut, ReadError::Malformed { .. }) && cut.to_string().contains("cut off"));
+    std::fs::write(&json, whole.replace("\"schema_version\":1", "\"schema_version\":7"))?;
+    let newer = Recording::read(&json).unwrap_err();
+    assert!(matches!(newer, ReadError::Newer { version: 7, .. }), "{newer}");
+    let missing = Recording::read(&folder.path().join("no.json")).unwrap_err();
+    assert!(missing.to_string().contains("no.json"), "{missing}");
+    Ok(())
+}
+
+#[test]
+fn a_report_that_can_not_be_written_stops_the_build() {
+    let error = System::builder().workers(1).report("/no/such/folder/run.html").build();
+    let error = error.expect_err("there is no such folder");
+    assert!(matches!(error, BuildError::Observer(_)));
+    assert!(error.to_string().contains("/no/such/folder/run.html"), "{error}");
+}
+
+/// Runs the test below in a process of its own, with a report by environment.
+fn child(report: &Path) -> Output {
+    let mut command = Command::new(std::env::current_exe().expect("it runs"));
+    command.args(["--exact", "two_systems", "--nocapture"]);
+    command.env(ENV_REPORT, report).output().expect("it starts")
+}
+
+/// A program that knows nothing of reports. Run by itself, it tests that nothing is written.
+#[test]
+fn two_systems() -> Result<(), BuildError> {
+    for _ in 0..2 {
+        run(&System::builder().workers(1).build()?);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_environment_alone_makes_a_report_of_each_system() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let output = child(&folder.path().join("run.html"));
+    assert!(output.status.success(), "{output:?}");
+    for name in ["run.html", "run-2.html"] {
+        let page = std::fs::read_to_string(folder.path().join(name))?;
+        assert!(page.contains("100 messages"), "{name}");
+    }
+
+    let output = child(Path::new("/no/such/folder/run.html"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success());
+    assert!(said.contains("ACTINIUM_REPORT") && said.contains("/no/such/folder"), "{said}");
+    Ok(())
+}
