@@ -1,7 +1,7 @@
 //! The end of a whole program that async code or a signal asks for.
 
 use super::{Runtime, RuntimeReport};
-use actinium_actor::{Shutdown, unblocked};
+use actinium_actor::{Shutdown, WaitError, unblocked};
 use std::future::Future;
 
 impl Runtime {
@@ -14,6 +14,26 @@ impl Runtime {
     ) -> impl Future<Output = RuntimeReport> + Send + use<> {
         let ended = unblocked::run(move || self.shutdown(how));
         async move { ended.await.unwrap_or(RuntimeReport { parts: Vec::new(), actors: None }) }
+    }
+
+    /// Blocks until somebody calls [`SystemHandle::stop`](crate::SystemHandle::stop), or a failure
+    /// reaches the top; then ends all parts with [`Shutdown::Drain`].
+    ///
+    /// # Errors
+    /// [`WaitError::OnWorker`] at once, if an actor of this system calls it; the program then ends
+    /// as if this was dropped.
+    pub fn wait(self) -> Result<RuntimeReport, WaitError> {
+        self.wait_then(Shutdown::Drain)
+    }
+
+    /// Waits as [`Runtime::wait`] does, but ends the parts in another way, such as
+    /// [`Shutdown::DrainWithin`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wait_then(self, how: Shutdown) -> Result<RuntimeReport, WaitError> {
+        self.wait_stopped()?;
+        Ok(self.shutdown(how))
     }
 
     /// Runs until Ctrl-C, `SIGTERM`, [`SystemHandle::stop`](crate::SystemHandle::stop) or a failure
@@ -39,7 +59,7 @@ impl Runtime {
     /// Does as [`Runtime::run_until_signal`], and blocks the thread meanwhile.
     ///
     /// # Errors
-    /// As there, and [`WaitError::OnWorker`](crate::WaitError::OnWorker) (as an `io::Error`) if an
+    /// As there, and [`WaitError::OnWorker`] (as an `io::Error`) if an
     /// actor of this system calls it.
     #[cfg(feature = "signals")]
     pub fn wait_for_signal(self, limit: std::time::Duration) -> std::io::Result<RuntimeReport> {

@@ -4,11 +4,11 @@ use crate::common::{ON_PURPOSE, quiet};
 use actinium_actor::testing::{Probe, TestSystem};
 use actinium_actor::{
     Actor, Context, Down, Failure, Recipient, Restarted, SpawnError, SpawnOptions, StopReason,
-    Supervision, TryActor,
+    Supervision, TryActor, logging,
 };
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -302,4 +302,41 @@ fn what_is_spawned_ends_with_its_parent_and_what_is_detached_does_not() {
     detached.stop();
     sys.run_until_idle();
     assert_eq!(probe.received(), [("detached", false)]);
+}
+
+/// Fails at each message.
+struct Hopeless;
+
+impl Actor for Hopeless {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        ctx.fail("as always");
+    }
+}
+
+#[test]
+fn who_fails_for_ever_is_logged_when_it_begins_and_when_its_restarts_are_used_up() {
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let to = lines.clone();
+    logging::set_hook(move |record| {
+        let line = record.to_string();
+        if line.contains("Hopeless") {
+            return to.lock().unwrap().push(line);
+        }
+        // Of other tests.
+        eprintln!("{line}");
+    });
+    let mut sys = TestSystem::seeded(1);
+    let limited = Supervision::restart().limit(100, Duration::from_secs(3600));
+    let options = SpawnOptions::new().supervise(limited);
+    let actor = sys.spawn_with(options, || Hopeless).unwrap();
+    (0..200).for_each(|_| actor.tell(()));
+    sys.run_until_idle();
+    logging::remove_hook();
+    assert_eq!(sys.stats().total().restarted, 100);
+    let lines = lines.lock().unwrap();
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    assert!(lines[0].ends_with("as always; it is restarted"), "{}", lines[0]);
+    assert!(lines[1].ends_with("as always; it ends: its restarts are used up"), "{}", lines[1]);
 }

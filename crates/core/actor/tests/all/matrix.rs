@@ -7,12 +7,13 @@ use actinium_actor::{
     Actor, Address, Context, Policy, Reply, Shutdown, ShutdownReport, SpawnOptions, StopReason,
     Supervision, System, SystemHandle,
 };
+use futures_lite::stream;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
-use std::task::{Wake, Waker};
+use std::task::{Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -32,10 +33,22 @@ const NOT_CALLED: &str = "not called";
 
 type Row = (&'static str, &'static str, [&'static str; 3]);
 
-const TABLE: [Row; 21] = [
+const TABLE: [Row; 33] = [
     ("handler", PANICS, [FAILS, FAILS, NOT_CALLED]),
     ("handler", RE_ENTERS, [QUEUED, QUEUED, NOT_CALLED]),
     ("handler", STAYS, [GIVEN_UP, GIVEN_UP, NOT_CALLED]),
+    ("held future", PANICS, [FAILS, FAILS, NOT_CALLED]),
+    ("held future", RE_ENTERS, [QUEUED, QUEUED, NOT_CALLED]),
+    ("held future", STAYS, [GIVEN_UP, GIVEN_UP, NOT_CALLED]),
+    ("continuation", PANICS, [FAILS, FAILS, NOT_CALLED]),
+    ("continuation", RE_ENTERS, [QUEUED, QUEUED, NOT_CALLED]),
+    ("continuation", STAYS, [GIVEN_UP, GIVEN_UP, NOT_CALLED]),
+    ("concurrent future", PANICS, [FAILS, FAILS, NOT_CALLED]),
+    ("concurrent future", RE_ENTERS, [QUEUED, QUEUED, NOT_CALLED]),
+    ("concurrent future", STAYS, [GIVEN_UP, GIVEN_UP, NOT_CALLED]),
+    ("stream", PANICS, [FAILS, NOT_CALLED, NOT_CALLED]),
+    ("stream", RE_ENTERS, [QUEUED, NOT_CALLED, NOT_CALLED]),
+    ("stream", STAYS, [GIVEN_UP, NOT_CALLED, NOT_CALLED]),
     ("started", PANICS, [FAILS, FAILS, NOT_CALLED]),
     ("started", RE_ENTERS, [QUEUED, QUEUED, NOT_CALLED]),
     ("started", STAYS, [GIVEN_UP, GIVEN_UP, NOT_CALLED]),
@@ -125,6 +138,9 @@ impl Actor for Faulty {
                 "stopped" | "drop" => ctx.stop(),
                 "listener" => self.fault.gone.get().unwrap().tell(Msg::Nothing),
                 "waker" => _ = self.kept.take().unwrap().send(()),
+                callback @ ("held future" | "continuation" | "concurrent future" | "stream") => {
+                    self.wait_for(callback, ctx);
+                }
                 _ => self.fault.at("handler"),
             },
         }
@@ -132,6 +148,29 @@ impl Actor for Faulty {
 
     fn stopped(&mut self, _: &mut Context<'_, Self>, _: &StopReason) {
         self.fault.at("stopped");
+    }
+}
+
+impl Faulty {
+    /// Waits for something that ends, or is followed, by the fault.
+    fn wait_for(&self, callback: &str, ctx: &mut Context<'_, Self>) {
+        let fault = self.fault.clone();
+        match callback {
+            "held future" => ctx.hold(async move { fault.at("held future") }, |_, (), _| ()),
+            "continuation" => {
+                ctx.hold(async {}, |this, (), _| this.fault.at("continuation"));
+            }
+            "concurrent future" => {
+                ctx.concurrent(1, async move { fault.at("concurrent future") }, |_, (), _| ());
+            }
+            _ => {
+                let stream = stream::poll_fn(move |_| {
+                    fault.at("stream");
+                    Poll::Ready(None::<()>)
+                });
+                ctx.attach_stream(stream, |()| Msg::Nothing);
+            }
+        }
     }
 }
 
@@ -175,8 +214,10 @@ impl Cell {
             own: OnceLock::new(),
         });
         // Its handler is not called again before the system drains.
+        let waits =
+            matches!(callback, "held future" | "continuation" | "concurrent future" | "stream");
         let backs_off = phase == "dropping"
-            && matches!(callback, "handler" | "started" | "factory" | "listener");
+            && (matches!(callback, "handler" | "started" | "factory" | "listener") || waits);
         let wait = if backs_off { LONG } else { Duration::ZERO };
         let supervised = matches!(callback, "started" | "factory") || backs_off;
         let supervision = Supervision::restart().limit(3, LONG).backoff(wait, wait);
@@ -264,7 +305,7 @@ impl Cell {
         }
         let system = self.system.clone();
         let drains = thread::spawn(move || system.shutdown(Shutdown::DrainWithin(LONG)));
-        while !self.was_called() {
+        while !self.was_called() && !drains.is_finished() {
             thread::yield_now();
         }
         self.system.shutdown(Shutdown::DrainWithin(Duration::ZERO));

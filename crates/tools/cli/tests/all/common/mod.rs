@@ -100,6 +100,7 @@ pub(crate) fn clean(command: &mut Command) {
         "ACTINIUM_BATCH",
         "ACTINIUM_SLOTS",
         "ACTINIUM_ENCODING",
+        "ACTINIUM_REPORT",
         "ACTINIUM_NODE",
         "ACTINIUM_NODES",
         "ACTINIUM_LISTEN",
