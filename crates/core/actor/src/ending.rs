@@ -4,9 +4,11 @@ use crate::actor_core::{Core, Inner};
 use crate::control::Control;
 use crate::failure::Failure;
 use crate::unfinished::{Occupied, Unfinished};
+use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::{Mutex, lock, thread};
 use actinium_scheduler::{Ended, Worker, guard, log, logging};
 use actinium_topology::Seat;
+use std::fmt;
 use std::time::Duration;
 
 /// The treatment of queued messages when a system shuts down.
@@ -56,8 +58,29 @@ pub struct ShutdownReport {
     pub left_messages: u64,
 }
 
-/// What an [`Observer`](crate::Observer) is called back with when a system has ended.
-pub type OnEnd = Box<dyn FnOnce(&ShutdownReport) + Send>;
+/// What an [`Observer`](crate::Observer) wants to be done when a system has ended.
+pub struct OnEnd(Guarded<Box<dyn FnOnce(&ShutdownReport) + Send>>);
+
+impl OnEnd {
+    /// Calls this with the figures of the system's whole life.
+    pub fn new(call: impl FnOnce(&ShutdownReport) + Send + 'static) -> Self {
+        OnEnd(Guarded::new(Box::new(call)))
+    }
+
+    /// Calls it; a panic is logged.
+    pub(crate) fn call(self, report: &ShutdownReport) {
+        if let Err(panicked) = guard::catch(|| self.0.into_inner()(report)) {
+            let why = panicked.message();
+            log!(Error, {}, "an observer panicked at the end of its system: {why}");
+        }
+    }
+}
+
+impl fmt::Debug for OnEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnEnd")
+    }
+}
 
 /// The parts of a system that its end needs.
 #[derive(Default)]

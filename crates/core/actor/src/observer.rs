@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// impl Observer for Announces {
 ///     fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
 ///         println!("{} workers", system.workers());
-///         Ok(Box::new(|report| println!("{} messages", report.handled)))
+///         Ok(OnEnd::new(|report| println!("{} messages", report.handled)))
 ///     }
 /// }
 ///
@@ -52,7 +52,7 @@ static OF_ALL: Mutex<Vec<Arc<dyn Observer>>> = Mutex::new(Vec::new());
 /// #         &self,
 /// #         _: &SystemHandle,
 /// #     ) -> Result<OnEnd, Box<dyn std::error::Error + Send + Sync>> {
-/// #         Ok(Box::new(|_| ()))
+/// #         Ok(OnEnd::new(|_| ()))
 /// #     }
 /// # }
 /// observe_all(Announces);

@@ -8,8 +8,6 @@ use crate::system::System;
 use crate::unblocked;
 use crate::unfinished::{Occupied, WaitError};
 use actinium_scheduler::clock::Until;
-use actinium_scheduler::guard;
-use actinium_scheduler::log;
 use actinium_scheduler::sync::{lock, wait_until};
 use std::time::Duration;
 
@@ -152,12 +150,7 @@ impl System {
 
     fn tell_observers(&self, report: &ShutdownReport) {
         let told = std::mem::take(&mut *lock(&self.end.observers));
-        for on_end in told {
-            if let Err(panicked) = guard::catch(|| on_end(report)) {
-                let why = panicked.message();
-                log!(Error, {}, "an observer panicked at the end of its system: {why}");
-            }
-        }
+        told.into_iter().for_each(|it| it.call(report));
     }
 }
 

@@ -27,13 +27,15 @@
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. Workers do
 //! nothing for it.
 
+mod before_main;
 mod page;
 mod recorder;
 mod recording;
 mod report;
 
+pub use before_main::ENV_REPORT;
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
 };
-pub use report::{ENV_REPORT, Monitored, ReportOnEnd};
+pub use report::{Monitored, ReportOnEnd};

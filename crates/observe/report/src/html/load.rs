@@ -15,17 +15,26 @@ pub fn cpu_map(title: &str, loads: &[(String, &Load)]) -> HeatMap {
 #[must_use]
 pub fn threads_active(loads: &[(String, &Load)]) -> LineChart {
     // Fractions: no count.
-    let chart = LineChart::new("Threads active", Unit::Other(String::new()))
-        .note("Threads that ran on a CPU: the mean between two looks, from each node's own begin.");
+    let chart = LineChart::new("Threads active", Unit::Other(String::new())).note(format!(
+        "Threads that ran on a CPU: the mean between two looks{}.",
+        from_begin(loads)
+    ));
     lines(chart, loads, |load| load.threads_active().to_vec())
 }
 
 /// Threads of each process.
 #[must_use]
 pub fn threads(loads: &[(String, &Load)]) -> LineChart {
-    let chart = LineChart::new("Threads of each node's process", Unit::Count)
-        .note("From each node's own begin.");
+    let chart = match loads {
+        [_] => LineChart::new("Threads of the process", Unit::Count),
+        _ => LineChart::new("Threads of each node's process", Unit::Count)
+            .note("From each node's own begin."),
+    };
     lines(chart, loads, |load| load.threads().iter().map(|&threads| threads as f64).collect())
+}
+
+fn from_begin(loads: &[(String, &Load)]) -> &'static str {
+    if loads.len() == 1 { "" } else { ", from each node's own begin" }
 }
 
 /// One line for each process: a value at the end of a step holds for the step.

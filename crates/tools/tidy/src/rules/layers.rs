@@ -14,7 +14,7 @@ pub const FLOORS: &[(u8, &[&str])] = &[
     (8, &["actinium-app"]),
     (7, &["actinium-events-cluster"]),
     (6, &["actinium-workload"]),
-    (5, &["actinium-cluster", "actinium-events", "actinium-gateway"]),
+    (5, &["actinium-cluster", "actinium-events", "actinium-gateway", "actinium-monitor"]),
     (4, &["actinium-actor"]),
     (3, &["actinium-report", "actinium-sim", "actinium-wire"]),
     (2, &["actinium-scheduler", "actinium-memory", "actinium-observe", "actinium-wire-macros"]),

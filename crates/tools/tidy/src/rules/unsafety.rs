@@ -11,6 +11,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // FFI: a receive that is under way while its owner does something else; windows; memory that
     // processes share.
     ("cluster", &["mpi_bell", "mpi_transfer", "mpi_window"]),
+    // A function that runs before `main`.
+    ("monitor", &["before_main"]),
     // FFI: binding threads.
     ("topology", &["bind"]),
 ];
