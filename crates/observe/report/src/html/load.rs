@@ -25,16 +25,22 @@ pub fn threads_active(loads: &[(String, &Load)]) -> LineChart {
 /// Threads of each process.
 #[must_use]
 pub fn threads(loads: &[(String, &Load)]) -> LineChart {
-    let chart = match loads {
-        [_] => LineChart::new("Threads of the process", Unit::Count),
-        _ => LineChart::new("Threads of each node's process", Unit::Count)
-            .note("From each node's own begin."),
+    let chart = if is_alone(loads) {
+        LineChart::new("Threads of the process", Unit::Count)
+    } else {
+        LineChart::new("Threads of each node's process", Unit::Count)
+            .note("From each node's own begin.")
     };
     lines(chart, loads, |load| load.threads().iter().map(|&threads| threads as f64).collect())
 }
 
 fn from_begin(loads: &[(String, &Load)]) -> &'static str {
-    if loads.len() == 1 { "" } else { ", from each node's own begin" }
+    if is_alone(loads) { "" } else { ", from each node's own begin" }
+}
+
+/// Whether it is of one process, which needs no name.
+fn is_alone(loads: &[(String, &Load)]) -> bool {
+    matches!(loads, [(name, _)] if name.is_empty())
 }
 
 /// One line for each process: a value at the end of a step holds for the step.
