@@ -9,6 +9,7 @@ use crate::failure::BoxError;
 use crate::handle::at::{At, Handle};
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
+use crate::spawn::all_or_none;
 use crate::stop_reason::{Down, Restarted};
 use crate::system_handle::SystemHandle;
 use crate::time::Time;
@@ -134,6 +135,53 @@ impl<A: Actor> Context<'_, A> {
         let child =
             self.core().system.spawn_full(options, source, Some(parent), Some(self.on()))?;
         Ok(self.adopt(child))
+    }
+
+    /// Starts so many children with the same options, as
+    /// [`SystemHandle::spawn_many`](crate::SystemHandle::spawn_many) starts actors that are nobody's
+    /// children.
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Address, Context, SpawnOptions, System};
+    ///
+    /// struct Part(usize);
+    ///
+    /// impl Actor for Part {
+    ///     type Msg = ();
+    ///     fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {
+    ///         println!("part {}", self.0);
+    ///     }
+    /// }
+    ///
+    /// struct Whole(Vec<Address<Part>>);
+    ///
+    /// impl Actor for Whole {
+    ///     type Msg = ();
+    ///     fn started(&mut self, ctx: &mut Context<'_, Self>) {
+    ///         self.0 = ctx.spawn_many(3, &SpawnOptions::new(), Part).expect("they start");
+    ///     }
+    ///     fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {
+    ///         self.0.iter().for_each(|part| part.tell(()));
+    ///     }
+    /// }
+    ///
+    /// let system = System::builder().workers(1).build()?;
+    /// system.spawn(Whole(Vec::new())).send(())?;
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// assert_eq!(system.stats().total().handled, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Context::spawn_with`], of the first that is not started. Those before it are
+    /// killed. Options with a name are for one actor only.
+    pub fn spawn_many<B: Actor, S: Source<B, By>, By>(
+        &self,
+        n: usize,
+        options: &SpawnOptions,
+        source: impl FnMut(usize) -> S,
+    ) -> Result<Vec<Address<B>>, SpawnError> {
+        all_or_none((0..n).map(source), |source| self.spawn_with(options.clone(), source))
     }
 
     /// Makes an actor, which was started with this one as its parent, its child.

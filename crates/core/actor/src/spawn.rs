@@ -17,6 +17,24 @@ use actinium_scheduler::Worker;
 use actinium_scheduler::guard::{self, Guarded};
 use std::sync::Arc;
 
+/// Starts an actor of each source. If one is not started, those before it are killed.
+pub(crate) fn all_or_none<A: Actor, S>(
+    sources: impl Iterator<Item = S>,
+    start: impl Fn(S) -> Result<Address<A>, SpawnError>,
+) -> Result<Vec<Address<A>>, SpawnError> {
+    let mut started = Vec::new();
+    for source in sources {
+        match start(source) {
+            Ok(address) => started.push(address),
+            Err(error) => {
+                started.iter().for_each(Address::kill);
+                return Err(error);
+            }
+        }
+    }
+    Ok(started)
+}
+
 impl Inner {
     /// The home of an actor that an external thread spawns.
     fn place_external(&self) -> usize {

@@ -46,7 +46,9 @@ impl<A: Actor> Context<'_, A> {
     ///
     /// A stream keeps its actor alive. It is dropped when the actor ends, restarts or is asked to
     /// stop, and, as timers are, when the system drains: a stream that never ends does not hold up
-    /// a shutdown. A panic in it, or in `msg`, is the actor's failure. While the actor holds for a
+    /// a shutdown. A panic in it, or in `msg`, is the actor's failure; the items
+    /// before it are messages like others: if the actor is restarted, its next instance handles
+    /// those that wait. While the actor holds for a
     /// future ([`Context::hold`]), its streams wait. With the feature `tokio` and
     /// `SystemBuilder::tokio` they are polled inside that runtime.
     pub fn attach_stream<S>(

@@ -9,6 +9,7 @@ use crate::control::Control;
 use crate::estimates::Estimates;
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
+use crate::spawn::all_or_none;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
@@ -80,17 +81,7 @@ impl SystemHandle {
         options: &SpawnOptions,
         source: impl FnMut(usize) -> S,
     ) -> Result<Vec<Address<A>>, SpawnError> {
-        let mut started = Vec::new();
-        for source in (0..n).map(source) {
-            match self.spawn_with(options.clone(), source) {
-                Ok(address) => started.push(address),
-                Err(error) => {
-                    started.iter().for_each(Address::kill);
-                    return Err(error);
-                }
-            }
-        }
-        Ok(started)
+        all_or_none((0..n).map(source), |source| self.spawn_with(options.clone(), source))
     }
 
     /// Gives an actor a name (it may have several). It is taken back when the actor ends.

@@ -56,6 +56,20 @@ fn many_start_or_none() {
     assert_eq!(living, 0, "those that were started have ended");
     let three = handle.spawn_many(3, &SpawnOptions::new(), |_| does(|_: u64, _| {})).unwrap();
     assert_eq!((three.len(), sys.stats().actors), (3, 3));
+
+    let parent = sys.spawn(does(|(), ctx| {
+        let none = ctx.spawn_many(3, &SpawnOptions::new().name("b"), |_| does(|_: u64, _| {}));
+        assert!(matches!(none, Err(SpawnError::NameTaken(_))));
+        let two = ctx.spawn_many(2, &SpawnOptions::new(), |_| does(|_: u64, _| {})).unwrap();
+        // Nobody else keeps them.
+        two.into_iter().for_each(std::mem::forget);
+    }));
+    parent.tell(());
+    sys.run_until_idle();
+    assert_eq!(sys.stats().actors, 3 + 1 + 2);
+    parent.stop();
+    sys.run_until_idle();
+    assert_eq!(sys.stats().actors, 3, "children end with their parent");
 }
 
 #[test]
