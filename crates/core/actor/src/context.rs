@@ -137,9 +137,8 @@ impl<A: Actor> Context<'_, A> {
         Ok(self.adopt(child))
     }
 
-    /// Starts so many children with the same options, as
-    /// [`SystemHandle::spawn_many`](crate::SystemHandle::spawn_many) starts actors that are nobody's
-    /// children.
+    /// Starts so many children with the same options. For actors that are nobody's children, there
+    /// is [`SystemHandle::spawn_many`](crate::SystemHandle::spawn_many).
     ///
     /// ```
     /// use actinium_actor::{Actor, Address, Context, SpawnOptions, System};
