@@ -59,7 +59,9 @@ pub struct ShutdownReport {
 }
 
 /// What an [`Observer`](crate::Observer) wants to be done when a system has ended.
-pub struct OnEnd(Guarded<Box<dyn FnOnce(&ShutdownReport) + Send>>);
+pub struct OnEnd(Call);
+
+type Call = Guarded<Box<dyn FnOnce(&ShutdownReport) + Send>>;
 
 impl OnEnd {
     /// Calls this with the figures of the system's whole life.
