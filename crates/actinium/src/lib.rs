@@ -55,6 +55,7 @@
 //! | encode messages, and declare protocols | `wire` | `wire` |
 //! | serve actors to browsers and services | `gateway` | `gateway` |
 //! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
+//! | serve figures to Prometheus, health and readiness | `metrics` | `metrics` |
 //! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
@@ -350,6 +351,20 @@ pub mod memory {
     pub use actinium_memory::*;
 }
 
+/// Figures for Prometheus, and whether the program lives and is ready (feature `metrics`). The names
+/// of all metrics stand in docs/metrics.md.
+///
+/// ```
+/// use actinium::prelude::*;
+///
+/// let system = System::builder().workers(1).metrics("127.0.0.1:0").build()?;
+/// # Ok::<(), actinium::BuildError>(())
+/// ```
+#[cfg(feature = "metrics")]
+pub mod metrics {
+    pub use actinium_metrics::*;
+}
+
 /// What a system does, recorded while it runs: a page afterwards (feature `monitor`).
 ///
 /// ```
@@ -391,6 +406,8 @@ pub mod prelude {
         Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,
         Supervision, System, SystemHandle, Time, TimerId, TryActor, WeakAddress,
     };
+    #[cfg(feature = "metrics")]
+    pub use actinium_metrics::Measured;
     #[cfg(feature = "monitor")]
     pub use actinium_monitor::Monitored;
 }
@@ -416,6 +433,9 @@ mod guide {
     struct Groups;
     #[doc = include_str!("../../../docs/actors/lifetime.md")]
     struct Lifetime;
+    #[cfg(feature = "metrics")]
+    #[doc = include_str!("../../../docs/metrics.md")]
+    struct Metrics;
     #[doc = include_str!("../../../docs/actors/sending.md")]
     struct Sending;
     #[doc = include_str!("../../../docs/actors/testing.md")]

@@ -13,6 +13,7 @@ use crate::spawn::all_or_none;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
+use crate::unfinished::Occupied;
 use actinium_scheduler::{IdlePoller, Policy};
 use actinium_topology::PuId;
 use std::fmt;
@@ -151,6 +152,24 @@ impl SystemHandle {
     /// it sleeps. True if it did.
     pub fn request_poll(&self) -> bool {
         self.inner.shared.request_poll()
+    }
+
+    /// Whether the system has begun to end: it drains, or drops what is left.
+    pub fn is_ending(&self) -> bool {
+        let control = self.inner.shared.control();
+        control.is_draining() || control.exit_requested()
+    }
+
+    /// Whether this worker is in somebody's code at this moment: in a turn of an actor, say. It costs
+    /// a look at one place in memory.
+    pub fn is_occupied(&self, worker: usize) -> bool {
+        worker < self.workers() && self.inner.shared.sight(worker).is_some()
+    }
+
+    /// In whose code this worker is at this moment. It looks for the actor among all that live, and
+    /// holds up those that start or end meanwhile: ask only if you want to know.
+    pub fn occupied(&self, worker: usize) -> Option<Occupied> {
+        (worker < self.workers()).then(|| self.inner.occupied(worker)).flatten()
     }
 
     /// Whether the calling thread is a worker of this system.

@@ -71,6 +71,7 @@ type Add = Box<dyn FnOnce(Router, &Arc<Config>) -> Router + Send>;
 pub struct Builder {
     endpoints: Vec<Add>,
     names: BTreeSet<String>,
+    routes: Option<Router>,
     admission: Admission,
     limits: Limits,
     tls: Option<Tls>,
@@ -112,6 +113,15 @@ impl Builder {
             router.route(&path, get(enter::<A>).post(send::<A>).with_state(endpoint))
         }));
         Ok(self)
+    }
+
+    /// Serves these routes of axum, too, for instance pages of the program's own: to whom it lets
+    /// in, within its limits of connections. What an actor is served at comes first. Called again,
+    /// it replaces the routes.
+    #[must_use]
+    pub fn routes(mut self, routes: Router) -> Self {
+        self.routes = Some(routes);
+        self
     }
 
     /// Only who has this token, or another one that is named here, is let in.
@@ -181,8 +191,9 @@ impl Builder {
 
     fn check(&self) -> Result<(), GatewayError> {
         self.limits.check().map_err(GatewayError::Config)?;
-        if self.names.is_empty() {
-            return Err(GatewayError::Config("nothing is served: expected an actor".to_owned()));
+        if self.names.is_empty() && self.routes.is_none() {
+            let problem = "nothing is served: expected an actor, or routes";
+            return Err(GatewayError::Config(problem.to_owned()));
         }
         if self.threads == 0 {
             return Err(GatewayError::Config("threads: expected 1 or more, found 0".to_owned()));
@@ -210,7 +221,10 @@ impl Builder {
             self.endpoints.into_iter().fold(Router::new(), |router, add| add(router, &config));
         let names: Vec<String> = self.names.iter().map(|name| format!("/{name}")).collect();
         let unknown = format!("nothing is served here: allowed are {}", names.join(", "));
-        let router = router.fallback(move || async move { (StatusCode::NOT_FOUND, unknown) });
+        let router = match self.routes {
+            Some(routes) => router.fallback_service(routes),
+            None => router.fallback(move || async move { (StatusCode::NOT_FOUND, unknown) }),
+        };
         // Around the whole router: what it says by itself (405, and what is allowed) is no matter
         // of strangers.
         let border = middleware::from_fn_with_state(config.clone(), border);
@@ -456,6 +470,7 @@ impl Gateway {
         Builder {
             endpoints: Vec::new(),
             names: BTreeSet::new(),
+            routes: None,
             admission: Admission::default(),
             limits: Limits::default(),
             tls: None,

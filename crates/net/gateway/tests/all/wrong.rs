@@ -166,7 +166,7 @@ fn a_gateway_that_makes_no_sense_does_not_start() {
         named.expect_err("no name").to_string().starts_with("gateway: name 'a/b': allowed are")
     );
     let none = Gateway::builder().start("127.0.0.1:0").expect_err("nothing is served");
-    assert_eq!(none.to_string(), "gateway: nothing is served: expected an actor");
+    assert_eq!(none.to_string(), "gateway: nothing is served: expected an actor, or routes");
     let wrong = Limits { in_flight: 0, ..Limits::default() };
     let builder = Gateway::builder().serve("desk", &office.desk).expect("a name");
     let error = builder.limits(wrong).start("127.0.0.1:0").expect_err("nobody could say anything");

@@ -13,7 +13,7 @@ pub const FLOORS: &[(u8, &[&str])] = &[
     (9, &["actinium"]),
     (8, &["actinium-app"]),
     (7, &["actinium-events-cluster"]),
-    (6, &["actinium-workload"]),
+    (6, &["actinium-metrics", "actinium-workload"]),
     (5, &["actinium-cluster", "actinium-events", "actinium-gateway", "actinium-monitor"]),
     (4, &["actinium-actor"]),
     (3, &["actinium-report", "actinium-sim", "actinium-wire"]),

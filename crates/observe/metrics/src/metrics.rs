@@ -1,0 +1,205 @@
+//! What is served, and where.
+
+use crate::health::Health;
+use crate::system::SystemFigures;
+use actinium_actor::SystemHandle;
+use actinium_gateway::{Gateway, GatewayError};
+use actinium_scheduler::guard::{self, Guarded};
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::json;
+use std::fmt;
+use std::net::ToSocketAddrs;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The types of actors that are named unless the program says otherwise.
+const TYPES: usize = 50;
+/// How long a turn may last unless the program says otherwise.
+const TURN: Duration = Duration::from_secs(30);
+/// What OpenMetrics' text is.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type Check = Guarded<Box<dyn Fn() -> Result<(), String> + Send + Sync>>;
+
+/// The figures of a system for Prometheus, with those of the program's own.
+///
+/// ```
+/// use actinium_actor::System;
+/// use actinium_metrics::Metrics;
+/// use actinium_metrics::prometheus_client::metrics::counter::Counter;
+/// use actinium_metrics::prometheus_client::registry::Registry;
+///
+/// let orders = Counter::<u64>::default();
+/// let mut own = Registry::default();
+/// own.register("shop_orders", "Orders taken", orders.clone());
+///
+/// let system = System::builder().workers(1).build()?;
+/// let metrics = Metrics::new(&system).registry(own);
+/// orders.inc();
+/// let text = metrics.text();
+/// assert!(text.contains("shop_orders_total 1"));
+/// assert!(text.contains("actinium_workers 1"));
+/// # Ok::<(), actinium_actor::BuildError>(())
+/// ```
+pub struct Metrics {
+    system: SystemHandle,
+    registries: Vec<Registry>,
+    types: usize,
+    turn: Duration,
+    ready: Vec<Check>,
+    health: Health,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics")
+            .field("types", &self.types)
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Metrics {
+    /// The figures of this system and its process.
+    #[must_use]
+    pub fn new(system: &SystemHandle) -> Self {
+        Metrics {
+            system: system.clone(),
+            registries: Vec::new(),
+            types: TYPES,
+            turn: TURN,
+            ready: Vec::new(),
+            health: Health::default(),
+        }
+    }
+
+    /// Adds figures of the program's own. A name must not stand in two registries.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registries.push(registry);
+        self
+    }
+
+    /// Names at most so many types of actors, those with most actors first; all others are `other`.
+    /// Default: 50. With 0, no scrape walks over the actors (see [`SystemHandle::actor_types`]).
+    #[must_use]
+    pub fn types(mut self, most: usize) -> Self {
+        self.types = most;
+        self
+    }
+
+    /// Takes a worker for stuck that has been in one turn for so long. Default: 30 s. It is noticed
+    /// by comparing one question for `/healthz` with the next.
+    #[must_use]
+    pub fn longest_turn(mut self, limit: Duration) -> Self {
+        self.turn = limit;
+        self
+    }
+
+    /// Takes the program for ready only if this says so; the error is told to who asks. It is called
+    /// at each question for `/readyz`; if it panics, the program is not ready.
+    #[must_use]
+    pub fn ready_if(
+        mut self,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.ready.push(Guarded::new(Box::new(check)));
+        self
+    }
+
+    /// The figures in OpenMetrics' text format.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut own = Registry::default();
+        let (system, types) = (self.system.clone(), self.types);
+        own.register_collector(Box::new(SystemFigures { system, types }));
+        let mut text = String::new();
+        for registry in [&own].into_iter().chain(&self.registries) {
+            // Each ends with the mark of the end: only the last one is kept. (A String takes all.)
+            text.truncate(text.trim_end_matches("# EOF\n").len());
+            let _ = encode(&mut text, registry);
+        }
+        text
+    }
+
+    /// Routes for a server of the program's own: `/metrics`, `/healthz` and `/readyz`. With
+    /// [`actinium_gateway::Builder::routes`], the gateway asks for a token, or encrypts:
+    ///
+    /// ```
+    /// use actinium_actor::System;
+    /// use actinium_gateway::Gateway;
+    /// use actinium_metrics::Metrics;
+    ///
+    /// let system = System::builder().workers(1).build()?;
+    /// let routes = Metrics::new(&system).router();
+    /// let gateway = Gateway::builder().routes(routes).token("scraper", "secret");
+    /// let gateway = gateway.start("127.0.0.1:0")?;
+    /// # gateway.stop();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/metrics", get(metrics))
+            .route("/healthz", get(healthz))
+            .route("/readyz", get(readyz))
+            .with_state(Arc::new(self))
+    }
+
+    /// Serves them at this address, on a thread of its own, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// If the address can not be listened at: the error names it.
+    pub fn serve(self, address: impl ToSocketAddrs + fmt::Debug) -> Result<Gateway, GatewayError> {
+        Gateway::builder().routes(self.router()).start(address)
+    }
+
+    fn is_ready(&self) -> Result<(), String> {
+        if self.system.is_ending() {
+            return Err("the system ends".to_owned());
+        }
+        let ask = |check: &Check| {
+            guard::catch(|| check()).unwrap_or_else(|panicked| {
+                Err(format!("the check whether it is ready panicked: {}", panicked.message()))
+            })
+        };
+        self.ready.iter().try_for_each(ask)
+    }
+}
+
+async fn metrics(State(metrics): State<Arc<Metrics>>) -> Response {
+    ([(header::CONTENT_TYPE, OPENMETRICS)], metrics.text()).into_response()
+}
+
+async fn healthz(State(metrics): State<Arc<Metrics>>) -> Response {
+    let stuck = metrics.health.stuck(&metrics.system, metrics.turn);
+    if stuck.is_empty() {
+        return "ok\n".into_response();
+    }
+    let stuck = stuck.into_iter().map(|it| {
+        let actor = it.occupied.and_then(|it| it.actor);
+        json!({
+            "worker": it.worker,
+            "in_one_turn_for_s": it.since.as_secs(),
+            "actor": actor.map(|(id, _)| id.to_string()),
+            "type": actor.map(|(_, kind)| kind),
+        })
+    });
+    let stuck = json!({ "stuck": stuck.collect::<Vec<_>>() });
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    (StatusCode::SERVICE_UNAVAILABLE, json, stuck.to_string()).into_response()
+}
+
+async fn readyz(State(metrics): State<Arc<Metrics>>) -> Response {
+    match metrics.is_ready() {
+        Ok(()) => "ready\n".into_response(),
+        Err(why) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response()
+        }
+    }
+}
