@@ -351,8 +351,8 @@ pub mod memory {
     pub use actinium_memory::*;
 }
 
-/// Figures for Prometheus, and whether the program lives and is ready (feature `metrics`). The names
-/// of all metrics stand in docs/metrics.md.
+/// Figures for Prometheus, and whether the program lives and is ready (feature `metrics`).
+/// docs/metrics.md has the names of all metrics.
 ///
 /// ```
 /// use actinium::prelude::*;

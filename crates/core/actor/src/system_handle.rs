@@ -160,8 +160,8 @@ impl SystemHandle {
         control.is_draining() || control.exit_requested()
     }
 
-    /// Whether this worker is in somebody's code at this moment: in a turn of an actor, say. It costs
-    /// a look at one place in memory.
+    /// Whether this worker is in somebody's code at this moment: in a turn of an actor, say. It
+    /// costs a look at one place in memory.
     pub fn is_occupied(&self, worker: usize) -> bool {
         worker < self.workers() && self.inner.shared.sight(worker).is_some()
     }

@@ -102,8 +102,8 @@ impl Metrics {
         self
     }
 
-    /// Takes the program for ready only if this says so; the error is told to who asks. It is called
-    /// at each question for `/readyz`; if it panics, the program is not ready.
+    /// Takes the program for ready only if this says so; the error is told to who asks. It is
+    /// called at each question for `/readyz`; if it panics, the program is not ready.
     #[must_use]
     pub fn ready_if(
         mut self,
@@ -164,7 +164,7 @@ impl Metrics {
             return Err("the system ends".to_owned());
         }
         let ask = |check: &Check| {
-            guard::catch(|| check()).unwrap_or_else(|panicked| {
+            guard::catch(&**check).unwrap_or_else(|panicked| {
                 Err(format!("the check whether it is ready panicked: {}", panicked.message()))
             })
         };

@@ -197,6 +197,7 @@ fn prometheus() -> Option<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "another process is asked until it has an answer")]
 fn prometheus_scrapes_it() -> Result<(), Box<dyn Error>> {
     let Some(program) = prometheus() else { return Ok(()) };
     let system = system();

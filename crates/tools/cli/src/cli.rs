@@ -103,6 +103,7 @@ mod tests {
                 "topology",
                 "events",
                 "probe",
+                "report",
                 "launch",
                 "locality",
                 "elastic",
