@@ -5,6 +5,7 @@ use crate::system::SystemFigures;
 use actinium_actor::SystemHandle;
 use actinium_gateway::{Gateway, GatewayError};
 use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::log;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -24,6 +25,9 @@ const TYPES: usize = 50;
 const TURN: Duration = Duration::from_secs(30);
 /// What OpenMetrics' text is.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What stands at the end of the text.
+const END: &str = "# EOF\n";
 
 type Check = Guarded<Box<dyn Fn() -> Result<(), String> + Send + Sync>>;
 
@@ -49,8 +53,8 @@ type Check = Guarded<Box<dyn Fn() -> Result<(), String> + Send + Sync>>;
 /// ```
 pub struct Metrics {
     system: SystemHandle,
-    registries: Vec<Registry>,
-    types: usize,
+    figures: Registry,
+    registries: Vec<Guarded<Registry>>,
     turn: Duration,
     ready: Vec<Check>,
     health: Health,
@@ -58,10 +62,7 @@ pub struct Metrics {
 
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics")
-            .field("types", &self.types)
-            .field("turn", &self.turn)
-            .finish_non_exhaustive()
+        f.debug_struct("Metrics").field("turn", &self.turn).finish_non_exhaustive()
     }
 }
 
@@ -71,26 +72,28 @@ impl Metrics {
     pub fn new(system: &SystemHandle) -> Self {
         Metrics {
             system: system.clone(),
+            figures: figures(system, TYPES),
             registries: Vec::new(),
-            types: TYPES,
             turn: TURN,
             ready: Vec::new(),
             health: Health::default(),
         }
     }
 
-    /// Adds figures of the program's own. A name must not stand in two registries.
+    /// Adds figures of the program's own. A name must not stand in two registries. A registry with
+    /// a collector that fails or panics is left out of that scrape, and the log says so.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
-        self.registries.push(registry);
+        self.registries.push(Guarded::new(registry));
         self
     }
 
-    /// Names at most so many types of actors, those with most actors first; all others are `other`.
-    /// Default: 50. With 0, no scrape walks over the actors (see [`SystemHandle::actor_types`]).
+    /// Names at most so many types of actors: those with most actors at the first scrape, and then
+    /// whatever comes. All others are `other`. Default: 50. With 0, no scrape walks over the actors
+    /// (see [`SystemHandle::actor_types`]).
     #[must_use]
     pub fn types(mut self, most: usize) -> Self {
-        self.types = most;
+        self.figures = figures(&self.system, most);
         self
     }
 
@@ -116,16 +119,27 @@ impl Metrics {
     /// The figures in OpenMetrics' text format.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut own = Registry::default();
-        let (system, types) = (self.system.clone(), self.types);
-        own.register_collector(Box::new(SystemFigures { system, types }));
         let mut text = String::new();
-        for registry in [&own].into_iter().chain(&self.registries) {
-            // Each ends with the mark of the end: only the last one is kept. (A String takes all.)
-            text.truncate(text.trim_end_matches("# EOF\n").len());
-            let _ = encode(&mut text, registry);
+        let registries = [&self.figures].into_iter().chain(self.registries.iter().map(|it| &**it));
+        for registry in registries {
+            let mut part = String::new();
+            match guard::catch(|| encode(&mut part, registry)) {
+                // Each ends with the mark of the end, and there is to be one.
+                Ok(Ok(())) => text.push_str(part.trim_end_matches(END)),
+                Ok(Err(_)) => {
+                    log!(Error, {}, "a collector of metrics failed: its registry is left out")
+                }
+                Err(panicked) => {
+                    let why = panicked.message();
+                    log!(
+                        Error,
+                        {},
+                        "a collector of metrics panicked, its registry is left out: {why}"
+                    );
+                }
+            }
         }
-        text
+        text + END
     }
 
     /// Routes for a server of the program's own: `/metrics`, `/healthz` and `/readyz`. With
@@ -170,6 +184,13 @@ impl Metrics {
         };
         self.ready.iter().try_for_each(ask)
     }
+}
+
+/// A registry with the figures of a system.
+fn figures(system: &SystemHandle, types: usize) -> Registry {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(SystemFigures::new(system.clone(), types)));
+    registry
 }
 
 async fn metrics(State(metrics): State<Arc<Metrics>>) -> Response {

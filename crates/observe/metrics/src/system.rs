@@ -8,7 +8,9 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// The upper bounds of the buckets of latencies: 100 ns, then four times as much each.
 const BUCKETS: usize = 12;
@@ -17,9 +19,30 @@ const BUCKET_GROWTH: u64 = 4;
 
 /// Looks at a system when it is asked.
 pub(crate) struct SystemFigures {
-    pub(crate) system: SystemHandle,
+    system: SystemHandle,
     /// The most types of actors that are named.
-    pub(crate) types: usize,
+    types: usize,
+    /// Those that are. One that is named stays so: else its counters would fall.
+    named: Mutex<BTreeSet<&'static str>>,
+}
+
+impl SystemFigures {
+    pub(crate) fn new(system: SystemHandle, types: usize) -> Self {
+        SystemFigures { system, types, named: Mutex::default() }
+    }
+
+    /// The name of each of these types outside. All others than those with most actors at first are
+    /// `other`.
+    fn names(&self, types: &[ActorTypeFigures]) -> Vec<&'static str> {
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = |it: &ActorTypeFigures| {
+            if named.len() < self.types {
+                named.insert(it.kind);
+            }
+            if named.contains(it.kind) { it.kind } else { "other" }
+        };
+        types.iter().map(name).collect()
+    }
 }
 
 impl fmt::Debug for SystemFigures {
@@ -35,7 +58,8 @@ impl Collector for SystemFigures {
         gauges(&mut encoder, &self.system, &stats)?;
         latencies(&mut encoder, &stats)?;
         if self.types > 0 {
-            types(&mut encoder, &self.system.actor_types(), self.types)?;
+            let figures = self.system.actor_types();
+            types(&mut encoder, &figures, &self.names(&figures))?;
         }
         process(&mut encoder)
     }
@@ -49,7 +73,11 @@ fn counters(encoder: &mut DescriptorEncoder<'_>, stats: &Stats) -> fmt::Result {
     all.push(("external".to_owned(), values(&stats.external)));
     for (at, name) in COUNTERS.iter().enumerate() {
         let kind = MetricType::Counter;
-        let mut metric = encoder.encode_descriptor(name.metric, name.help, None, kind)?;
+        let (metric, unit) = match name.metric.strip_suffix("_bytes") {
+            Some(metric) => (metric, Some(&Unit::Bytes)),
+            None => (name.metric, None),
+        };
+        let mut metric = encoder.encode_descriptor(metric, name.help, unit, kind)?;
         for (worker, values) in &all {
             let labels = [("worker", worker.as_str())];
             count(&mut metric.encode_family(&labels)?, values[at].1)?;
@@ -100,11 +128,11 @@ fn latencies(encoder: &mut DescriptorEncoder<'_>, stats: &Stats) -> fmt::Result 
         .encode_histogram::<NoLabelSet>(sum_s, samples, &buckets, None)
 }
 
-/// The types with most actors; all others together are `other`.
+/// The types by these names of theirs.
 fn types(
     encoder: &mut DescriptorEncoder<'_>,
     types: &[ActorTypeFigures],
-    most: usize,
+    names: &[&'static str],
 ) -> fmt::Result {
     type Of = fn(&ActorTypeFigures) -> u64;
     let gauge = MetricType::Gauge;
@@ -115,10 +143,10 @@ fn types(
             it.restarts
         }),
     ];
-    // Two types may have one name.
-    let mut named = std::collections::BTreeMap::<&str, [u64; 3]>::new();
-    for (at, it) in types.iter().enumerate() {
-        let values = named.entry(if at < most { it.kind } else { "other" }).or_default();
+    // Several types may have one name.
+    let mut named = BTreeMap::<&str, [u64; 3]>::new();
+    for (it, &name) in types.iter().zip(names) {
+        let values = named.entry(name).or_default();
         values.iter_mut().zip(metrics).for_each(|(sum, (.., of))| *sum += of(it));
     }
     for (at, (name, help, kind, _)) in metrics.into_iter().enumerate() {

@@ -2,6 +2,11 @@
 
 use actinium_actor::{Actor, BuildError, Context, Shutdown, System};
 use actinium_gateway::Gateway;
+use actinium_metrics::prometheus_client::collector::Collector;
+use actinium_metrics::prometheus_client::encoding::DescriptorEncoder;
+use actinium_metrics::prometheus_client::metrics::MetricType;
+use actinium_metrics::prometheus_client::metrics::counter::Counter as Counting;
+use actinium_metrics::prometheus_client::registry::Registry;
 use actinium_metrics::{COUNTERS, Measured, Metrics};
 use std::error::Error;
 use std::io::{Read, Write};
@@ -90,10 +95,15 @@ fn figures_are_those_of_the_system() {
 fn types_beyond_the_most_are_one() {
     let system = system();
     let _kept = (system.spawn(Counter), system.spawn(Other), system.spawn(Other));
-    let text = Metrics::new(&system).types(1).text();
-    let other = std::any::type_name::<Other>();
-    assert_eq!(value(&text, &format!("actinium_type_actors{{type=\"{other}\"}}")), Some(2.0));
-    assert_eq!(value(&text, "actinium_type_actors{type=\"other\"}"), Some(1.0));
+    let metrics = Metrics::new(&system).types(1);
+    let named = format!("actinium_type_actors{{type=\"{}\"}}", std::any::type_name::<Other>());
+    let others = "actinium_type_actors{type=\"other\"}";
+    let text = metrics.text();
+    assert_eq!((value(&text, &named), value(&text, others)), (Some(2.0), Some(1.0)));
+    // A type keeps its name when others have more actors: a counter must not fall.
+    let _more: Vec<_> = (0..3).map(|_| system.spawn(Counter)).collect();
+    let text = metrics.text();
+    assert_eq!((value(&text, &named), value(&text, others)), (Some(2.0), Some(4.0)));
     assert!(!Metrics::new(&system).types(0).text().contains("actinium_type_actors"));
 }
 
@@ -154,6 +164,54 @@ fn a_builder_serves_until_the_system_has_ended() -> Result<(), BuildError> {
     system.shutdown(Shutdown::Drain);
     assert!(TcpStream::connect(free).is_err());
     Ok(())
+}
+
+/// A collector that fails in the middle of a line, or panics.
+#[derive(Debug)]
+struct Broken(fn() -> std::fmt::Result);
+
+impl Collector for Broken {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        encoder.encode_descriptor("broken", "It breaks", None, MetricType::Gauge)?;
+        (self.0)()
+    }
+}
+
+#[test]
+fn a_registry_that_fails_is_left_out() {
+    let system = system();
+    let orders = Counting::<u64>::default();
+    let mut own = Registry::default();
+    own.register("orders", "Orders of a \"kind\"\n", orders.clone());
+    orders.inc_by(7);
+    let broken = |how: fn() -> std::fmt::Result| {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Broken(how)));
+        registry
+    };
+    let metrics = Metrics::new(&system)
+        .registry(broken(|| Err(std::fmt::Error)))
+        .registry(broken(|| panic!("on purpose")))
+        .registry(own);
+    let text = metrics.text();
+    assert_eq!(value(&text, "orders_total"), Some(7.0));
+    assert_eq!(value(&text, "actinium_workers"), Some(2.0));
+    assert!(!text.contains("broken") && text.matches("# EOF").count() == 1, "{text}");
+}
+
+#[test]
+fn garbage_and_silence_harm_nobody() {
+    let system = system();
+    let gateway = serve(&system, |metrics| metrics);
+    let silent: Vec<_> =
+        (0..50).map(|_| TcpStream::connect(gateway.address()).expect("it listens")).collect();
+    let mut garbage = TcpStream::connect(gateway.address()).expect("it listens");
+    garbage.write_all(&[0x80; 70_000]).ok();
+    let mut answer = Vec::new();
+    let _ = garbage.read_to_end(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{answer:?}");
+    assert_eq!(get(gateway.address(), "/metrics").0, 200);
+    drop(silent);
 }
 
 #[test]
