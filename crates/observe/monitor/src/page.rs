@@ -1,7 +1,7 @@
 //! A recording as a page.
 
 use crate::recording::{Recording, Sample};
-use actinium_observe::number::{bytes, count, percent, rate};
+use actinium_observe::number::{bytes, count, percent};
 use actinium_observe::{Latency, process::Load};
 use actinium_report::html::{
     Bar, Bars, Column, Figure, HeatMap, HeatRow, LineChart, Page, Section, Series, Table, Unit,
@@ -63,7 +63,7 @@ impl Recording {
         let of =
             |counters: &std::collections::BTreeMap<String, u64>| counters.get(counter).copied();
         let workers = self.workers.iter().filter_map(|worker| of(&worker.counters));
-        workers.chain(of(&self.external)).sum()
+        saturating_sum(workers.chain(of(&self.external)))
     }
 
     fn summary(&self) -> String {
@@ -77,12 +77,14 @@ impl Recording {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let latency = Latency::from_buckets(self.latencies.iter().copied());
+        // No more than what a file of any length can not make overflow.
+        let buckets = self.latencies.iter().map(|&(ns, samples)| (ns, samples.min(1 << 40)));
+        let latency = Latency::from_buckets(buckets);
         let mean_s = |share: f64| Unit::Seconds.show(latency.quantile_ns(share) as f64 * 1e-9);
         let busy = self.process.cpu_s / self.process.elapsed_s;
+        let per_s = self.handled() as f64 / self.length_s();
         let mut figures = vec![
-            Figure::new("Throughput", rate(self.handled() as f64 / self.length_s()))
-                .note("messages"),
+            Figure::new("Throughput", Unit::PerSecond.show(per_s)).note("messages"),
             Figure::new("CPUs busy", Unit::Count.show(busy))
                 .note("CPU time of all threads by the time that passed"),
             Figure::new("Actors", count(self.most(|it| it.actors))).note("the most at one look"),
@@ -119,7 +121,7 @@ impl Recording {
 
     fn throughput(&self) -> Section {
         let handled = self.series("handled", |from, to, length_s| {
-            (to.handled_by_all() - from.handled_by_all()) as f64 / length_s
+            to.handled_by_all().saturating_sub(from.handled_by_all()) as f64 / length_s
         });
         Section::new("Throughput")
             .chart(self.over_time("Messages handled", Unit::PerSecond, handled))
@@ -243,7 +245,7 @@ impl Recording {
         });
         let living = self.series("living", |from, _, _| from.actors as f64);
         let restarted = self.series("restarts", |from, to, length_s| {
-            (to.restarted - from.restarted) as f64 / length_s
+            to.restarted.saturating_sub(from.restarted) as f64 / length_s
         });
         let section = Section::new("Actors")
             .chart(self.over_time("Living actors", Unit::Count, living))
@@ -256,8 +258,9 @@ impl Recording {
 
     fn messages(&self) -> Section {
         let queued = self.series("waiting", |from, _, _| from.queued as f64);
-        let dead = self
-            .series("dead letters", |from, to, length_s| (to.dead - from.dead) as f64 / length_s);
+        let dead = self.series("dead letters", |from, to, length_s| {
+            to.dead.saturating_sub(from.dead) as f64 / length_s
+        });
         let fullest = self.mailboxes.iter().map(|it| {
             Bar::new(format!("{} {}", it.kind, it.actor), it.queued_max as f64)
                 .detail(format!("at {}", Unit::Seconds.show(it.at_s)))
@@ -286,9 +289,10 @@ impl Recording {
     fn latency(&self) -> Bars {
         let mut powers = std::collections::BTreeMap::<u32, u64>::new();
         for &(ns, messages) in &self.latencies {
-            *powers.entry(ns.max(1).ilog2()).or_default() += messages;
+            let power = powers.entry(ns.max(1).ilog2()).or_default();
+            *power = power.saturating_add(messages);
         }
-        let all: u64 = powers.values().sum();
+        let all = saturating_sum(powers.values().copied());
         let show = |power: u32| Unit::Seconds.show((1u64 << power) as f64 * 1e-9);
         let bars = powers.iter().map(|(&power, &messages)| {
             let to = power.saturating_add(1).min(63);
@@ -310,6 +314,11 @@ impl Recording {
 
 impl Sample {
     fn handled_by_all(&self) -> u64 {
-        self.handled.iter().sum()
+        saturating_sum(self.handled.iter().copied())
     }
+}
+
+/// The sum of what a file may say.
+fn saturating_sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }

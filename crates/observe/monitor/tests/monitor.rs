@@ -1,7 +1,7 @@
 //! Reports of real systems.
 
 use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, Supervision, System};
-use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recording};
+use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recording, Sample};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -68,6 +68,22 @@ fn a_file_that_is_no_recording_is_an_error_that_says_so() -> Result<(), Box<dyn 
     std::fs::write(&json, whole.replace("\"schema_version\":1", "\"schema_version\":7"))?;
     let newer = Recording::read(&json).unwrap_err();
     assert!(matches!(newer, ReadError::Newer { version: 7, .. }), "{newer}");
+    // Numbers that no run has: a page, whatever it says.
+    let mut odd = serde_json::from_str::<Recording>(&whole)?;
+    let sample = odd.samples[0].clone();
+    odd.samples = [(2.0, u64::MAX), (1.0, 3), (f64::MAX, 0)]
+        .map(|(at_s, n)| Sample {
+            at_s,
+            handled: vec![n, n],
+            dead: n,
+            restarted: n,
+            ..sample.clone()
+        })
+        .into();
+    odd.latencies = vec![(u64::MAX, u64::MAX), (0, 7)];
+    odd.external.insert("dead".to_owned(), u64::MAX);
+    odd.workers[0].counters.insert("dead".to_owned(), u64::MAX);
+    assert!(odd.page().html().contains("Throughput"));
     let missing = Recording::read(&folder.path().join("no.json")).unwrap_err();
     assert!(missing.to_string().contains("no.json"), "{missing}");
     Ok(())
