@@ -195,8 +195,8 @@ impl SystemBuilder {
     /// system binds only to PUs that it has claimed, by locks that end with its workers or with its
     /// process. A worker for which no PU is left runs unbound, wherever the process may. Claims
     /// hold between processes of one user that see the same folder `/tmp/actinium-UID` (containers
-    /// have their own; `ACTINIUM_CLAIMS` names another folder). [`System::pus`] says what came of
-    /// it.
+    /// have their own; `ACTINIUM_CLAIMS` names another folder).
+    /// [`SystemHandle::pus`](crate::SystemHandle::pus) says what came of it.
     ///
     /// ```
     /// use actinium_actor::{Bind, System};
