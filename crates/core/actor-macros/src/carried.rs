@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::method::{Field, Method};
 use crate::tokens::text_of;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{Path, Visibility};
 
@@ -30,14 +30,32 @@ pub(crate) fn bound(fields: &[Field]) -> Option<TokenStream> {
 }
 
 /// What keeps the data out of the documentation, if the actor's methods are not in it.
-pub(crate) fn hidden(block: &Block) -> Option<TokenStream> {
+fn hidden(block: &Block) -> Option<TokenStream> {
     match block.visibility() {
         Visibility::Public(_) => None,
         _ => Some(quote! { #[doc(hidden)] }),
     }
 }
 
+/// An enum of data, with this documentation and these settings of its derive of `Message`.
+pub(crate) fn data(
+    (block, wire): (&Block, &Path),
+    (name, doc, message): (&Ident, &str, TokenStream),
+    variants: impl Iterator<Item = TokenStream>,
+) -> TokenStream {
+    let (serde, hidden) = (serde_of(wire), hidden(block));
+    quote! {
+        #[doc = #doc]
+        #hidden
+        #[allow(missing_docs, private_interfaces, unreachable_pub)]
+        #[derive(#wire::serde::Serialize, #wire::serde::Deserialize, #wire::Message)]
+        #[serde(crate = #serde)]
+        #[message(#message crate = #wire)]
+        pub enum #name { #(#variants),* }
+    }
+}
+
 /// Where serde is found, for serde.
-pub(crate) fn serde_of(wire: &Path) -> String {
+fn serde_of(wire: &Path) -> String {
     format!("{}::serde", text_of(wire))
 }

@@ -6,7 +6,7 @@
 
 use crate::arguments::Gateway;
 use crate::block::Block;
-use crate::carried::{bound, carried, hidden, is_shown, serde_of};
+use crate::carried::{bound, carried, data, is_shown};
 use crate::method::{Kind, Method};
 use crate::names::plain;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -119,28 +119,19 @@ impl<'a> GatewayNames<'a> {
     /// The enum of all that may be said.
     fn data(&self) -> TokenStream {
         let GatewayNames { gateway, block, talk, protocol, .. } = self;
-        let (wire, version) = (&gateway.wire, gateway.version);
-        let (serde, hidden) = (serde_of(wire), hidden(block));
-        let variants = self.words.iter().map(|word| {
-            let said = carried(word.method);
+        let version = gateway.version;
+        let variants = self.words.iter().flat_map(|word| {
             let answer = word.answer.as_ref().map(|Answer { variant, ty }| {
                 let (doc, name) = (format!(" The answer to `{}`.", word.name), word.answer_name());
                 let renamed =
                     (variant != name.as_str()).then(|| quote! { #[serde(rename = #name)] });
-                quote! { #[doc = #doc] #renamed #variant(#ty), }
+                quote! { #[doc = #doc] #renamed #variant(#ty) }
             });
-            quote! { #said, #answer }
+            [carried(word.method)].into_iter().chain(answer)
         });
         let doc = format!(" What clients of a gateway and a [`{}`] say to each other.", block.name);
-        quote! {
-            #[doc = #doc]
-            #hidden
-            #[allow(missing_docs, private_interfaces, unreachable_pub)]
-            #[derive(#wire::serde::Serialize, #wire::serde::Deserialize, #wire::Message)]
-            #[serde(crate = #serde)]
-            #[message(name = #protocol, version = #version, crate = #wire)]
-            pub enum #talk { #(#variants)* }
-        }
+        let message = quote! { name = #protocol, version = #version, };
+        data((block, &gateway.wire), (talk, &doc, message), variants)
     }
 
     /// The protocol's table: one state, then one for each request whose answer is due, then an end

@@ -2,7 +2,7 @@
 
 use crate::arguments::Remote;
 use crate::block::Block;
-use crate::carried::{bound, carried, hidden, is_shown, serde_of};
+use crate::carried::{bound, carried, data, is_shown};
 use crate::method::{Field, Kind, Method};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -110,8 +110,6 @@ impl<'a> RemoteNames<'a> {
     /// The enums of messages, requests and answers.
     fn data(&self) -> TokenStream {
         let RemoteNames { remote, block, message, request, answer, .. } = self;
-        let wire = &remote.wire;
-        let (serde, hidden) = (serde_of(wire), hidden(block));
         let tells = self.tells().map(carried);
         let asks = self.asks().map(|(method, _)| carried(method));
         let answers = self.asks().map(|(method, answer)| {
@@ -120,15 +118,7 @@ impl<'a> RemoteNames<'a> {
         });
         let one = |name: &Ident, what: &str, variants: &mut dyn Iterator<Item = TokenStream>| {
             let doc = format!(" {what} a [`{}`].", block.name);
-            quote! {
-                #[doc = #doc]
-                #hidden
-                #[allow(missing_docs, private_interfaces, unreachable_pub)]
-                #[derive(#wire::serde::Serialize, #wire::serde::Deserialize, #wire::Message)]
-                #[serde(crate = #serde)]
-                #[message(crate = #wire)]
-                pub enum #name { #(#variants),* }
-            }
+            data((block, &remote.wire), (name, &doc, quote! {}), variants)
         };
         let message = one(message, "What other nodes may send to", &mut { tells });
         let request = one(request, "What other nodes may ask of", &mut { asks });
