@@ -127,6 +127,15 @@ counters! {
     muted,
 }
 
+impl CounterValues {
+    /// Of all workers and other threads together: messages in mailboxes, or on their way. Nearly so
+    /// while workers go on, for their counters are read one after the other.
+    pub fn waiting(&self) -> u64 {
+        let settled = self.handled.wrapping_add(self.returned).wrapping_add(self.dead);
+        self.sent.saturating_sub(settled)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +149,8 @@ mod tests {
         let mut sum = counters.values();
         sum.add(&counters.values());
         assert_eq!((sum.sent, sum.parked, sum.dead), (14, 18, 0));
+        sum.handled += 9;
+        assert_eq!(sum.waiting(), 5);
         assert_eq!(sum.pairs()[0], ("sent", 14));
     }
 }

@@ -92,11 +92,9 @@ fn gauges(
     stats: &Stats,
 ) -> fmt::Result {
     let total = stats.total();
-    // The counters are read one after the other, while workers go on.
-    let waiting = total.sent.saturating_sub(total.handled + total.returned + total.dead);
     let gauges = [
         ("actinium_actors", "Living actors", stats.actors as u64),
-        ("actinium_messages_waiting", "Messages in mailboxes, or on their way", waiting),
+        ("actinium_messages_waiting", "Messages in mailboxes, or on their way", total.waiting()),
         ("actinium_workers", "Workers", system.workers() as u64),
         ("actinium_workers_working", "Workers that are given work", stats.working as u64),
     ];

@@ -119,12 +119,10 @@ impl Seen {
     fn look(&mut self, system: &SystemHandle) {
         let stats = system.stats();
         let total = stats.total();
-        let settled = total.handled + total.returned + total.dead;
         self.samples.push(Sample {
             at_s: self.begin.elapsed().as_secs_f64(),
             handled: stats.workers.iter().map(|worker| worker.handled).collect(),
-            // The counters are read one after the other, while workers go on.
-            queued: total.sent.saturating_sub(settled),
+            queued: total.waiting(),
             dead: total.dead,
             restarted: total.restarted,
             actors: stats.actors as u64,

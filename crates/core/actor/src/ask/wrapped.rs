@@ -50,6 +50,7 @@ impl<R: Send + 'static> Reply<R> {
         let to = Mutex::new(reply.into_way());
         Reply::new(Way::to_actor(Arc::new(Wrapped { to, wrap })))
     }
+
     /// A handle whose answer `asker` takes. For the crates that bring requests from elsewhere.
     #[doc(hidden)]
     pub fn to_asker(asker: Arc<dyn Asker<R>>) -> Self {
