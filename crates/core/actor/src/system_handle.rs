@@ -14,6 +14,7 @@ use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use crate::unfinished::Occupied;
+use actinium_scheduler::recording::WorkerRecords;
 use actinium_scheduler::{IdlePoller, Policy};
 use actinium_topology::PuId;
 use std::fmt;
@@ -205,6 +206,43 @@ impl SystemHandle {
     /// Counters and sampled latencies.
     pub fn stats(&self) -> Stats {
         self.inner.stats()
+    }
+
+    /// Keeps records of what each worker does from now on, the latest so many of each, until
+    /// [`stop_recording`](SystemHandle::stop_recording): turns, sleeps, steals, moves, wake-ups and
+    /// changes of the number of workers. A worker begins with its next round. It then reads the
+    /// clock twice in each turn; one record takes 56 bytes.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, System};
+    /// # struct Counter;
+    /// # impl Actor for Counter {
+    /// #     type Msg = u64;
+    /// #     fn handle(&mut self, _: u64, _: &mut Context<'_, Self>) {}
+    /// # }
+    /// let system = System::builder().build()?;
+    /// let counter = system.spawn(Counter);
+    /// system.record(1_000);
+    /// counter.send(7)?;
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// for (worker, taken) in system.take_records().iter().enumerate() {
+    ///     println!("worker {worker}, {} lost: {:?}", taken.lost, taken.records);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record(&self, per_worker: usize) {
+        self.inner.shared.recording().start(per_worker);
+    }
+
+    /// Keeps no further records. Those that were kept can still be taken.
+    pub fn stop_recording(&self) {
+        self.inner.shared.recording().stop();
+    }
+
+    /// Takes the records of each worker, by index; nobody gets them again. A record that would have
+    /// to wait, or finds no room, is lost, and counted.
+    pub fn take_records(&self) -> Vec<WorkerRecords> {
+        self.inner.shared.recording().take()
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

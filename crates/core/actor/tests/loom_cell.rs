@@ -84,7 +84,7 @@ struct Cell {
     book: std::sync::Arc<Book>,
 }
 
-const VTABLE: VTable = VTable { sort: "cell", run, dispose, release, pending, deliver };
+const VTABLE: VTable = VTable { sort: "cell", run, dispose, release, number, pending, deliver };
 
 /// As `cell::CellRef`: an address.
 struct CellRef(NonNull<Cell>);
@@ -365,6 +365,10 @@ impl CellRef {
             unsafe { release(self.0.cast()) }
         }
     }
+}
+
+fn number(_: NonNull<Header>) -> u64 {
+    0
 }
 
 unsafe fn pending(header: NonNull<Header>) -> usize {

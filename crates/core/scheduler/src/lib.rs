@@ -21,6 +21,7 @@ pub mod logging;
 pub mod mixing;
 mod owned;
 pub mod policy;
+pub mod recording;
 pub mod runnable;
 mod scaling;
 mod seat;

@@ -89,6 +89,8 @@ pub struct VTable {
     pub dispose: unsafe fn(NonNull<Header>, WorkerRef<'_>),
     /// Drops the reference that the scheduler holds while the runnable lives.
     pub release: unsafe fn(NonNull<Header>),
+    /// What tells it from others of its sort, to a reader of records; 0: nothing does.
+    pub number: unsafe fn(NonNull<Header>) -> u64,
     /// How many items wait for it, as far as its owner, who asks, can tell cheaply.
     pub pending: unsafe fn(NonNull<Header>) -> usize,
     /// Takes messages that came through a lane, at least one and at most all that come next for

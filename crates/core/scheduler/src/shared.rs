@@ -11,6 +11,7 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::owned::Owned;
 use crate::policy::{Elastic, Policy, ScaleEvent, WakeTo};
+use crate::recording::Recording;
 use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::scaling::Scaling;
 use crate::seat::{Seat, Sighting};
@@ -60,6 +61,7 @@ pub struct Shared {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     idle_poller: PollerCell,
+    recording: Recording,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -146,6 +148,7 @@ impl Shared {
             claimed: (0..n).map(|_| AtomicBool::new(false)).collect(),
             deadlines: Deadlines::default(),
             idle_poller: PollerCell::default(),
+            recording: Recording::new(n),
             settings,
         }
     }
@@ -187,6 +190,12 @@ impl Shared {
     /// Pausing, draining and ending the workers.
     pub fn control(&self) -> &Control {
         &self.control
+    }
+
+    /// The records of what the workers do.
+    #[inline]
+    pub fn recording(&self) -> &Recording {
+        &self.recording
     }
 
     /// Ends timers and refuses messages from outside from now on (those who take them ask

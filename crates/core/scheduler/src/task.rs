@@ -49,7 +49,7 @@ struct Cell {
     task: OwnerCell<Option<Box<dyn Task>>>,
 }
 
-const VTABLE: VTable = VTable { sort: "task", run, dispose, release, pending, deliver };
+const VTABLE: VTable = VTable { sort: "task", run, dispose, release, number, pending, deliver };
 
 /// A reference to a task, which keeps its memory.
 pub struct TaskRef(NonNull<Cell>);
@@ -168,6 +168,10 @@ unsafe fn dispose(header: NonNull<Header>, _: WorkerRef<'_>) {
     // dropped outside the closure.
     let task = unsafe { cell.task.with(Option::take) };
     drop(task);
+}
+
+fn number(_: NonNull<Header>) -> u64 {
+    0
 }
 
 /// # Safety

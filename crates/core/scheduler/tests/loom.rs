@@ -55,6 +55,9 @@ fn bare() -> Runnable {
     }
     fn nor(_: NonNull<Header>, _: WorkerRef<'_>) {}
     fn this(_: NonNull<Header>) {}
+    fn none(_: NonNull<Header>) -> u64 {
+        0
+    }
     fn one(_: NonNull<Header>) -> usize {
         1
     }
@@ -66,6 +69,7 @@ fn bare() -> Runnable {
         run: never,
         dispose: nor,
         release: this,
+        number: none,
         pending: one,
         deliver: nothing,
     };

@@ -1,6 +1,7 @@
 //! A file about each system, if the environment asks for it: without a change of the program.
 
 use crate::report::ReportOnEnd;
+use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -8,33 +9,44 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The environment variable that names a file for the page of each system.
 pub const ENV_REPORT: &str = "ACTINIUM_REPORT";
+/// The environment variable that names a file for the trace of each system.
+pub const ENV_TRACE: &str = "ACTINIUM_TRACE";
 
 ctor::declarative::ctor! {
     /// Runs before `main` in each program that is linked with this crate, so that the environment
-    /// alone can ask for a report.
+    /// alone can ask for a report or a trace.
     // SAFETY: before `main`, most of the standard library may not be used. This takes a lock that
     // is made at compile time, and memory from the allocator, which both may.
     #[ctor(unsafe)]
     fn observe_as_environment_says() {
-        actinium_actor::observe_all(AsEnvironmentSays { systems: AtomicUsize::new(0) });
+        actinium_actor::observe_all(AsEnvironmentSays::new(ENV_REPORT, |file| Box::new(ReportOnEnd::new(file))));
+        actinium_actor::observe_all(AsEnvironmentSays::new(ENV_TRACE, |file| Box::new(TraceToFile::new(file))));
     }
 }
 
 /// Does so for each system of the process, if the environment wants it.
 struct AsEnvironmentSays {
+    variable: &'static str,
+    observer: fn(PathBuf) -> Box<dyn Observer>,
     /// Systems so far.
     systems: AtomicUsize,
 }
 
+impl AsEnvironmentSays {
+    fn new(variable: &'static str, observer: fn(PathBuf) -> Box<dyn Observer>) -> Self {
+        AsEnvironmentSays { variable, observer, systems: AtomicUsize::new(0) }
+    }
+}
+
 impl Observer for AsEnvironmentSays {
     fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
-        let Some(path) = std::env::var_os(ENV_REPORT).filter(|path| !path.is_empty()) else {
+        let Some(path) = std::env::var_os(self.variable).filter(|path| !path.is_empty()) else {
             return Ok(OnEnd::new(|_| ()));
         };
         // Relaxed: only its own value counts.
         let before = self.systems.fetch_add(1, Ordering::Relaxed);
-        let report = ReportOnEnd::new(numbered(Path::new(&path), before + 1));
-        report.started(system).map_err(|error| format!("{ENV_REPORT}: {error}").into())
+        let observer = (self.observer)(numbered(Path::new(&path), before + 1));
+        observer.started(system).map_err(|error| format!("{}: {error}", self.variable).into())
     }
 }
 

@@ -23,19 +23,23 @@
 //! A file whose name ends in `.json` gets the [`Recording`] itself, from which the page can be made
 //! at any time.
 //!
+//! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
-//! part in fifty of a CPU's time: where there is much to look at, it looks less often. Workers do
-//! nothing for it.
+//! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
+//! workers do nothing; for a trace they keep records.
 
 mod before_main;
 mod page;
 mod recorder;
 mod recording;
 mod report;
+mod trace;
 
-pub use before_main::ENV_REPORT;
+pub use before_main::{ENV_REPORT, ENV_TRACE};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
+pub use trace::TraceToFile;

@@ -23,6 +23,7 @@ impl<A: Actor> ActorCell<A> {
         run: turn::run::<A>,
         dispose: lifecycle::dispose::<A>,
         release: release::<A>,
+        number: number::<A>,
         pending: pending::<A>,
         deliver: mailbox::deliver::<A>,
     };
@@ -69,6 +70,14 @@ fn shared_part<A: Actor>(capacity: Option<usize>) -> RawQueue {
     } else {
         SharedQueue::<A::Msg>::new(capacity).into_raw()
     }
+}
+
+/// # Safety
+/// The header begins an `ActorCell<A>`, which is alive.
+unsafe fn number<A: Actor>(header: NonNull<Header>) -> u64 {
+    // SAFETY: by contract.
+    let cell = unsafe { header.cast::<ActorCell<A>>().as_ref() };
+    cell.core.id.as_u64()
 }
 
 /// # Safety

@@ -4,6 +4,7 @@ use super::Worker;
 use crate::owned::Owned;
 use crate::policy::tuning::{self, KEPT_AT_ONCE};
 use crate::policy::{LoadView, PushView, Ready};
+use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
 use crate::sync::atomic::Ordering;
 
@@ -146,6 +147,7 @@ impl Worker {
         }
         if pushed > 0 {
             self.counters().pushed.add(pushed as u64);
+            self.record(Act::Move { to, actors: pushed as u64 });
             self.wake(to);
         }
         pushed

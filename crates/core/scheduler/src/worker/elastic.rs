@@ -4,6 +4,7 @@
 use super::Worker;
 use crate::owned::Owned;
 use crate::policy::{QueueView, Ready, ScaleEvent, ScaleView};
+use crate::recording::Act;
 use crate::runnable::Runnable;
 use crate::sync::atomic::Ordering;
 
@@ -53,6 +54,7 @@ impl Worker {
             true => self.counters().grown.add((event.to - event.from) as u64),
             false => self.counters().shrunk.add((event.from - event.to) as u64),
         }
+        self.record(Act::Scale { from: event.from, to: event.to });
         Some(event)
     }
 

@@ -4,6 +4,7 @@ use super::Worker;
 use super::spins::PAUSES;
 use crate::policy::StealView;
 use crate::policy::tuning::SHORT_NAP_NS;
+use crate::recording::Act;
 use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;
@@ -121,6 +122,9 @@ impl Worker {
         }
         self.awake();
         let end_ns = self.shared.clock.now_ns();
+        if self.records.get() {
+            self.record_since(start_ns, Act::Sleep);
+        }
         // Somebody woke it so soon that it had better gone on looking. (For a timer it need not
         // look.)
         let is_short = end_ns - start_ns < SHORT_NAP_NS;

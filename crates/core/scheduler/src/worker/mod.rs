@@ -6,8 +6,8 @@
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
 //! `spawn_burst`, `spins`. What a worker does stands in `turns` (the loop: begin there), `sending`,
-//! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic` and
-//! `ending`, which use the state and are not used by this file.
+//! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic`,
+//! `records` and `ending`, which use the state and are not used by this file.
 
 mod balance;
 mod colocation;
@@ -22,6 +22,7 @@ mod load;
 mod own;
 mod placing;
 mod queue;
+mod records;
 mod sampler;
 mod sending;
 mod sharing;
@@ -81,8 +82,10 @@ pub struct Worker {
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
-    /// whose turns are other ones.
-    plain_home: u32,
+    /// whose turns are other ones, and while records are kept.
+    plain_home: Cell<u32>,
+    /// Whether records are kept of what it does: a copy.
+    records: Cell<bool>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -176,7 +179,11 @@ impl Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
-            plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
+            plain_home: Cell::new(match shared.settings.policy.keeps_idle() {
+                true => index as u32,
+                false => u32::MAX,
+            }),
+            records: Cell::new(false),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),

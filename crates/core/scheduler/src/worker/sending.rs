@@ -4,6 +4,7 @@ use super::{RunBuffer, Worker};
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::tuning::LONG_NS;
+use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 
@@ -222,6 +223,7 @@ impl Worker {
     pub(super) fn wake(&self, index: usize) {
         if self.shared.sleep.wake(index) {
             self.counters().woken.add(1);
+            self.record(Act::Wake { worker: index });
         }
     }
 }

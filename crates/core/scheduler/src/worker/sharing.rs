@@ -5,6 +5,7 @@ use super::Worker;
 use crate::owned::Owned;
 use crate::policy::tuning::{KEPT_AT_ONCE, SHARED_AT_ONCE, STOLEN_AT_ONCE, VAIN_SHARES_MOST};
 use crate::policy::{MoveView, QueueView, StealView};
+use crate::recording::Act;
 use crate::runnable::{CONTROL_PENDING, IN_TRANSIT, NOTIFIED, Runnable};
 use crate::steal_queue::StealQueue;
 use crate::sync::atomic::Ordering;
@@ -227,6 +228,7 @@ impl Worker {
                     self.receive(notified);
                 }
                 self.counters().stolen.add(stolen);
+                self.record(Act::Steal { from: victim, actors: stolen });
                 // Sleepers were woken for a queue that this worker now holds half of: pass the call
                 // on.
                 if left > 0 {

@@ -8,6 +8,7 @@ use crate::policy::StolenView;
 use crate::policy::tuning::{
     CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
 };
+use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, Turn};
 use crate::sync::atomic::Ordering;
 use std::cell::Cell;
@@ -109,7 +110,7 @@ impl Worker {
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
         let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
-        if home == self.plain_home && is_short && left != 0 {
+        if home == self.plain_home.get() && is_short && left != 0 {
             self.turn_plainly(owned);
             return false;
         }
@@ -133,9 +134,29 @@ impl Worker {
         self.after(owned, turn);
     }
 
-    /// A turn that may have to be timed, or of a runnable without an owner.
+    /// A turn that may have to be recorded or timed, or of a runnable without an owner.
     #[inline(never)]
-    fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
+    fn turn_otherwise(&self, owned: Owned<'_>, home: u32) {
+        if self.records.get() {
+            self.turn_recorded(owned, home);
+        } else {
+            self.turn_unrecorded(owned, home);
+        }
+    }
+
+    #[cold]
+    fn turn_recorded(&self, owned: Owned<'_>, home: u32) {
+        let (header, runnable) = (owned.header(), owned.runnable());
+        let kind = header.kind.name();
+        // SAFETY: this worker owns the runnable, which is alive.
+        let number = unsafe { (header.vtable.number)(runnable.0) };
+        let (begin_ns, before) = (self.shared.clock.now_ns(), self.handled.get());
+        self.turn_unrecorded(owned, home);
+        let handled = self.handled.get().saturating_sub(before);
+        self.record_since(begin_ns, Act::Turn { kind, number, handled });
+    }
+
+    fn turn_unrecorded(&self, mut owned: Owned<'_>, home: u32) {
         if !self.keeps_idle {
             return self.turn_unowned(owned);
         }
@@ -269,6 +290,7 @@ impl Worker {
         if rehomes {
             owned.move_home(self.index);
             self.counters().rehomed.add(1);
+            self.record(Act::Move { to: self.index, actors: 1 });
         }
         // Nor does it go home while much of what was sent here would have to be flushed.
         if rehomes || !policy.returns_home(&view) || !self.flushes_soon() {

@@ -101,6 +101,7 @@ pub(crate) fn clean(command: &mut Command) {
         "ACTINIUM_SLOTS",
         "ACTINIUM_ENCODING",
         "ACTINIUM_REPORT",
+        "ACTINIUM_TRACE",
         "ACTINIUM_NODE",
         "ACTINIUM_NODES",
         "ACTINIUM_LISTEN",

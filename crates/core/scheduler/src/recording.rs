@@ -1,0 +1,197 @@
+//! Records of what workers do, kept while somebody asks for them.
+//!
+//! Each worker writes to a ring of its own, and the ring forgets the oldest record when it is full.
+//! A lock guards the ring against whoever takes the records. The worker never waits for that lock:
+//! what it cannot write it counts as lost, as it counts what the ring forgets.
+//!
+//! While nobody asks, a worker looks at one flag once a round.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+// The standard library's lock, not the model checkers': no worker waits for it.
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+/// What a worker did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Act {
+    /// It ran a turn of an actor, or of something of the runtime's own.
+    Turn {
+        /// The actor's type.
+        kind: &'static str,
+        /// The actor's identity as a number; 0: no actor.
+        number: u64,
+        /// Messages that were handled in the turn.
+        handled: u64,
+    },
+    /// It had nothing to do, and slept.
+    Sleep,
+    /// It took so many actors from another worker's queue.
+    Steal {
+        /// The index of that worker.
+        from: usize,
+        /// How many.
+        actors: u64,
+    },
+    /// So many actors are at home at another worker from now on, or at this one if it names itself.
+    Move {
+        /// The index of their new worker.
+        to: usize,
+        /// How many.
+        actors: u64,
+    },
+    /// It woke another worker.
+    Wake {
+        /// The index of that worker.
+        worker: usize,
+    },
+    /// It changed the number of workers that are given work.
+    Scale {
+        /// How many worked before.
+        from: usize,
+        /// How many work now.
+        to: usize,
+    },
+}
+
+/// What a worker did, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it began, in nanoseconds since the scheduler was made.
+    pub begin_ns: u64,
+    /// How long it took, in nanoseconds; 0 for what is a moment.
+    pub took_ns: u64,
+    /// What was done.
+    pub act: Act,
+}
+
+/// The records of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerRecords {
+    /// In the order in which they ended.
+    pub records: Vec<Record>,
+    /// How many were lost since the last ones were taken: the ring was full, or locked.
+    pub lost: u64,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    records: Mutex<VecDeque<Record>>,
+    lost: AtomicU64,
+}
+
+/// The records of a scheduler's workers.
+#[derive(Debug)]
+pub struct Recording {
+    is_on: AtomicBool,
+    per_worker: AtomicUsize,
+    rings: Box<[Ring]>,
+}
+
+impl Recording {
+    pub(crate) fn new(workers: usize) -> Self {
+        Recording {
+            is_on: AtomicBool::new(false),
+            per_worker: AtomicUsize::new(1),
+            rings: (0..workers).map(|_| Ring::default()).collect(),
+        }
+    }
+
+    /// Whether records are kept.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        // Relaxed: a worker may learn of it a round later.
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the latest so many records of each worker from now on, at least one.
+    pub fn start(&self, per_worker: usize) {
+        // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
+        self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
+        self.is_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps no further records, once each worker has ended its round. Those that were kept can
+    /// still be taken.
+    pub fn stop(&self) {
+        // Relaxed: as in `is_on`.
+        self.is_on.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes all records of each worker, by index.
+    pub fn take(&self) -> Vec<WorkerRecords> {
+        self.rings.iter().map(Ring::take).collect()
+    }
+
+    /// Adds a record of worker `index`, on its thread.
+    pub(crate) fn add(&self, index: usize, record: Record) {
+        // Relaxed: as in `start`.
+        self.rings[index].add(record, self.per_worker.load(Ordering::Relaxed));
+    }
+}
+
+impl Ring {
+    fn add(&self, record: Record, most: usize) {
+        let mut records = match self.records.try_lock() {
+            Ok(records) => records,
+            Err(TryLockError::Poisoned(records)) => records.into_inner(),
+            Err(TryLockError::WouldBlock) => return self.lose(),
+        };
+        while records.len() >= most {
+            records.pop_front();
+            self.lose();
+        }
+        records.push_back(record);
+    }
+
+    fn lose(&self) {
+        // Relaxed: only a count.
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> WorkerRecords {
+        let records =
+            std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        // Relaxed: only a count.
+        WorkerRecords { records: records.into(), lost: self.lost.swap(0, Ordering::Relaxed) }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn at(begin_ns: u64) -> Record {
+        Record { begin_ns, took_ns: 0, act: Act::Sleep }
+    }
+
+    #[test]
+    fn a_full_ring_forgets_the_oldest_and_says_how_many() {
+        let recording = Recording::new(2);
+        recording.start(2);
+        (0..5).for_each(|n| recording.add(1, at(n)));
+        let taken = recording.take();
+        assert_eq!(taken[0], WorkerRecords::default());
+        assert_eq!(taken[1], WorkerRecords { records: vec![at(3), at(4)], lost: 3 });
+        assert_eq!(recording.take()[1], WorkerRecords::default(), "taken once");
+    }
+
+    #[test]
+    fn a_worker_does_not_wait_for_whoever_takes_its_records() {
+        let recording = Recording::new(1);
+        recording.start(8);
+        let taker = recording.rings[0].records.lock();
+        recording.add(0, at(1));
+        drop(taker);
+        recording.add(0, at(2));
+        assert_eq!(recording.take(), [WorkerRecords { records: vec![at(2)], lost: 1 }]);
+    }
+
+    #[test]
+    fn a_ring_keeps_at_least_one() {
+        let recording = Recording::new(1);
+        recording.start(0);
+        (0..2).for_each(|n| recording.add(0, at(n)));
+        assert_eq!(recording.take(), [WorkerRecords { records: vec![at(1)], lost: 1 }]);
+    }
+}
