@@ -14,7 +14,7 @@
 
 use crate::actor_id::ActorId;
 use crate::backpressure::{Backpressure, Sender};
-use crate::control::{Control, Controls};
+use crate::control::{Control, Controls, LockedControls};
 use crate::failure::{BoxError, Failure};
 use crate::mailbox::own::RawRing;
 use crate::state::dead_letters::DeadLetter;
@@ -25,7 +25,7 @@ use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::Panicked;
 use actinium_scheduler::runnable::{CONTROL_PENDING, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
+use actinium_scheduler::sync::{Arc, Mutex, OwnerCell};
 use actinium_scheduler::{Header, Runnable, VTable, Worker, log, logging};
 use std::any::TypeId;
 use std::ops::Deref;
@@ -112,7 +112,9 @@ pub(crate) struct Core {
     named: AtomicBool,
     /// The memory is the global allocator's: see `cell::memory`.
     pub(crate) is_global: bool,
-    pub(crate) controls: Mutex<Controls<CoreRef>>,
+    /// Why the actor has ended, as a code: see [`LockedControls`].
+    ended: AtomicU8,
+    controls: Mutex<Controls<CoreRef>>,
     /// The place in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
 }
@@ -142,6 +144,7 @@ impl Core {
             own: OwnerCell::new(RawRing::new()),
             own_len: AtomicU32::new(0),
             place: AtomicU64::new(0),
+            ended: AtomicU8::new(0),
             controls: Mutex::new(Controls::default()),
             strong: AtomicU32::new(1),
             // One for the addresses, one of the scheduler's.
@@ -173,7 +176,7 @@ impl Core {
         let own_len = self.own_len.load(Ordering::Relaxed) as usize;
         // Relaxed: as above.
         let has_urgent = self.flags.load(Ordering::Relaxed) & URGENT != 0;
-        let urgent = if has_urgent { lock(&self.controls).urgent() } else { 0 };
+        let urgent = if has_urgent { self.controls().urgent() } else { 0 };
         own_len + (self.shared_len)(self) + urgent
     }
 
@@ -203,6 +206,11 @@ impl Core {
     // ---- controls
     // ------------------------------------------------------------------------------------------------
 
+    /// The controls that wait, under their lock.
+    pub(crate) fn controls(&self) -> LockedControls<'_, CoreRef> {
+        LockedControls::new(&self.controls, &self.ended)
+    }
+
     /// Hands a control to the actor; it comes back if the actor has ended.
     pub(crate) fn control(
         &self,
@@ -210,7 +218,7 @@ impl Core {
     ) -> Result<(), (Control<CoreRef>, StopReason)> {
         // What the running turn has sent before comes before.
         self.system.with_worker(|worker| worker.into_iter().for_each(Worker::flush_lanes));
-        let mut controls = lock(&self.controls);
+        let mut controls = self.controls();
         controls.push(control)?;
         // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
         self.flags.fetch_or(CONTROL, Ordering::Release);

@@ -10,7 +10,6 @@ use crate::control::Refused;
 use crate::send_error::SendError;
 use actinium_scheduler::Worker;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use std::any::Any;
 
 impl<A: Actor> Address<A> {
@@ -78,7 +77,7 @@ impl<A: Actor> Address<A> {
 
     /// Whether as many urgent messages wait as may.
     pub(crate) fn is_urgent_full(&self) -> bool {
-        lock(&self.0.core.controls).urgent() >= self.0.urgent_most()
+        self.0.core.controls().urgent() >= self.0.urgent_most()
     }
 }
 
@@ -102,7 +101,7 @@ impl<A: Actor> ActorCell<A> {
         }
         let core = &self.core;
         let msg: Box<A::Msg> = Box::new(msg);
-        let mut controls = lock(&core.controls);
+        let mut controls = core.controls();
         let pushed =
             controls.push_urgent(msg, most, const { &(new_waits::<A> as fn() -> WaitsBox<A>) });
         if pushed.is_ok() {

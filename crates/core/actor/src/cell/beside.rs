@@ -14,7 +14,6 @@ use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use std::task::Poll;
 
 /// Most messages of one sort that a turn handles before those of the mailbox.
@@ -73,7 +72,7 @@ impl<A: Actor> InTurn<'_, A> {
         if core.flags.load(Ordering::Relaxed) & URGENT == 0 {
             return;
         }
-        let make = lock(&core.controls).for_urgent().and_then(|it| it.downcast_ref());
+        let make = core.controls().for_urgent().and_then(|it| it.downcast_ref());
         let make: Option<&fn() -> WaitsBox<A>> = make;
         self.with_life(|life| {
             let waits = &mut life.extra().waits;
@@ -83,7 +82,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     fn next_urgent(&self) -> Option<Guarded<A::Msg>> {
         let core = &self.cell().core;
-        let mut controls = lock(&core.controls);
+        let mut controls = core.controls();
         let msg = controls.pop_urgent();
         if controls.urgent() == 0 {
             // Relaxed: under the lock, under which it is set.

@@ -24,7 +24,6 @@ use crate::supervision::{Strategy, Supervision, Verdict};
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::WorkerRef;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Header, Turn, log, logging};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -47,7 +46,7 @@ impl<A: Actor> InTurn<'_, A> {
     pub(super) fn prelude(&mut self) -> Option<Turn> {
         // Acquire: pairs with the release in `Core::control`.
         if self.cell().core.flags.fetch_and(!CONTROL, Ordering::Acquire) & CONTROL != 0 {
-            let waiting = lock(&self.cell().core.controls).take();
+            let waiting = self.cell().core.controls().take();
             let mut turn = None;
             for control in waiting {
                 match turn {
@@ -336,7 +335,7 @@ impl<A: Actor> InTurn<'_, A> {
         }
         self.leave_behind();
         self.set_state(None);
-        let controls = lock(&self.cell().core.controls).close(reason.clone());
+        let controls = self.cell().core.controls().close(&reason);
         self.drop_beside(&reason);
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
             self.tell(*extra, &reason);
@@ -364,7 +363,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Answers a control that came just before the end, but was not obeyed.
     fn refuse(&self, control: Control<CoreRef>) {
-        let reason = lock(&self.cell().core.controls).closed().cloned();
+        let reason = self.cell().core.controls().ended();
         match control {
             Control::Named(name) => {
                 self.cell().core.system.names.forget(&name, self.cell().core.id)

@@ -82,9 +82,9 @@ pub struct Worker {
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
-    /// whose turns are other ones, and while records are kept.
-    plain_home: Cell<u32>,
-    /// Whether records are kept of what it does: a copy.
+    /// whose turns are other ones.
+    plain_home: u32,
+    /// Whether records are kept of what it does: a copy, which changes between rounds.
     records: Cell<bool>,
     batch: u32,
     batch_time_ns: u64,
@@ -179,10 +179,7 @@ impl Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
-            plain_home: Cell::new(match shared.settings.policy.keeps_idle() {
-                true => index as u32,
-                false => u32::MAX,
-            }),
+            plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
             records: Cell::new(false),
             batch: shared.settings.batch,
             // Hundreds of years are enough.

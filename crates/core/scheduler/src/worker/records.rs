@@ -4,13 +4,10 @@ use super::Worker;
 use crate::recording::{Act, Record};
 
 impl Worker {
-    /// Records are kept from now on, or no more. While they are, no turn is a plain one.
+    /// Records are kept from now on, or no more.
     #[cold]
     pub(super) fn heed_recording(&self) {
-        let is_on = self.shared.recording().is_on();
-        self.records.set(is_on);
-        let is_plain = self.keeps_idle && !is_on;
-        self.plain_home.set(if is_plain { self.index as u32 } else { u32::MAX });
+        self.records.set(self.shared.recording().is_on());
     }
 
     /// Notes a moment, if records are kept.

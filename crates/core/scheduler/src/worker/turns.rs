@@ -41,12 +41,10 @@ impl Worker {
         loop {
             // Own queue first, for it is warm; then, once a round, what came from elsewhere, so
             // that neither starves.
-            self.woken_by.set(BY_NEIGHBOUR);
-            while let Some(runnable) = self.pop() {
-                if self.turn(runnable) {
-                    self.tick();
-                    self.woken_by.set(BY_NEIGHBOUR);
-                }
+            if self.records.get() {
+                self.turns(Worker::turn_recorded);
+            } else {
+                self.turns(Worker::turn);
             }
             self.tick();
             if self.shared.control.wants_attention() && self.shared.control.exit_requested() {
@@ -54,6 +52,22 @@ impl Worker {
             }
             if self.queue_len() == 0 && !self.find_work() {
                 self.idle();
+            }
+        }
+    }
+
+    /// Runs turns until the queue is empty, or records begin or end.
+    #[inline(always)]
+    fn turns(&self, turn: impl Fn(&Self, Owned<'_>) -> bool) {
+        let recorded = self.records.get();
+        self.woken_by.set(BY_NEIGHBOUR);
+        while let Some(owned) = self.pop() {
+            if turn(self, owned) {
+                self.tick();
+                self.woken_by.set(BY_NEIGHBOUR);
+                if self.records.get() != recorded {
+                    return;
+                }
             }
         }
     }
@@ -80,7 +94,11 @@ impl Worker {
         let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
         before(owned.runnable());
         self.woken_by.set(BY_NEIGHBOUR);
-        self.turn(owned);
+        if self.records.get() {
+            self.turn_recorded(owned);
+        } else {
+            self.turn(owned);
+        }
         self.tick();
         true
     }
@@ -110,7 +128,7 @@ impl Worker {
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
         let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
-        if home == self.plain_home.get() && is_short && left != 0 {
+        if home == self.plain_home && is_short && left != 0 {
             self.turn_plainly(owned);
             return false;
         }
@@ -134,29 +152,24 @@ impl Worker {
         self.after(owned, turn);
     }
 
-    /// A turn that may have to be recorded or timed, or of a runnable without an owner.
-    #[inline(never)]
-    fn turn_otherwise(&self, owned: Owned<'_>, home: u32) {
-        if self.records.get() {
-            self.turn_recorded(owned, home);
-        } else {
-            self.turn_unrecorded(owned, home);
-        }
-    }
-
+    /// As [`Self::turn`], while records are kept.
     #[cold]
-    fn turn_recorded(&self, owned: Owned<'_>, home: u32) {
+    #[inline(never)]
+    fn turn_recorded(&self, owned: Owned<'_>) -> bool {
         let (header, runnable) = (owned.header(), owned.runnable());
         let kind = header.kind.name();
         // SAFETY: this worker owns the runnable, which is alive.
         let number = unsafe { (header.vtable.number)(runnable.0) };
         let (begin_ns, before) = (self.shared.clock.now_ns(), self.handled.get());
-        self.turn_unrecorded(owned, home);
+        let is_round_over = self.turn(owned);
         let handled = self.handled.get().saturating_sub(before);
         self.record_since(begin_ns, Act::Turn { kind, number, handled });
+        is_round_over
     }
 
-    fn turn_unrecorded(&self, mut owned: Owned<'_>, home: u32) {
+    /// A turn that may have to be timed, or of a runnable without an owner.
+    #[inline(never)]
+    fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
         if !self.keeps_idle {
             return self.turn_unowned(owned);
         }
