@@ -31,6 +31,7 @@ mod health;
 mod metrics;
 mod observed;
 mod system;
+mod text;
 
 pub use counters::{COUNTERS, CounterName};
 pub use metrics::Metrics;

@@ -2,13 +2,14 @@
 
 use crate::health::Health;
 use crate::system::SystemFigures;
+use crate::text::{OPENMETRICS, PLAIN, plain, takes_openmetrics};
 use actinium_actor::SystemHandle;
 use actinium_gateway::{Gateway, GatewayError};
 use actinium_scheduler::guard::{self, Guarded};
 use actinium_scheduler::log;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::encoding::text::encode;
@@ -23,9 +24,6 @@ use std::time::Duration;
 const TYPES: usize = 50;
 /// How long a turn may last unless the program says otherwise.
 const TURN: Duration = Duration::from_secs(30);
-/// What OpenMetrics' text is.
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// What stands at the end of the text.
 const END: &str = "# EOF\n";
 
@@ -193,8 +191,13 @@ fn figures(system: &SystemHandle, types: usize) -> Registry {
     registry
 }
 
-async fn metrics(State(metrics): State<Arc<Metrics>>) -> Response {
-    ([(header::CONTENT_TYPE, OPENMETRICS)], metrics.text()).into_response()
+async fn metrics(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accept = headers.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
+    let (kind, text) = match accept.into_iter().any(takes_openmetrics) {
+        true => (OPENMETRICS, metrics.text()),
+        false => (PLAIN, plain(&metrics.text())),
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 async fn healthz(State(metrics): State<Arc<Metrics>>) -> Response {
