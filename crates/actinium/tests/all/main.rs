@@ -7,6 +7,8 @@ mod figures;
 #[cfg(feature = "events")]
 mod graphs;
 mod logging;
+#[cfg(all(feature = "cluster", feature = "events", feature = "metrics"))]
+mod metrics;
 #[cfg(all(feature = "cluster", feature = "gateway"))]
 mod outside;
 #[cfg(feature = "memory")]

@@ -53,6 +53,10 @@ pub struct Metrics {
     system: SystemHandle,
     figures: Registry,
     registries: Vec<Guarded<Registry>>,
+    #[cfg(feature = "events")]
+    graphs: crate::graphs::Graphs,
+    #[cfg(feature = "cluster")]
+    nodes: crate::nodes::Nodes,
     turn: Duration,
     ready: Vec<Check>,
     health: Health,
@@ -72,6 +76,10 @@ impl Metrics {
             system: system.clone(),
             figures: figures(system, TYPES),
             registries: Vec::new(),
+            #[cfg(feature = "events")]
+            graphs: crate::graphs::Graphs::default(),
+            #[cfg(feature = "cluster")]
+            nodes: crate::nodes::Nodes::default(),
             turn: TURN,
             ready: Vec::new(),
             health: Health::default(),
@@ -93,6 +101,34 @@ impl Metrics {
     pub fn types(mut self, most: usize) -> Self {
         self.figures = figures(&self.system, most);
         self
+    }
+
+    /// Adds the figures of a graph, with this name as the label `graph`: a name for each graph.
+    #[cfg(feature = "events")]
+    #[must_use]
+    pub fn graph(mut self, name: &str, monitor: &actinium_events::Monitor) -> Self {
+        self.graphs.0.push((name.to_owned(), monitor.clone()));
+        self
+    }
+
+    /// Adds the figures of a node and its links, with the labels `node` and `peer`: the numbers of
+    /// the nodes.
+    #[cfg(feature = "cluster")]
+    #[must_use]
+    pub fn node(mut self, node: &actinium_cluster::NodeHandle) -> Self {
+        self.nodes.0.push(node.clone());
+        self
+    }
+
+    /// The figures of graphs and nodes.
+    fn parts(&self) -> Registry {
+        #[allow(unused_mut, reason = "without any of these features there are none")]
+        let mut registry = Registry::default();
+        #[cfg(feature = "events")]
+        registry.register_collector(Box::new(self.graphs.clone()));
+        #[cfg(feature = "cluster")]
+        registry.register_collector(Box::new(self.nodes.clone()));
+        registry
     }
 
     /// Takes a worker for stuck that has been in one turn for so long. Default: 30 s. It is noticed
@@ -118,7 +154,9 @@ impl Metrics {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let registries = [&self.figures].into_iter().chain(self.registries.iter().map(|it| &**it));
+        let parts = self.parts();
+        let registries =
+            [&self.figures, &parts].into_iter().chain(self.registries.iter().map(|it| &**it));
         for registry in registries {
             let mut part = String::new();
             match guard::catch(|| encode(&mut part, registry)) {
