@@ -132,11 +132,9 @@ impl Drawing {
         self.nodes.len() - 1
     }
 
-    /// Adds an edge, unless it is there.
+    /// Adds an edge.
     pub fn edge(&mut self, edge: Edge) {
-        if !self.edges.iter().any(|it| (it.from, it.to) == (edge.from, edge.to)) {
-            self.edges.push(edge);
-        }
+        self.edges.push(edge);
     }
 
     /// Marks the nodes of these labels, and the edges from each to the next. Labels that no node
