@@ -14,7 +14,7 @@ use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use crate::unfinished::Occupied;
-use actinium_scheduler::recording::WorkerRecords;
+use actinium_scheduler::recording::{Name, WorkerRecords};
 use actinium_scheduler::{IdlePoller, Policy};
 use actinium_topology::PuId;
 use std::fmt;
@@ -209,8 +209,8 @@ impl SystemHandle {
     }
 
     /// Keeps records of what each worker does from now on, the latest so many of each, until
-    /// [`stop_recording`](SystemHandle::stop_recording): turns, sleeps, steals, moves, wake-ups and
-    /// changes of the number of workers. A worker begins with its next round. It then reads the
+    /// [`stop_recording`](SystemHandle::stop_recording): turns, calls of modules in them, sleeps,
+    /// steals, moves, wake-ups and changes of the number of workers. A worker begins with its next round. It then reads the
     /// clock twice in each turn; one record takes 56 bytes.
     ///
     /// ```
@@ -243,6 +243,12 @@ impl SystemHandle {
     /// to wait, or finds no room, is lost, and counted.
     pub fn take_records(&self) -> Vec<WorkerRecords> {
         self.inner.shared.recording().take()
+    }
+
+    /// The text of a name in a record: the label of a module, in
+    /// [`Act::Call`](crate::recording::Act::Call).
+    pub fn recorded_name(&self, name: Name) -> Arc<str> {
+        self.inner.shared.recording().text(name)
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

@@ -2,7 +2,7 @@
 //!
 //! The file is in Chrome's trace event format, in JSON.
 
-use actinium_actor::recording::{Act, Record, WorkerRecords};
+use actinium_actor::recording::{Act, Name, Record, WorkerRecords};
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use actinium_observe::file::{NewFile, WriteError};
 use actinium_scheduler::log;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -126,7 +127,7 @@ impl Trace {
                 self.event(event, worker)?;
             }
             for record in &records {
-                self.event(event_of(record), worker)?;
+                self.event(event_of(record, |name| system.recorded_name(name)), worker)?;
             }
         }
         let Some(end_ns) = end_ns else { return Ok(()) };
@@ -149,7 +150,14 @@ fn us(ns: u64) -> f64 {
     ns as f64 * 1e-3
 }
 
-fn event_of(record: &Record) -> Value {
+/// `text` looks up the name of what was called.
+fn event_of(record: &Record, text: impl FnOnce(Name) -> Arc<str>) -> Value {
+    if let Act::Call { name, event } = record.act {
+        return json!({
+            "ph": "X", "cat": "module", "name": &*text(name), "ts": us(record.begin_ns),
+            "dur": us(record.took_ns), "args": { "event": event },
+        });
+    }
     let (cat, name, args) = match record.act {
         Act::Turn { kind, number, handled } => {
             let args = json!({ "type": kind, "actor": number, "messages": handled });
@@ -194,10 +202,10 @@ mod tests {
     #[test]
     fn times_are_in_microseconds() {
         let act = Act::Steal { from: 3, actors: 2 };
-        let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act });
+        let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act }, |_| "".into());
         assert_eq!((&event["ts"], &event["ph"]), (&json!(1.5), &json!("i")));
         assert_eq!(event["args"], json!({ "from": 3, "actors": 2 }));
-        let event = event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep });
+        let event = event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, |_| "".into());
         assert_eq!((&event["dur"], &event["ph"]), (&json!(0.25), &json!("X")));
     }
 }
