@@ -32,6 +32,8 @@ mod groups;
 mod handle;
 mod hold;
 mod mailbox;
+mod measured;
+mod message_name;
 mod observer;
 mod offload;
 mod options;
@@ -73,6 +75,7 @@ mod wait;
 pub use actinium_actor_macros::{facade_actor, facade_test};
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
+pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
 pub use actinium_scheduler::{
     Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
@@ -113,6 +116,7 @@ pub use cell::waits::StreamId;
 pub use census::{ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigures};
 pub use context::Timer;
 pub use feed::{Detached, Output};
+pub use measured::{Measure, Measured, MeasuredActor, MeasuredType, Measuring};
 pub use observer::{Observer, observe_all};
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use own_thread::OwnThread;

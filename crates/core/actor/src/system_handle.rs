@@ -7,6 +7,7 @@ use crate::cell::reference::CellRef;
 use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
 use crate::estimates::Estimates;
+use crate::measured::{Measure, Measured, Measuring};
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
 use crate::spawn::all_or_none;
@@ -243,6 +244,42 @@ impl SystemHandle {
     /// to wait, or finds no room, is lost, and counted.
     pub fn take_records(&self) -> Vec<WorkerRecords> {
         self.inner.shared.recording().take()
+    }
+
+    /// Measures turns and messages by types of actors, and of chosen actors, until the guard is
+    /// dropped: how many, how long turns take, how long messages wait, and which. Several may
+    /// measure at a time: what any of them asks for is measured. A worker begins with its next
+    /// round. The figures are in [`measured`](SystemHandle::measured).
+    ///
+    /// By default a worker notes the turns of one round of up to 64 in each millisecond, which
+    /// stand for all turns since the round before. While nobody measures, it costs nothing.
+    ///
+    /// ```
+    /// # use actinium_actor::{Measure, System};
+    /// # struct Counter;
+    /// # #[actinium_actor::actor]
+    /// # impl Counter { fn add(&mut self, _n: u64) {} }
+    /// let system = System::builder().workers(1).build()?;
+    /// let counter = system.spawn(Counter);
+    /// let measuring = system.measure(&Measure::new().every_turn().actors([counter.id()]));
+    /// for n in 0..10 {
+    ///     counter.add(n);
+    /// }
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// for it in system.measured().types {
+    ///     println!("{}: {} messages in {} ns", it.kind, it.figures.handled, it.figures.busy_ns);
+    /// }
+    /// drop(measuring);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure(&self, measure: &Measure) -> Measuring {
+        Inner::measure(&self.inner, measure)
+    }
+
+    /// What was measured since the system started: see [`measure`](SystemHandle::measure). It lacks
+    /// what workers have noted in the rounds that they are in.
+    pub fn measured(&self) -> Measured {
+        self.inner.measured()
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

@@ -18,6 +18,7 @@ mod ids;
 pub mod inbox;
 pub mod lanes;
 pub mod logging;
+pub mod measure;
 pub mod mixing;
 mod owned;
 pub mod policy;

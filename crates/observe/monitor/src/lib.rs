@@ -27,10 +27,11 @@
 //!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
-//! workers do nothing; for a trace they keep records.
+//! workers measure a sample of their turns; for a trace they keep records.
 
 mod before_main;
 mod page;
+mod page_turns;
 mod recorder;
 mod recording;
 mod report;
@@ -39,7 +40,8 @@ mod trace;
 pub use before_main::{ENV_REPORT, ENV_TRACE};
 pub use recorder::Recorder;
 pub use recording::{
-    MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
+    MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
+    TypeTurns, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
 pub use trace::TraceToFile;

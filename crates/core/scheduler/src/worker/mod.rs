@@ -5,9 +5,9 @@
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
-//! `spawn_burst`, `spins`. What a worker does stands in `turns` (the loop: begin there), `sending`,
-//! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic`,
-//! `records` and `ending`, which use the state and are not used by this file.
+//! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
+//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`,
+//! `placing`, `elastic`, `records` and `ending`, which use the state and are not used by this file.
 
 mod balance;
 mod colocation;
@@ -19,6 +19,7 @@ mod idling;
 mod lane_ends;
 mod lanes;
 mod load;
+mod measured_rounds;
 mod own;
 mod placing;
 mod queue;
@@ -41,6 +42,7 @@ use crate::wheel::Wheel;
 use communication::AffinityTable;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
+use measured_rounds::MeasuredRounds;
 use own::Own;
 use queue::RunQueue;
 use sampler::Sampler;
@@ -82,10 +84,13 @@ pub struct Worker {
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
-    /// whose turns are other ones, and while records are kept.
+    /// whose turns are other ones, and while turns are noted.
     plain_home: Cell<u32>,
-    /// Whether records are kept of what it does: a copy.
-    records: Cell<bool>,
+    /// What is kept of what workers do, as this one knows it ([`crate::recording`]); and what it
+    /// notes of the turns of this round.
+    heeded: Cell<u32>,
+    notes: Cell<u32>,
+    measured: Own<MeasuredRounds>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -183,7 +188,9 @@ impl Worker {
                 true => index as u32,
                 false => u32::MAX,
             }),
-            records: Cell::new(false),
+            heeded: Cell::new(0),
+            notes: Cell::new(0),
+            measured: Own::new(MeasuredRounds::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),

@@ -137,23 +137,11 @@ impl Worker {
     /// A turn that may have to be recorded or timed, or of a runnable without an owner.
     #[inline(never)]
     fn turn_otherwise(&self, owned: Owned<'_>, home: u32) {
-        if self.records.get() {
-            self.turn_recorded(owned, home);
+        if self.notes.get() != 0 {
+            self.turn_noted(owned, |owned| self.turn_unrecorded(owned, home));
         } else {
             self.turn_unrecorded(owned, home);
         }
-    }
-
-    #[cold]
-    fn turn_recorded(&self, owned: Owned<'_>, home: u32) {
-        let (header, runnable) = (owned.header(), owned.runnable());
-        let kind = header.kind.name();
-        // SAFETY: this worker owns the runnable, which is alive.
-        let number = unsafe { (header.vtable.number)(runnable.0) };
-        let (begin_ns, before) = (self.shared.clock.now_ns(), self.handled.get());
-        self.turn_unrecorded(owned, home);
-        let handled = self.handled.get().saturating_sub(before);
-        self.record_since(begin_ns, Act::Turn { kind, number, handled });
     }
 
     fn turn_unrecorded(&self, mut owned: Owned<'_>, home: u32) {
@@ -369,14 +357,20 @@ impl Worker {
         is_over
     }
 
-    /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this
-    /// worker now sends from one sample to the next, so that times of many messages weigh as much
-    /// as they should.
+    /// Records the latency of a message that was sent at `stamp_ns`; `name`: of its sort, or
+    /// nothing. It stands for as many as this worker now sends from one sample to the next, so that
+    /// times of many messages weigh as much as they should.
     #[cold]
-    pub fn record_latency(&self, stamp_ns: u64) {
+    pub fn record_latency(&self, stamp_ns: u64, name: &'static str) {
         let now_ns = self.shared.clock.now_ns();
         self.counters().sampled.add(1);
         let stands_for = u64::from(self.sampler.every() / SAMPLED);
-        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
+        let waited_ns = now_ns.saturating_sub(stamp_ns);
+        self.shared.record_latency(self.index, waited_ns, stands_for);
+        if self.keeps_figures()
+            && let Some(running) = self.running()
+        {
+            self.note_message(running, (name, waited_ns, stands_for));
+        }
     }
 }
