@@ -25,11 +25,14 @@
 //!
 //! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto.
 //!
+//! [`live`] shows a system while it runs.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
 //! workers measure a sample of their turns; for a trace they keep records.
 
 mod before_main;
+pub mod live;
 mod page;
 mod page_turns;
 mod recorder;
