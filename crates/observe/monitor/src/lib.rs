@@ -27,6 +27,9 @@
 //!
 //! [`live`] shows a system while it runs.
 //!
+//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at the
+//! system while it runs.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
 //! workers measure a sample of their turns; for a trace they keep records.
@@ -38,9 +41,10 @@ mod page_turns;
 mod recorder;
 mod recording;
 mod report;
+pub mod socket;
 mod trace;
 
-pub use before_main::{ENV_REPORT, ENV_TRACE};
+pub use before_main::{ENV_REPORT, ENV_TOP, ENV_TRACE};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,

@@ -5,11 +5,13 @@ use super::query::{ActorsQuery, QueryError};
 use super::sections;
 use super::snapshot::{
     About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, TypeNow, Walk, WorkerNow,
+    ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, TypeNow, Walk, WorkerNow,
 };
 use actinium_actor::{
-    ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Stats, SystemHandle,
+    ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Measure, MeasuredType,
+    Measuring, Stats, SystemHandle,
 };
+use actinium_observe::Latency;
 use actinium_observe::process::proc;
 use actinium_topology::{Pu, Topology};
 use std::collections::BTreeMap;
@@ -22,8 +24,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const REST: u32 = 50;
 /// The fullest mailboxes that are named.
 const MAILBOXES: usize = 20;
-/// The types that are named.
+/// The types that are named; and whose turns are told.
 const TYPES: usize = 200;
+const TURNS: usize = 50;
 /// In a system of more actors, only what has lasted is asked in whose turn a worker is: to find out
 /// holds up actors that start or end.
 const FEW_ACTORS: usize = 10_000;
@@ -51,6 +54,9 @@ struct Seen {
     process_now: Rested<ProcessNow>,
     walk: Rested<Walk>,
     exchanges: Rested<Vec<ExchangeNow>>,
+    turns_now: Rested<Vec<TurnsNow>>,
+    /// Begins with the first look.
+    measuring: Option<Measuring>,
     /// Of each worker that was in a turn: how many it had ended, and since when.
     turns: Vec<Option<(u64, Instant)>>,
 }
@@ -112,6 +118,8 @@ impl Live {
             process_now: Rested { value: ProcessNow::default(), next: None },
             walk: Rested { value: Walk::default(), next: None },
             exchanges: Rested { value: Vec::new(), next: None },
+            turns_now: Rested { value: Vec::new(), next: None },
+            measuring: None,
             turns: Vec::new(),
         };
         let (system, seen) = (system.clone(), Mutex::new(seen));
@@ -147,10 +155,12 @@ impl Live {
         let stats = system.stats();
         let at_s = || begin.elapsed().as_secs_f64();
         seen.number += 1;
-        let Seen { process, process_now, walk, exchanges, .. } = &mut *seen;
+        seen.measuring.get_or_insert_with(|| system.measure(&Measure::new()));
+        let Seen { process, process_now, walk, exchanges, turns_now, .. } = &mut *seen;
         let process = process_now.get(Duration::ZERO, || process.look(at_s()));
         let walk = walk.get(PAUSE, || walk_over(system, at_s()));
         let exchanges = exchanges.get(Duration::ZERO, || exchanged(system));
+        let turns = turns_now.get(PAUSE, || turns_of(system));
         Now {
             number: seen.number,
             at_s: at_s(),
@@ -163,6 +173,7 @@ impl Live {
             latencies: buckets(&stats.latencies),
             process,
             walk,
+            turns,
             dead_letters: dead_letters(system),
             exchanges,
             scaling: scaling(&stats),
@@ -265,6 +276,24 @@ fn walk_over(system: &SystemHandle, at_s: f64) -> Walk {
         types_left_out: types.len().saturating_sub(TYPES) as u64,
         fullest: fullest.iter().filter(|it| it.queued > 0).map(ActorNow::from).collect(),
     }
+}
+
+fn turns_of(system: &SystemHandle) -> Vec<TurnsNow> {
+    let quantiles = |buckets: &[(u64, u64)]| {
+        let times = Latency::from_buckets(buckets.iter().copied());
+        [0.5, 0.99, 1.0].map(|share| times.quantile_ns(share))
+    };
+    let turns = |it: &MeasuredType| TurnsNow {
+        kind: it.kind.to_owned(),
+        turns: it.figures.turns,
+        handled: it.figures.handled,
+        bytes: it.figures.bytes,
+        busy_ns: it.figures.busy_ns,
+        turn_ns: quantiles(&it.figures.turn_ns),
+        wait_ns: quantiles(&it.figures.wait_ns),
+        messages: it.figures.messages.iter().map(|it| (it.name.to_owned(), it.handled)).collect(),
+    };
+    system.measured().types.iter().take(TURNS).map(turns).collect()
 }
 
 impl From<&ActorFigures> for ActorNow {

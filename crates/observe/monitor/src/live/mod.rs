@@ -36,5 +36,5 @@ pub use query::{ActorsQuery, QueryError};
 pub use sections::{Section, section};
 pub use snapshot::{
     About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TypeNow, Walk, WorkerNow,
+    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TurnsNow, TypeNow, Walk, WorkerNow,
 };

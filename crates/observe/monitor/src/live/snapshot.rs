@@ -88,6 +88,10 @@ pub struct Now {
     pub process: ProcessNow,
     /// What a walk over the actors has found.
     pub walk: Walk,
+    /// The turns of types of actors and of tasks of the runtime, those that took most time first,
+    /// at most 50. They are measured from the first look on.
+    #[serde(default)]
+    pub turns: Vec<TurnsNow>,
     /// The latest dead letters, oldest first.
     pub dead_letters: Vec<DeadLetterNow>,
     /// What workers got from each other.
@@ -182,6 +186,27 @@ pub struct TypeNow {
     pub restarts: u64,
     /// Nanoseconds that a message takes, by the scheduler's estimate.
     pub cost_ns: Option<u32>,
+}
+
+/// The turns of a type since they were measured first: estimates from a sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnsNow {
+    /// The name of the type.
+    pub kind: String,
+    /// Turns.
+    pub turns: u64,
+    /// Messages handled in them.
+    pub handled: u64,
+    /// The bytes of these messages.
+    pub bytes: u64,
+    /// The time of the turns together, in nanoseconds.
+    pub busy_ns: u64,
+    /// How long turns took, in nanoseconds: median, 99 % and the longest.
+    pub turn_ns: [u64; 3],
+    /// How long messages waited, likewise.
+    pub wait_ns: [u64; 3],
+    /// How many messages were of which variant.
+    pub messages: Vec<(String, u64)>,
 }
 
 /// An actor.
