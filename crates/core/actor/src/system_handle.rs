@@ -2,11 +2,14 @@
 
 use crate::actor::Actor;
 use crate::actor_core::Inner;
+use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::cell::reference::CellRef;
-use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
+use crate::census::{ActorFigures, ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
 use crate::estimates::Estimates;
+use crate::family::Family;
+use crate::measured::{Measure, Measured, Measuring};
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
 use crate::spawn::all_or_none;
@@ -15,7 +18,7 @@ use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use crate::unfinished::Occupied;
 use actinium_scheduler::recording::{Name, WorkerRecords};
-use actinium_scheduler::{IdlePoller, Policy};
+use actinium_scheduler::{Exchange, IdlePoller, Policy};
 use actinium_topology::PuId;
 use std::fmt;
 use std::sync::Arc;
@@ -251,6 +254,42 @@ impl SystemHandle {
         self.inner.shared.recording().text(name)
     }
 
+    /// Measures turns and messages by types of actors, and of chosen actors, until the guard is
+    /// dropped: how many, how long turns take, how long messages wait, and which. Several may
+    /// measure at a time: what any of them asks for is measured. A worker begins with its next
+    /// round. The figures are in [`measured`](SystemHandle::measured).
+    ///
+    /// By default a worker notes the turns of one round of up to 64 in each millisecond, which
+    /// stand for all turns since the round before. While nobody measures, it costs nothing.
+    ///
+    /// ```
+    /// # use actinium_actor::{Measure, System};
+    /// # struct Counter;
+    /// # #[actinium_actor::actor]
+    /// # impl Counter { fn add(&mut self, _n: u64) {} }
+    /// let system = System::builder().workers(1).build()?;
+    /// let counter = system.spawn(Counter);
+    /// let measuring = system.measure(&Measure::new().every_turn().actors([counter.id()]));
+    /// for n in 0..10 {
+    ///     counter.add(n);
+    /// }
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// for it in system.measured().types {
+    ///     println!("{}: {} messages in {} ns", it.kind, it.figures.handled, it.figures.busy_ns);
+    /// }
+    /// drop(measuring);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure(&self, measure: &Measure) -> Measuring {
+        Inner::measure(&self.inner, measure)
+    }
+
+    /// What was measured since the system started: see [`measure`](SystemHandle::measure). It lacks
+    /// what workers have noted in the rounds that they are in.
+    pub fn measured(&self) -> Measured {
+        self.inner.measured()
+    }
+
     /// Figures of each type that actors were started of, those of most actors first. The workers
     /// go on meanwhile.
     ///
@@ -282,6 +321,54 @@ impl SystemHandle {
     /// moment of the system: actors that start or end meanwhile may be on it or not.
     pub fn actors(&self, query: &ActorQuery) -> ActorPage {
         self.inner.actors(query)
+    }
+
+    /// The figures of one actor, if it lives. It takes a walk over all actors.
+    pub fn actor(&self, actor: u64) -> Option<ActorFigures> {
+        self.inner.figures_of(&[ActorId(actor)].into()).pop()
+    }
+
+    /// Actors that this one supervises (its number is [`ActorId::as_u64`]), or, for `None`, those
+    /// that supervise others and have no parent: the first `take` of them, those with most children
+    /// first. It takes a walk over all actors.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, testing::TestSystem};
+    /// struct Leaf;
+    /// # impl Actor for Leaf {
+    /// #     type Msg = ();
+    /// #     fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    /// # }
+    ///
+    /// struct Tree(Vec<actinium_actor::Address<Leaf>>);
+    ///
+    /// impl Actor for Tree {
+    ///     type Msg = ();
+    ///     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+    ///         self.0.push(ctx.spawn(Leaf));
+    ///     }
+    /// }
+    ///
+    /// let mut system = TestSystem::seeded(1);
+    /// let tree = system.spawn(Tree(Vec::new()));
+    /// (0..3).try_for_each(|_| tree.send(()))?;
+    /// system.run_until_idle();
+    ///
+    /// let roots = system.family(None, 10);
+    /// assert_eq!((roots.total, roots.members[0].children), (1, 3));
+    /// let children = system.family(Some(tree.id().as_u64()), 2);
+    /// assert_eq!((children.total, children.members.len()), (3, 2));
+    /// assert_eq!(children.members[0].figures.parent, Some(tree.id()));
+    /// # Ok::<(), actinium_actor::SendError<()>>(())
+    /// ```
+    pub fn family(&self, of: Option<u64>, take: usize) -> Family {
+        self.inner.family(of.map(ActorId), take)
+    }
+
+    /// What each worker got from each other one since the start: actors stolen, and chunks of
+    /// messages by lanes; of pairs with anything only.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.inner.shared.exchanges()
     }
 
     /// The PU to which each worker is bound; `None` for one that runs wherever the process may. See

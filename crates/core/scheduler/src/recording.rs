@@ -4,10 +4,13 @@
 //! A lock guards the ring against whoever takes the records. The worker never waits for that lock:
 //! what it cannot write it counts as lost, as it counts what the ring forgets.
 //!
+//! Figures by kinds are kept likewise: see [`crate::measure`].
+//!
 //! While nobody asks, a worker looks at one flag once a round.
 
+use crate::measure::{Measure, Measured, Measuring};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
@@ -124,19 +127,27 @@ struct Ring {
 /// The records of a scheduler's workers.
 #[derive(Debug)]
 pub struct Recording {
-    is_on: AtomicBool,
+    /// What is kept: [`RECORDS`], [`FIGURES`].
+    keeps: AtomicU32,
     per_worker: AtomicUsize,
     rings: Box<[Ring]>,
     names: Mutex<Names>,
+    measuring: Measuring,
 }
+
+/// Records are kept.
+pub(crate) const RECORDS: u32 = 1;
+/// Figures are kept.
+pub(crate) const FIGURES: u32 = 2;
 
 impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
         Recording {
-            is_on: AtomicBool::new(false),
+            keeps: AtomicU32::new(0),
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
             names: Mutex::default(),
+            measuring: Measuring::new(workers),
         }
     }
 
@@ -155,22 +166,56 @@ impl Recording {
     /// Whether records are kept.
     #[inline]
     pub fn is_on(&self) -> bool {
+        self.keeps() & RECORDS != 0
+    }
+
+    /// What is kept: [`RECORDS`], [`FIGURES`].
+    #[inline]
+    pub(crate) fn keeps(&self) -> u32 {
         // Relaxed: a worker may learn of it a round later.
-        self.is_on.load(Ordering::Relaxed)
+        self.keeps.load(Ordering::Relaxed)
     }
 
     /// Keeps the latest so many records of each worker from now on, at least one.
     pub fn start(&self, per_worker: usize) {
         // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
-        self.is_on.store(true, Ordering::Relaxed);
+        self.keeps.fetch_or(RECORDS, Ordering::Relaxed);
     }
 
     /// Keeps no further records, once each worker has ended its round. Those that were kept can
     /// still be taken.
     pub fn stop(&self) {
-        // Relaxed: as in `is_on`.
-        self.is_on.store(false, Ordering::Relaxed);
+        // Relaxed: as in `keeps`.
+        self.keeps.fetch_and(!RECORDS, Ordering::Relaxed);
+    }
+
+    /// Keeps figures of this, too, from now on, until [`end_measuring`](Recording::end_measuring)
+    /// with the number that is returned.
+    pub fn measure(&self, measure: Measure) -> u64 {
+        self.measuring.begin(measure, || {
+            // Relaxed: as in `keeps`.
+            self.keeps.fetch_or(FIGURES, Ordering::Relaxed);
+        })
+    }
+
+    /// Keeps no further figures for the one who was given this number.
+    pub fn end_measuring(&self, number: u64) {
+        self.measuring.end(number, || {
+            // Relaxed: as in `keeps`.
+            self.keeps.fetch_and(!FIGURES, Ordering::Relaxed);
+        });
+    }
+
+    /// What was measured since the scheduler was made. It lacks what workers have noted in the
+    /// round that they are in.
+    pub fn measured(&self) -> Measured {
+        self.measuring.measured()
+    }
+
+    /// What is measured.
+    pub(crate) fn measuring(&self) -> &Measuring {
+        &self.measuring
     }
 
     /// Takes all records of each worker, by index.

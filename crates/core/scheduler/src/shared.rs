@@ -5,6 +5,7 @@ use crate::clock::{Clock, Until};
 use crate::control::Control;
 use crate::counters::{CounterValues, Counters};
 use crate::deadlines::{DeadlineKey, Deadlines};
+use crate::exchanges::{Exchange, Exchanges};
 use crate::idle_poller::{IdlePoller, PollerCell};
 use crate::ids::Ids;
 use crate::inbox::Inbox;
@@ -62,6 +63,7 @@ pub struct Shared {
     pub(crate) clock: Clock,
     idle_poller: PollerCell,
     recording: Recording,
+    pub(crate) exchanges: Exchanges,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -149,6 +151,7 @@ impl Shared {
             deadlines: Deadlines::default(),
             idle_poller: PollerCell::default(),
             recording: Recording::new(n),
+            exchanges: Exchanges::new(n),
             settings,
         }
     }
@@ -180,6 +183,12 @@ impl Shared {
     pub(crate) fn idle(&self) -> usize {
         // Those that do not work sleep.
         self.sleep.idle().saturating_sub(self.workers() - self.working())
+    }
+
+    /// What each worker got from each other one since the start: of pairs with anything only. It
+    /// looks at as many places in memory as there are pairs.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.exchanges.all(&self.lanes)
     }
 
     /// The clock.

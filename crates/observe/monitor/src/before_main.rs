@@ -1,6 +1,7 @@
 //! A file about each system, if the environment asks for it: without a change of the program.
 
 use crate::report::ReportOnEnd;
+use crate::socket::ServeOnSocket;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use std::error::Error;
@@ -11,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const ENV_REPORT: &str = "ACTINIUM_REPORT";
 /// The environment variable that names a file for the trace of each system.
 pub const ENV_TRACE: &str = "ACTINIUM_TRACE";
+/// The environment variable that opens a socket for `actinium top`, unless it is empty or 0.
+pub const ENV_TOP: &str = "ACTINIUM_TOP";
 
 ctor::declarative::ctor! {
     /// Runs before `main` in each program that is linked with this crate, so that the environment
@@ -21,6 +24,22 @@ ctor::declarative::ctor! {
     fn observe_as_environment_says() {
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_REPORT, |file| Box::new(ReportOnEnd::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_TRACE, |file| Box::new(TraceToFile::new(file))));
+        actinium_actor::observe_all(IfTheEnvironmentWantsTop);
+    }
+}
+
+/// Opens a socket for each system of the process, if the environment wants it.
+struct IfTheEnvironmentWantsTop;
+
+impl Observer for IfTheEnvironmentWantsTop {
+    fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
+        match std::env::var_os(ENV_TOP).filter(|value| !value.is_empty() && value != "0") {
+            Some(_) => {
+                let opened = ServeOnSocket::new().started(system);
+                opened.map_err(|error| format!("{ENV_TOP}: {error}").into())
+            }
+            None => Ok(OnEnd::new(|_| ())),
+        }
     }
 }
 

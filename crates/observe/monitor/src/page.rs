@@ -43,6 +43,7 @@ impl Recording {
             .section(self.throughput())
             .section(self.threads())
             .section(self.actors())
+            .section(self.turns())
             .section(self.messages())
             .section(self.ending())
     }

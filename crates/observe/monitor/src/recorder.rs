@@ -1,11 +1,11 @@
 //! Looks at a system from time to time.
 
 use crate::recording::{
-    MailboxFigures, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
+    MailboxFigures, Recording, SCHEMA_VERSION, Sample, TypeFigures, TypeTurns, WorkerFigures,
 };
 use actinium_actor::{
-    ActorId, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, ScaleEvent, ShutdownReport,
-    Stats, SystemHandle,
+    ActorId, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, Measure, Measured, Measuring,
+    ScaleEvent, ShutdownReport, Stats, SystemHandle,
 };
 use actinium_observe::process::{ProcessFigures, Watch};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ const KEPT_MAX: usize = 1_024;
 const WALK_EVERY: u64 = 20;
 /// The fullest mailboxes that are named.
 const MAILBOXES: usize = 20;
+/// The types whose turns are told: those that took most time.
+const TYPES: usize = 50;
 
 /// Records what a system does, from [`start`](Recorder::start) to [`finish`](Recorder::finish).
 ///
@@ -41,6 +43,9 @@ pub struct Recorder {
     system: SystemHandle,
     begun: SystemTime,
     watch: Watch,
+    measuring: Measuring,
+    /// What had been measured before.
+    before: Measured,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -75,7 +80,8 @@ impl Recorder {
         let (system, shared) = (system.clone(), seen.clone());
         let looked = system.clone();
         let look = move || shared.lock().unwrap_or_else(PoisonError::into_inner).look(&looked);
-        Ok(Recorder { watch: Watch::start(look)?, system, begun, seen })
+        let (before, measuring) = (system.measured(), system.measure(&Measure::new()));
+        Ok(Recorder { watch: Watch::start(look)?, measuring, before, system, begun, seen })
     }
 
     /// Ends, and returns what was recorded.
@@ -86,7 +92,10 @@ impl Recorder {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // With what only the last moment tells: restarts of types, and those that lived shortly.
         seen.see_types(&self.system.actor_types());
-        seen.recording(&self.system, &stats, self.begun, process)
+        let mut recording = seen.recording(&self.system, &stats, self.begun, process);
+        drop(self.measuring);
+        recording.turns = turns(&self.before, &self.system.measured());
+        recording
     }
 }
 
@@ -195,6 +204,7 @@ impl Seen {
             external: counters(&stats.external),
             latencies: stats.latencies.clone(),
             types,
+            turns: Vec::new(),
             mailboxes,
             dead_letters: system.dead_letters().iter().map(ToString::to_string).collect(),
             scaling: stats.scale_events.iter().map(scaling).collect(),
@@ -202,6 +212,19 @@ impl Seen {
             process,
         }
     }
+}
+
+/// What was measured since then, those first that took most time.
+fn turns(before: &Measured, now: &Measured) -> Vec<TypeTurns> {
+    let then = |kind: &str| before.types.iter().find(|it| it.kind == kind).map(|it| &it.figures);
+    let types = now.types.iter().map(|it| {
+        let figures = then(it.kind).map(|then| it.figures.since(then));
+        TypeTurns::of(it.kind, figures.as_ref().unwrap_or(&it.figures))
+    });
+    let mut types: Vec<_> = types.filter(|it| it.turns > 0 || !it.wait_ns.is_empty()).collect();
+    types.sort_by_key(|it| std::cmp::Reverse(it.busy_ns));
+    types.truncate(TYPES);
+    types
 }
 
 fn scaling(event: &ScaleEvent) -> (f64, u64, String) {

@@ -1,6 +1,9 @@
 //! A file about a system that a builder asks for.
 
 use crate::recorder::Recorder;
+#[cfg(doc)]
+use crate::socket::Folder;
+use crate::socket::ServeOnSocket;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemBuilder, SystemHandle};
 use actinium_observe::file::writable;
@@ -47,6 +50,24 @@ pub trait Monitored: Sized {
     /// for two traces.
     #[must_use]
     fn trace(self, path: impl Into<PathBuf>) -> Self;
+
+    /// Lets other programs of the same user look at the system while it runs: `actinium top`
+    /// finds it by itself. It opens a socket in the folder of [`Folder::of_user`], and answers
+    /// there on a thread of its own. Nothing can be changed there, and workers do nothing for it
+    /// until somebody looks.
+    ///
+    /// ```
+    /// use actinium_actor::System;
+    /// use actinium_monitor::Monitored;
+    ///
+    /// let system = System::builder().workers(2).observable().build()?;
+    /// // .. `actinium top` shows it ..
+    /// # Ok::<(), actinium_actor::BuildError>(())
+    /// ```
+    ///
+    /// A socket that can not be opened is an error of [`SystemBuilder::build`].
+    #[must_use]
+    fn observable(self) -> Self;
 }
 
 impl Monitored for SystemBuilder {
@@ -56,6 +77,10 @@ impl Monitored for SystemBuilder {
 
     fn trace(self, path: impl Into<PathBuf>) -> Self {
         self.observer(TraceToFile::new(path))
+    }
+
+    fn observable(self) -> Self {
+        self.observer(ServeOnSocket::new())
     }
 }
 

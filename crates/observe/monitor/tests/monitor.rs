@@ -43,6 +43,8 @@ fn a_page_and_a_recording_say_what_happened() -> Result<(), Box<dyn Error>> {
     assert_eq!(recording.workers.iter().map(|it| it.counters["handled"]).sum::<u64>(), 100);
     let counter = &recording.types[0];
     assert!(counter.kind.ends_with("::Counter") && counter.restarts == 1, "{counter:?}");
+    let turns = recording.turns.iter().find(|it| it.kind.ends_with("::Counter"));
+    assert!(turns.is_some_and(|it| it.turns > 0 && it.handled > 0), "{:?}", recording.turns);
     assert!(recording.dead_letters[0].contains("Counter"), "{:?}", recording.dead_letters);
     assert!(recording.end.contains(&("handled".into(), "100".into())), "{:?}", recording.end);
     assert!(recording.process.elapsed_s > 0.0 && recording.process.memory_max_bytes > 0);
@@ -50,8 +52,14 @@ fn a_page_and_a_recording_say_what_happened() -> Result<(), Box<dyn Error>> {
     // Both are of one run, though not of the same looks.
     let page = std::fs::read_to_string(page)?;
     let again = recording.page().html();
-    for text in ["Counter", "Dead letters", "Throughput at four levels", "worker 1", "100 messages"]
-    {
+    for text in [
+        "Counter",
+        "Dead letters",
+        "Throughput at four levels",
+        "worker 1",
+        "100 messages",
+        "Types by time",
+    ] {
         assert!(page.contains(text) && again.contains(text), "{text}");
     }
     Ok(())

@@ -12,6 +12,7 @@ use crate::actor_core::{CONTROL, Core, CoreRef, Inner, UNUSUAL};
 use crate::actor_id::ActorId;
 use crate::mailbox::carrier::{Carrier, by_size, is_boxed};
 use crate::mailbox::envelope::Envelope;
+use crate::message_name::name_of;
 use crate::state::register::Shard;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Guarded, Panicked};
@@ -138,7 +139,7 @@ impl<A: Actor> InTurn<'_, A> {
         let Envelope { stamp_ns, msg } = self.take_next::<T>()?;
         let msg = msg.open();
         if stamp_ns != 0 && stamp_ns != SPARED {
-            self.worker().record_latency(stamp_ns);
+            self.worker().record_latency(stamp_ns, name_of::<A>(&msg));
         }
         let struck = if stamp_ns == SPARED { Ok(None) } else { self.strike(&msg) };
         let pause = match struck {

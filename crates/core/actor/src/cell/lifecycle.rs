@@ -346,7 +346,8 @@ impl<A: Actor> InTurn<'_, A> {
         if self.cell().capacity() != 0 {
             self.release_senders();
         }
-        self.cell().core.system.register.remove(self.cell().core.place());
+        let core = &self.cell().core;
+        core.system.register.remove(core.place(), core.id);
         self.worker().counters().stopped.add(1);
         Turn::Dead
     }

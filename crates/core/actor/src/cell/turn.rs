@@ -9,6 +9,7 @@ use crate::actor_core::{
 };
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
+use crate::message_name::name_of;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::{CONTROL_PENDING, NOTIFIED, WorkerRef};
@@ -104,7 +105,7 @@ impl<A: Actor> InTurn<'_, A> {
             let Envelope { stamp_ns, msg } = unsafe { place.read() };
             *handled += 1;
             if stamp_ns != 0 {
-                worker.record_latency(stamp_ns);
+                worker.record_latency(stamp_ns, name_of::<A>(msg.look()));
             }
             actor.handle(msg.open(), &mut ctx);
             let note = worker.note().get();

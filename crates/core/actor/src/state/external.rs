@@ -25,8 +25,9 @@ pub(crate) struct Send<'a> {
     number: u64,
 }
 
-/// One in so many of these sends is sampled.
-const SAMPLED: u64 = 64;
+/// One in so many of these sends is sampled: as of workers, a prime, so that senders that take
+/// turns are never in step with the samples.
+const SAMPLED: u64 = actinium_scheduler::policy::tuning::SAMPLED as u64;
 
 impl External {
     /// Begins a send. Waits while a ledger is drawn up.

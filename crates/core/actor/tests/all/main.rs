@@ -25,6 +25,7 @@ mod large_messages;
 mod ledger;
 mod mailboxes;
 mod matrix;
+mod measured;
 mod names;
 mod offload;
 mod orphans;

@@ -5,9 +5,9 @@
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
-//! `spawn_burst`, `spins`. What a worker does stands in `turns` (the loop: begin there), `sending`,
-//! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic`,
-//! `records` and `ending`, which use the state and are not used by this file.
+//! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
+//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`,
+//! `placing`, `elastic`, `records` and `ending`, which use the state and are not used by this file.
 
 mod balance;
 mod colocation;
@@ -19,6 +19,7 @@ mod idling;
 mod lane_ends;
 mod lanes;
 mod load;
+mod measured_rounds;
 mod own;
 mod placing;
 mod queue;
@@ -41,6 +42,7 @@ use crate::wheel::Wheel;
 use communication::AffinityTable;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
+use measured_rounds::MeasuredRounds;
 use own::Own;
 use queue::RunQueue;
 use sampler::Sampler;
@@ -84,8 +86,11 @@ pub struct Worker {
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
     /// whose turns are other ones.
     plain_home: u32,
-    /// Whether records are kept of what it does: a copy, which changes between rounds.
-    records: Cell<bool>,
+    /// What is kept of what workers do, as this one knows it ([`crate::recording`]); and what it
+    /// notes of the turns of this round.
+    heeded: Cell<u32>,
+    notes: Cell<u32>,
+    measured: Own<MeasuredRounds>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -180,7 +185,9 @@ impl Worker {
             first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
             plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
-            records: Cell::new(false),
+            heeded: Cell::new(0),
+            notes: Cell::new(0),
+            measured: Own::new(MeasuredRounds::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),

@@ -41,7 +41,7 @@ impl Worker {
         loop {
             // Own queue first, for it is warm; then, once a round, what came from elsewhere, so
             // that neither starves.
-            if self.records.get() {
+            if self.notes_turns() {
                 self.turns(Worker::turn_recorded);
             } else {
                 self.turns(Worker::turn);
@@ -56,16 +56,16 @@ impl Worker {
         }
     }
 
-    /// Runs turns until the queue is empty, or records begin or end.
+    /// Runs turns until the queue is empty, or it begins to note turns, or no more notes them.
     #[inline(always)]
     fn turns(&self, turn: impl Fn(&Self, Owned<'_>) -> bool) {
-        let recorded = self.records.get();
+        let notes = self.notes_turns();
         self.woken_by.set(BY_NEIGHBOUR);
         while let Some(owned) = self.pop() {
             if turn(self, owned) {
                 self.tick();
                 self.woken_by.set(BY_NEIGHBOUR);
-                if self.records.get() != recorded {
+                if self.notes_turns() != notes {
                     return;
                 }
             }
@@ -94,7 +94,7 @@ impl Worker {
         let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
         before(owned.runnable());
         self.woken_by.set(BY_NEIGHBOUR);
-        if self.records.get() {
+        if self.notes_turns() {
             self.turn_recorded(owned);
         } else {
             self.turn(owned);
@@ -152,19 +152,11 @@ impl Worker {
         self.after(owned, turn);
     }
 
-    /// As [`Self::turn`], while records are kept.
+    /// As [`Self::turn`], while turns are noted.
     #[cold]
     #[inline(never)]
     fn turn_recorded(&self, owned: Owned<'_>) -> bool {
-        let (header, runnable) = (owned.header(), owned.runnable());
-        let kind = header.kind.name();
-        // SAFETY: this worker owns the runnable, which is alive.
-        let number = unsafe { (header.vtable.number)(runnable.0) };
-        let (begin_ns, before) = (self.shared.clock.now_ns(), self.handled.get());
-        let is_round_over = self.turn(owned);
-        let handled = self.handled.get().saturating_sub(before);
-        self.record_since(begin_ns, Act::Turn { kind, number, handled });
-        is_round_over
+        self.turn_noted(owned, |owned| self.turn(owned))
     }
 
     /// A turn that may have to be timed, or of a runnable without an owner.
@@ -382,14 +374,20 @@ impl Worker {
         is_over
     }
 
-    /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this
-    /// worker now sends from one sample to the next, so that times of many messages weigh as much
-    /// as they should.
+    /// Records the latency of a message that was sent at `stamp_ns`; `name`: of its sort, or
+    /// nothing. It stands for as many as this worker now sends from one sample to the next, so that
+    /// times of many messages weigh as much as they should.
     #[cold]
-    pub fn record_latency(&self, stamp_ns: u64) {
+    pub fn record_latency(&self, stamp_ns: u64, name: &'static str) {
         let now_ns = self.shared.clock.now_ns();
         self.counters().sampled.add(1);
         let stands_for = u64::from(self.sampler.every() / SAMPLED);
-        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
+        let waited_ns = now_ns.saturating_sub(stamp_ns);
+        self.shared.record_latency(self.index, waited_ns, stands_for);
+        if self.keeps_figures()
+            && let Some(running) = self.running()
+        {
+            self.note_message(running, (name, waited_ns, stands_for));
+        }
     }
 }
