@@ -12,7 +12,7 @@ use crate::measure::{Measure, Measured, Measuring};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Most names that are kept for [`Act::Call`]: those of a program that makes ever new ones must not
 /// fill its memory.
@@ -133,12 +133,19 @@ pub struct Recording {
     rings: Box<[Ring]>,
     names: Mutex<Names>,
     measuring: Measuring,
+    /// How often records were begun to be kept: tells a guest whether they are still its own.
+    begun: Mutex<u64>,
 }
 
 /// Records are kept.
 pub(crate) const RECORDS: u32 = 1;
 /// Figures are kept.
 pub(crate) const FIGURES: u32 = 2;
+
+/// Records that are kept for a guest, who makes room for whoever wants them for sure: see
+/// [`Recording::try_start`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Guest(u64);
 
 impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
@@ -148,6 +155,7 @@ impl Recording {
             rings: (0..workers).map(|_| Ring::default()).collect(),
             names: Mutex::default(),
             measuring: Measuring::new(workers),
+            begun: Mutex::new(0),
         }
     }
 
@@ -161,6 +169,11 @@ impl Recording {
     pub fn text(&self, Name(number): Name) -> Arc<str> {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         names.texts.get(number as usize).cloned().unwrap_or_else(|| NAMELESS.into())
+    }
+
+    /// Only begins and ends wait for each other; workers do not come here.
+    fn begun(&self) -> MutexGuard<'_, u64> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether records are kept.
@@ -178,6 +191,23 @@ impl Recording {
 
     /// Keeps the latest so many records of each worker from now on, at least one.
     pub fn start(&self, per_worker: usize) {
+        self.start_as(&mut self.begun(), per_worker);
+    }
+
+    /// Does as [`start`](Self::start), unless records are kept already: for one who looks at a few
+    /// now and then. A later `start` takes them over: then [`take_as`](Self::take_as) and
+    /// [`stop_as`](Self::stop_as) do nothing.
+    pub fn try_start(&self, per_worker: usize) -> Option<Guest> {
+        let mut begun = self.begun();
+        if self.is_on() {
+            return None;
+        }
+        self.start_as(&mut begun, per_worker);
+        Some(Guest(*begun))
+    }
+
+    fn start_as(&self, begun: &mut u64, per_worker: usize) {
+        *begun += 1;
         // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
         self.keeps.fetch_or(RECORDS, Ordering::Relaxed);
@@ -216,6 +246,20 @@ impl Recording {
     /// What is measured.
     pub(crate) fn measuring(&self) -> &Measuring {
         &self.measuring
+    }
+
+    /// Takes a guest's records; `None`: they are somebody else's by now.
+    pub fn take_as(&self, guest: &Guest) -> Option<Vec<WorkerRecords>> {
+        let begun = self.begun();
+        (*begun == guest.0).then(|| self.take())
+    }
+
+    /// Keeps no further records for a guest; nothing happens if they are somebody else's by now.
+    pub fn stop_as(&self, guest: Guest) {
+        let begun = self.begun();
+        if *begun == guest.0 {
+            self.stop();
+        }
     }
 
     /// Takes all records of each worker, by index.
@@ -298,6 +342,23 @@ mod tests {
         assert_eq!(recording.name("new"), others[NAMES_MAX - 1]);
         assert_eq!(&*recording.text(recording.name("newer")), NAMELESS);
         assert_eq!(recording.name("a"), a, "what has a name keeps it");
+    }
+
+    #[test]
+    fn a_guest_makes_room_for_whoever_wants_the_records_for_sure() {
+        let recording = Recording::new(1);
+        let guest = recording.try_start(8).expect("nobody records");
+        assert!(recording.try_start(8).is_none(), "one at a time");
+        recording.add(0, at(1));
+        assert_eq!(recording.take_as(&guest).expect("its own")[0].records, [at(1)]);
+        recording.start(8);
+        recording.add(0, at(2));
+        assert!(recording.take_as(&guest).is_none());
+        recording.stop_as(guest);
+        assert!(recording.is_on() && recording.take()[0].records == [at(2)]);
+        recording.stop();
+        recording.stop_as(recording.try_start(8).expect("nobody records"));
+        assert!(!recording.is_on());
     }
 
     #[test]
