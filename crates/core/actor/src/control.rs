@@ -76,7 +76,7 @@ pub(crate) struct Controls<R>(Option<Box<State<R>>>);
 struct State<R> {
     waiting: Vec<Control<R>>,
     /// Urgent messages, each a message of the actor's type.
-    urgent: VecDeque<Box<dyn Any + Send>>,
+    urgent: VecDeque<(u64, Box<dyn Any + Send>)>,
     /// What the first of them has brought for those that take them.
     for_urgent: Option<ForUrgent>,
     /// The reason for which the actor has ended.
@@ -115,6 +115,7 @@ impl<R> Controls<R> {
     pub(crate) fn push_urgent(
         &mut self,
         msg: Box<dyn Any + Send>,
+        stamp_ns: u64,
         most: usize,
         for_urgent: ForUrgent,
     ) -> Result<(), Refused> {
@@ -125,7 +126,7 @@ impl<R> Controls<R> {
         if state.urgent.len() >= most {
             return Err(Refused::Full(msg));
         }
-        state.urgent.push_back(msg);
+        state.urgent.push_back((stamp_ns, msg));
         state.for_urgent = Some(for_urgent);
         Ok(())
     }
@@ -136,7 +137,7 @@ impl<R> Controls<R> {
     }
 
     /// Takes the first urgent message.
-    pub(crate) fn pop_urgent(&mut self) -> Option<Box<dyn Any + Send>> {
+    pub(crate) fn pop_urgent(&mut self) -> Option<(u64, Box<dyn Any + Send>)> {
         self.0.as_mut()?.urgent.pop_front()
     }
 

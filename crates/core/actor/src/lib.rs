@@ -74,6 +74,7 @@ pub use actinium_actor_macros::{facade_actor, facade_test};
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
 pub use actinium_scheduler::recording;
+pub use actinium_scheduler::trace;
 pub use actinium_scheduler::{
     Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
 };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters that several threads write: only external threads, which are slower in any case, come
 /// here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct External {
     /// Sends begun (which is what counts as sent) and ended.
@@ -16,6 +16,8 @@ pub(crate) struct External {
     dead: AtomicU64,
     spawned: AtomicU64,
     panicked: AtomicU64,
+    /// A send is looked at, and may be sampled or traced, if its number has none of these bits.
+    mask: AtomicU64,
 }
 
 /// One send of an external thread, from before its push until after.
@@ -25,10 +27,30 @@ pub(crate) struct Send<'a> {
     number: u64,
 }
 
-/// One in so many of these sends is sampled.
+/// One in so many of these sends is sampled: a power of two.
 const SAMPLED: u64 = 64;
 
+impl Default for External {
+    fn default() -> Self {
+        External {
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            returned: AtomicU64::new(0),
+            dead: AtomicU64::new(0),
+            spawned: AtomicU64::new(0),
+            panicked: AtomicU64::new(0),
+            mask: AtomicU64::new(SAMPLED - 1),
+        }
+    }
+}
+
 impl External {
+    /// Each send is looked at from now on, for it may be traced; or only those that are sampled.
+    pub(crate) fn look_at_each(&self, each: bool) {
+        // Relaxed: a sender may learn of it a little later.
+        self.mask.store(if each { 0 } else { SAMPLED - 1 }, Ordering::Relaxed);
+    }
+
     /// Begins a send. Waits while a ledger is drawn up.
     pub(crate) fn begin<'a>(&'a self, shared: &'a Shared) -> Send<'a> {
         loop {
@@ -89,10 +111,31 @@ impl External {
 }
 
 impl Send<'_> {
-    /// The time, if this send is one of those that are sampled; else 0.
+    /// The stamp of the message: the time, if this send is one of those that are sampled, or that
+    /// of a traced one; else 0.
+    #[inline]
     pub(crate) fn stamp_ns(&self) -> u64 {
+        // Relaxed: as in `look_at_each`.
+        if self.number & self.external.mask.load(Ordering::Relaxed) == 0 { self.stamp() } else { 0 }
+    }
+
+    #[cold]
+    fn stamp(&self) -> u64 {
         let sampled = self.shared.settings().figures && self.number.is_multiple_of(SAMPLED);
-        if sampled { self.shared.clock().now_ns().max(1) } else { 0 }
+        match self.trace_stamp() {
+            0 if sampled => self.shared.clock().now_ns().max(1),
+            stamp => stamp,
+        }
+    }
+
+    /// The stamp of the message if it is traced; else 0.
+    pub(crate) fn trace_stamp(&self) -> u64 {
+        let traces = self.shared.traces();
+        if !traces.is_on() {
+            return 0;
+        }
+        let now_ns = self.shared.clock().now_ns();
+        traces.stamp_from_outside(self.number, now_ns).unwrap_or(0)
     }
 
     /// Counts that the message goes back to its sender.
