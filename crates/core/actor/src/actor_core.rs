@@ -26,6 +26,7 @@ use actinium_scheduler::guard::Panicked;
 use actinium_scheduler::runnable::{CONTROL_PENDING, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, OwnerCell};
+use actinium_scheduler::trace::{Beside, Receiver, is_traced, message_lost};
 use actinium_scheduler::{Header, Runnable, VTable, Worker, log, logging};
 use std::any::TypeId;
 use std::ops::Deref;
@@ -71,6 +72,9 @@ pub(crate) const NOTE_CONTROL: u32 = 4;
 pub(crate) const NOTE_YIELD: u32 = 8;
 /// A worker's note for the running actor: it has failed.
 pub(crate) const NOTE_FAILED: u32 = 16;
+
+/// A worker's note for the running actor: the message that it handles is traced.
+pub(crate) const NOTE_TRACED: u32 = 32;
 
 /// More references than this, of one sort to one actor, end the process. As many threads again may
 /// pass it before the process has ended.
@@ -274,6 +278,22 @@ impl Core {
             count,
             reason,
         });
+    }
+
+    /// Ends the span of a message of type `M` that reached nobody, if this is the stamp of a traced
+    /// one.
+    #[inline]
+    pub(crate) fn trace_lost<M>(&self, stamp_ns: u64, why: &'static str) {
+        if is_traced(stamp_ns) {
+            let message = std::any::type_name::<M>();
+            let to = Receiver { kind: self.kind(), actor: self.id.as_u64(), message };
+            message_lost(&self.system.shared, stamp_ns, to, why);
+        }
+    }
+
+    /// Begins what goes on beside the message that the actor handles, if that is traced.
+    pub(crate) fn beside(&self, name: &'static str) -> Beside {
+        Beside::begin(&self.system.shared, name, self.id.as_u64())
     }
 
     /// Counts messages of type `M` that were accepted, but arrived after the actor had ended.

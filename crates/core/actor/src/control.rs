@@ -85,7 +85,7 @@ pub(crate) struct LockedControls<'a, R> {
 struct State<R> {
     waiting: Vec<Control<R>>,
     /// Urgent messages, each a message of the actor's type.
-    urgent: VecDeque<Box<dyn Any + Send>>,
+    urgent: VecDeque<(u64, Box<dyn Any + Send>)>,
     /// What the first of them has brought for those that take them.
     for_urgent: Option<ForUrgent>,
     /// The reason for which the actor has ended, if it has no code.
@@ -155,6 +155,7 @@ impl<'a, R> LockedControls<'a, R> {
     pub(crate) fn push_urgent(
         &mut self,
         msg: Box<dyn Any + Send>,
+        stamp_ns: u64,
         most: usize,
         for_urgent: ForUrgent,
     ) -> Result<(), Refused> {
@@ -165,7 +166,7 @@ impl<'a, R> LockedControls<'a, R> {
         if state.urgent.len() >= most {
             return Err(Refused::Full(msg));
         }
-        state.urgent.push_back(msg);
+        state.urgent.push_back((stamp_ns, msg));
         state.for_urgent = Some(for_urgent);
         Ok(())
     }
@@ -176,7 +177,7 @@ impl<'a, R> LockedControls<'a, R> {
     }
 
     /// Takes the first urgent message.
-    pub(crate) fn pop_urgent(&mut self) -> Option<Box<dyn Any + Send>> {
+    pub(crate) fn pop_urgent(&mut self) -> Option<(u64, Box<dyn Any + Send>)> {
         self.state.0.as_mut()?.urgent.pop_front()
     }
 

@@ -79,6 +79,7 @@ pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
 pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
+pub use actinium_scheduler::trace;
 pub use actinium_scheduler::{
     Affine, CounterValues, Elastic, Exchange, Policy, ScaleEvent, ScaleReason, ScaleView,
     UnknownPolicy,

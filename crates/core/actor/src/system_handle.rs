@@ -20,8 +20,10 @@ use crate::stats::Stats;
 use crate::unfinished::Occupied;
 use actinium_scheduler::recording::{Guest, Name, WorkerRecords};
 use actinium_scheduler::sync::lock;
+use actinium_scheduler::trace;
 use actinium_scheduler::{Exchange, IdlePoller, Policy};
 use actinium_topology::PuId;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -320,6 +322,89 @@ impl SystemHandle {
     /// somebody else has taken them over.
     pub fn stop_recording_as(&self, guest: Guest) {
         self.inner.shared.recording().stop_as(guest);
+    }
+
+    // ---- traces
+    // ----------------------------------------------------------------------------------------------
+
+    /// Traces requests from now on: those that come in with a context of a trace
+    /// ([`trace::scope`], a gateway's `traceparent`, a message from another node), and this share of
+    /// the messages that come from outside without one: from 0 to 1, as `1.0 / 1000.0`.
+    ///
+    /// Each message that the handler of a traced one sends is traced, too. Others carry nothing for
+    /// it, and cost what they cost without traces; but each message from outside then reads the
+    /// clock. What is known of a request goes to the listeners of [`SystemHandle::on_span`].
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, testing::TestSystem};
+    /// # use std::sync::mpsc::channel;
+    /// # struct Counter;
+    /// # impl Actor for Counter {
+    /// #     type Msg = u64;
+    /// #     fn handle(&mut self, _: u64, _: &mut Context<'_, Self>) {}
+    /// # }
+    /// let mut system = TestSystem::seeded(1);
+    /// let (sender, spans) = channel();
+    /// system.on_span(move |span| drop(sender.send(span.clone())));
+    /// system.sample_traces(1.0);
+    /// let counter = system.spawn(Counter);
+    /// counter.send(7)?;
+    /// system.run_until_idle();
+    /// let span = spans.recv()?;
+    /// assert_eq!((span.parent, span.actor, span.message), (None, counter.id().as_u64(), "u64"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sample_traces(&self, share: f64) {
+        self.inner.shared.start_traces(share);
+        self.inner.external.look_at_each(true);
+    }
+
+    /// Traces no further messages. The spans of those under way still end.
+    pub fn stop_traces(&self) {
+        self.inner.shared.traces().stop();
+        self.inner.external.look_at_each(false);
+    }
+
+    /// Whether requests are traced.
+    pub fn traces(&self) -> bool {
+        self.inner.shared.traces().is_on()
+    }
+
+    /// Calls `listener` with each span that ends, on the thread on which it ends: often a worker,
+    /// so it should be quick. What it sends is part of no trace. It is dropped with the
+    /// [`System`](crate::System). Its panic is caught and logged.
+    pub fn on_span(&self, listener: impl Fn(&trace::Span) + Send + Sync + 'static) {
+        self.inner.shared.traces().listen(listener);
+    }
+
+    /// How many traces and spans there were.
+    pub fn trace_figures(&self) -> trace::TraceFigures {
+        self.inner.shared.traces().figures()
+    }
+
+    /// Reads the header `traceparent` of a request, for [`trace::scope`]. One that is none is
+    /// ignored, and counted in [`trace::TraceFigures::bad_traceparents`].
+    pub fn read_traceparent(&self, header: &str) -> Option<trace::TraceContext> {
+        self.inner.shared.traces().read(header)
+    }
+
+    /// Calls `f` as a step of this name: as part of the current one if there is one, or else as the
+    /// beginning of a trace. If nobody traces, it just calls `f`. On any thread.
+    pub fn span<R>(&self, name: impl Into<Cow<'static, str>>, f: impl FnOnce() -> R) -> R {
+        match trace::OpenSpan::code(&self.inner.shared, name) {
+            None => f(),
+            Some(span) => {
+                let result = span.scope(f);
+                span.end(None);
+                result
+            }
+        }
+    }
+
+    /// Begins a step of this name, as [`SystemHandle::span`] does, whose end is up to the caller;
+    /// `None`: nobody traces.
+    pub fn begin_span(&self, name: impl Into<Cow<'static, str>>) -> Option<trace::OpenSpan> {
+        trace::OpenSpan::code(&self.inner.shared, name)
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

@@ -33,6 +33,7 @@ mod stack;
 pub mod steal_queue;
 pub mod sync;
 pub mod task;
+pub mod trace;
 #[cfg(doctest)]
 mod unsafety;
 pub mod wheel;

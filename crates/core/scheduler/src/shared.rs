@@ -20,6 +20,7 @@ use crate::sleep::Sleep;
 use crate::steal_queue::StealQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
+use crate::trace::traces::Traces;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
 use std::ptr::NonNull;
@@ -64,6 +65,7 @@ pub struct Shared {
     idle_poller: PollerCell,
     recording: Recording,
     pub(crate) exchanges: Exchanges,
+    traces: Traces,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -152,6 +154,7 @@ impl Shared {
             idle_poller: PollerCell::default(),
             recording: Recording::new(n),
             exchanges: Exchanges::new(n),
+            traces: Traces::new(),
             settings,
         }
     }
@@ -205,6 +208,18 @@ impl Shared {
     #[inline]
     pub fn recording(&self) -> &Recording {
         &self.recording
+    }
+
+    /// Traced messages, and who hears of spans.
+    #[inline]
+    pub fn traces(&self) -> &Traces {
+        &self.traces
+    }
+
+    /// Traces from now on: what comes with a context, and this share of the messages that come from
+    /// outside without one (from 0 to 1).
+    pub fn start_traces(&self, share: f64) {
+        self.traces.start(share, self.clock.zero_unix_ns());
     }
 
     /// Ends timers and refuses messages from outside from now on (those who take them ask

@@ -19,6 +19,8 @@ use crate::actor_core::{
 use crate::control::Control;
 use crate::failure::Failure;
 use crate::mailbox::carrier::{Carrier, by_size};
+use crate::mailbox::envelope::Envelope;
+use crate::send_error::ENDED;
 use crate::stop_reason::{Down, Restarted, StopReason};
 use crate::supervision::{Strategy, Supervision, Verdict};
 use actinium_scheduler::guard::{self, Panicked};
@@ -355,8 +357,9 @@ impl<A: Actor> InTurn<'_, A> {
     /// Drops what waits in the closed mailbox; returns the number of messages.
     fn drop_left<T: Carrier<A::Msg>>(&self) -> u64 {
         let mut left = 0;
-        while let Some(msg) = self.take_left::<T>() {
+        while let Some(Envelope { stamp_ns, msg }) = self.take_left::<T>() {
             left += 1;
+            self.cell().core.trace_lost::<A::Msg>(stamp_ns, ENDED);
             self.cell().core.system.drop_guarded(msg);
         }
         left

@@ -46,6 +46,7 @@ mod supervision;
 mod test_kit;
 mod threads;
 mod timers;
+mod traces;
 mod wait;
 mod waiting;
 mod watch_link;

@@ -7,7 +7,8 @@
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
 //! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
 //! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`,
-//! `placing`, `elastic`, `records` and `ending`, which use the state and are not used by this file.
+//! `placing`, `elastic`, `records`, `traced` and `ending`, which use the state and are not used by
+//! this file.
 
 mod balance;
 mod colocation;
@@ -29,6 +30,7 @@ mod sending;
 mod sharing;
 mod spawn_burst;
 mod spins;
+mod traced;
 mod turns;
 
 use crate::guard::CountsPanics;
@@ -117,6 +119,10 @@ pub struct Worker {
     /// The time at which the round began.
     round_ns: Cell<u64>,
     sampler: Sampler,
+    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that were
+    /// left until the next sample before that.
+    traced: Cell<bool>,
+    untraced_left: Cell<u32>,
     /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<u64>,
     handled_bytes: Cell<u64>,
@@ -206,6 +212,8 @@ impl Worker {
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
             sampler: Sampler::new(),
+            traced: Cell::new(false),
+            untraced_left: Cell::new(1),
             handled: Cell::new(0),
             handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),

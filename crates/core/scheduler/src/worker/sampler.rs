@@ -54,6 +54,20 @@ impl Sampler {
         count
     }
 
+    /// Makes the next send one that is sampled; returns how many there were to be until then.
+    pub(super) fn hurry(&self) -> u32 {
+        let left = self.left.get();
+        self.set_left(1);
+        left
+    }
+
+    /// Lets so many sends be the next ones, the last of which is sampled: at least one.
+    pub(super) fn set_left(&self, left: u32) {
+        let count = self.flushed.get() - self.left.get();
+        self.left.set(left.max(1));
+        self.flushed.set(left.max(1) + count);
+    }
+
     /// One in how many sends is sampled.
     pub(super) fn every(&self) -> u32 {
         self.every.get()

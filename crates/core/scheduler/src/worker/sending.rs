@@ -72,7 +72,8 @@ impl Worker {
         self.sampler.count()
     }
 
-    /// Every so manieth send, to `target`: the time, or 0 if no figures are kept. Also looks
+    /// Every so manieth send, to `target`: its stamp, which is the time, or 0 if no figures are
+    /// kept; while a traced step runs every send, whose stamp is that of a traced message. Also looks
     /// whether this turn takes so long that others wait, and whether the sender had better be where
     /// the target is.
     ///
@@ -82,6 +83,9 @@ impl Worker {
     #[inline(never)]
     pub unsafe fn sample(&self, target: Runnable) -> u64 {
         self.flush_counts();
+        if self.traced.get() {
+            return self.stamp_traced();
+        }
         self.note_affinity(target);
         let now_ns = self.shared.clock.now_ns();
         self.sampler.sampled_at(now_ns);
