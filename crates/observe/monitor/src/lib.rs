@@ -23,23 +23,30 @@
 //! A file whose name ends in `.json` gets the [`Recording`] itself, from which the page can be made
 //! at any time.
 //!
-//! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto.
+//! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto;
+//! [`Trace`] does so for a part of a run, and [`merge_traces`] puts the traces of several nodes
+//! together. [`Monitored::flame_graph`] and `ACTINIUM_FLAME` draw which actors took the time.
 //!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
 //! workers do nothing; for a trace they keep records.
 
 mod before_main;
+mod feed;
+mod flame;
 mod page;
 mod recorder;
 mod recording;
 mod report;
 mod trace;
 
-pub use before_main::{ENV_REPORT, ENV_TRACE};
+pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TRACE};
+pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
-pub use trace::TraceToFile;
+pub use trace::{
+    ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
+};
