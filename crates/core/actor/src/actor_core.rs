@@ -84,9 +84,9 @@ pub(crate) struct Fixed {
     pub(crate) me: NonNull<Header>,
     /// The shared part's length, without knowing the actor's type.
     pub(crate) shared_len: fn(&Core) -> usize,
-    /// Which actor it is. Called, never compared: a function's address is neither unique nor the
-    /// same everywhere.
-    pub(crate) type_id: fn() -> TypeId,
+    /// Which actor it is, and the name of its messages' type. Called, never compared: a function's
+    /// address is neither unique nor the same everywhere.
+    pub(crate) types: fn() -> (TypeId, &'static str),
     /// The senders that its bounded mailbox holds back.
     pub(crate) backpressure: Option<Box<Backpressure<CoreRef>>>,
     pub(crate) id: ActorId,
@@ -164,7 +164,17 @@ impl Core {
 
     /// Whether the actor is an `A`.
     pub(crate) fn is_a<A: 'static>(&self) -> bool {
-        (self.type_id)() == TypeId::of::<A>()
+        self.type_id() == TypeId::of::<A>()
+    }
+
+    /// The actor's type.
+    pub(crate) fn type_id(&self) -> TypeId {
+        (self.types)().0
+    }
+
+    /// The name of the type of the actor's messages.
+    pub(crate) fn message(&self) -> &'static str {
+        (self.types)().1
     }
 
     /// The number of messages that wait: exact for a mailbox that nobody is using.
@@ -294,6 +304,12 @@ impl Core {
         if self.flags.fetch_or(WOKEN, Ordering::Release) & WOKEN == 0 {
             self.system.with_worker(|worker| self.wake(worker));
         }
+    }
+
+    /// Whether a full mailbox has muted it: an estimate for others.
+    pub(crate) fn is_muted(&self) -> bool {
+        // Relaxed: an estimate.
+        self.flags.load(Ordering::Relaxed) & MUTED != 0
     }
 
     /// Something of a message is under way from now on, and the system does not rest before it is

@@ -59,6 +59,17 @@ impl<R> Default for Backpressure<R> {
     }
 }
 
+impl<R: Sender + Clone> Backpressure<R> {
+    /// The actors that are muted on this mailbox, and how many outside wait for it.
+    pub(crate) fn held_back(&self) -> (Vec<R>, usize) {
+        if !self.is_overloaded() {
+            return (Vec::new(), 0);
+        }
+        let waiting = lock(&self.waiting);
+        (waiting.muted.clone(), waiting.wakers.len())
+    }
+}
+
 impl<R: Sender> Backpressure<R> {
     /// Whether an actor with this mailbox is exempt from muting.
     fn is_overloaded(&self) -> bool {

@@ -208,7 +208,7 @@ impl First<'_> {
 
 impl Inner {
     /// Looks at each living actor: those that started last come first, mostly, if that is wanted.
-    fn each_actor(&self, youngest_first: bool, mut look: impl FnMut(&Core)) {
+    pub(crate) fn each_actor(&self, youngest_first: bool, mut look: impl FnMut(&Core)) {
         for shard in 0..=self.register.external() {
             let mut at = |places: Range<usize>| {
                 self.register.look(shard, places, |it| {

@@ -9,6 +9,7 @@ use actinium_scheduler::sync::{Mutex, lock, thread};
 use actinium_scheduler::{Ended, Worker, guard, log, logging};
 use actinium_topology::Seat;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The treatment of queued messages when a system shuts down.
@@ -188,6 +189,8 @@ pub(crate) fn work(inner: &Inner, index: usize, seat: &Seat) {
     if let Err(error) = seat.bind_current_thread() {
         log!(Warn, {worker: index as u64}, "worker {index} can not be placed: {error}");
     }
+    // Relaxed: a note for those who look.
+    inner.threads[index].store(this_thread(), Ordering::Relaxed);
     // For all that runs on it: handlers may spawn on the runtime, and futures use what it drives.
     #[cfg(feature = "tokio")]
     let _runtime = inner.tokio.as_ref().map(tokio::runtime::Handle::enter);
@@ -212,4 +215,14 @@ pub(crate) fn work(inner: &Inner, index: usize, seat: &Seat) {
             ));
         }
     }
+}
+
+/// The number of the calling thread, as Linux counts; 0 if it does not say.
+fn this_thread() -> u32 {
+    if cfg!(miri) {
+        return 0;
+    }
+    let link = std::fs::read_link("/proc/thread-self").ok();
+    let number = |link: std::path::PathBuf| link.file_name()?.to_str()?.parse().ok();
+    link.and_then(number).unwrap_or(0)
 }

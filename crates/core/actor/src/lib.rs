@@ -68,6 +68,7 @@ pub mod unblocked;
 mod unfinished;
 mod urgent;
 mod wait;
+mod waits;
 
 #[doc(hidden)]
 pub use actinium_actor_macros::{facade_actor, facade_test};
@@ -114,6 +115,8 @@ pub use census::{ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigur
 pub use context::Timer;
 pub use feed::{Detached, Output};
 pub use observer::{Observer, observe_all};
+#[doc(hidden)]
+pub use offload::is_supervised_here;
 pub use options::{Mailbox, SpawnError, SpawnOptions};
 pub use own_thread::OwnThread;
 #[cfg(feature = "tower")]
@@ -137,3 +140,4 @@ pub use timers::TimerId;
 pub use try_actor::TryActor;
 pub use unfinished::{Backlog, Occupied, Unfinished, WaitError};
 pub use wait::SendAsync;
+pub use waits::{MutedActor, WaitingActor, Waits};

@@ -20,6 +20,13 @@ pub(crate) fn is_offloaded_by(system: &Arc<Inner>) -> bool {
     OFFLOADED_BY.get() == Arc::as_ptr(system)
 }
 
+/// Whether panics of the calling thread are caught, and handed to supervision: it is a worker of a
+/// system, or runs a closure that an actor has offloaded.
+#[doc(hidden)]
+pub fn is_supervised_here() -> bool {
+    !OFFLOADED_BY.get().is_null() || actinium_scheduler::current(|worker| worker.is_some())
+}
+
 /// One closure, until it has ended.
 pub(crate) struct Running(Arc<Inner>, Work);
 

@@ -132,7 +132,7 @@ impl System {
         ended.unfinished = unfinished;
         if !stuck.is_empty() {
             let name = |(worker, seen): (usize, Option<Occupied>)| {
-                seen.unwrap_or(Occupied { worker, actor: None })
+                seen.unwrap_or(Occupied { worker, actor: None, message: None })
             };
             ended.stuck = stuck.into_iter().map(name).collect();
             ended.left_actors = inner.register.len();

@@ -6,6 +6,7 @@ use crate::address::Address;
 use crate::cell::reference::CellRef;
 use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
+use crate::failure::Failure;
 use crate::estimates::Estimates;
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
@@ -14,11 +15,13 @@ use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use crate::unfinished::Occupied;
-use actinium_scheduler::recording::WorkerRecords;
+use actinium_scheduler::recording::{Guest, WorkerRecords};
+use actinium_scheduler::sync::lock;
 use actinium_scheduler::{IdlePoller, Policy};
 use actinium_topology::PuId;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Access to a system from anywhere; it does not keep the system running.
@@ -246,6 +249,35 @@ impl SystemHandle {
         self.inner.shared.recording().take()
     }
 
+    /// Keeps records as [`record`](SystemHandle::record) does, unless somebody else has them kept:
+    /// for one who looks at a few now and then. Whoever calls `record` later takes them over.
+    ///
+    /// ```
+    /// # use actinium_actor::System;
+    /// let system = System::builder().build()?;
+    /// let guest = system.try_record(1_000).expect("nobody else records");
+    /// assert!(system.try_record(1_000).is_none());
+    /// assert!(system.take_records_as(&guest).is_some());
+    /// system.record(1_000);
+    /// assert!(system.take_records_as(&guest).is_none());
+    /// # Ok::<(), actinium_actor::BuildError>(())
+    /// ```
+    pub fn try_record(&self, per_worker: usize) -> Option<Guest> {
+        self.inner.shared.recording().try_start(per_worker)
+    }
+
+    /// Takes the records that were kept by [`try_record`](SystemHandle::try_record). `None`:
+    /// somebody else has taken them over.
+    pub fn take_records_as(&self, guest: &Guest) -> Option<Vec<WorkerRecords>> {
+        self.inner.shared.recording().take_as(guest)
+    }
+
+    /// Keeps no further records for [`try_record`](SystemHandle::try_record). Nothing happens if
+    /// somebody else has taken them over.
+    pub fn stop_recording_as(&self, guest: Guest) {
+        self.inner.shared.recording().stop_as(guest);
+    }
+
     /// Figures of each type that actors were started of, those of most actors first. The workers
     /// go on meanwhile.
     ///
@@ -300,6 +332,31 @@ impl SystemHandle {
     /// Whether both are handles to one system.
     pub fn is_same(&self, other: &SystemHandle) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// The number of each worker's thread, as Linux counts (`/proc/self/task`). `None`: it has not
+    /// begun, or Linux does not say.
+    pub fn worker_threads(&self) -> Vec<Option<u32>> {
+        // Relaxed: a note.
+        let number = |it: &AtomicU32| Some(it.load(Ordering::Relaxed)).filter(|&it| it > 0);
+        self.inner.threads.iter().map(number).collect()
+    }
+
+    /// The NUMA node of each worker, by the system's number; `None`: the worker is bound to none.
+    pub fn worker_nodes(&self) -> &[Option<u32>] {
+        self.inner.nodes.of_workers()
+    }
+
+    /// How much went from worker to worker by [lanes](crate::CounterValues::crossed): from, to, and
+    /// the number of chunks of messages since the system started. Pairs without any are left out.
+    pub fn lane_traffic(&self) -> Vec<(usize, usize, u64)> {
+        self.inner.shared.lane_traffic()
+    }
+
+    /// The failure that ends the system, if one has reached the top (see
+    /// [`crate::Supervision::escalate`]).
+    pub fn escalated(&self) -> Option<Failure> {
+        lock(&self.inner.escalation).clone()
     }
 
     /// The scheduling policy.

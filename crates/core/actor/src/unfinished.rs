@@ -1,6 +1,6 @@
 //! The work that keeps a system from coming to rest, and the error of a wait for that.
 
-use crate::actor_core::{Core, Inner};
+use crate::actor_core::{Core, CoreRef, Inner};
 use crate::actor_id::ActorId;
 use crate::state::register::Shard;
 use actinium_scheduler::{Runnable, Sighting};
@@ -21,6 +21,8 @@ pub struct Occupied {
     /// The actor whose turn it runs, or which it ends, and that actor's type; `None`: none that
     /// lives (a message is dropped, say).
     pub actor: Option<(ActorId, &'static str)>,
+    /// The type of that actor's messages.
+    pub message: Option<&'static str>,
 }
 
 /// An actor with work that waits.
@@ -144,15 +146,18 @@ impl Inner {
     /// Returns what worker `index` is busy with, if it is awake.
     pub(crate) fn occupied(&self, index: usize) -> Option<Occupied> {
         let sight = self.shared.sight(index)?;
-        Some(Occupied { worker: index, actor: self.name_of(sight) })
+        let found = self.find(sight);
+        let message = found.as_ref().map(|core| core.message());
+        let actor = found.map(|core| (core.id, core.kind()));
+        Some(Occupied { worker: index, actor, message })
     }
 
     /// Which living actor was seen.
-    fn name_of(&self, sight: Sighting) -> Option<(ActorId, &'static str)> {
+    fn find(&self, sight: Sighting) -> Option<CoreRef> {
         self.register.shards().find_map(|shard| {
             // It does not leave the register, and is alive, while this is locked.
             let (_, &found) = shard.living.iter().find(|(_, it)| sight.is(**it))?;
-            Core::of_runnable(found).map(|core| (core.id, core.kind()))
+            Core::of_runnable(found)
         })
     }
 

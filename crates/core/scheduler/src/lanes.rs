@@ -280,6 +280,12 @@ impl Lane {
         Delivery { lane: self, _alone: lock(&self.delivering) }
     }
 
+    /// Chunks published, ever: an estimate for others.
+    pub fn published(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.published.load(Ordering::Relaxed)
+    }
+
     /// Chunks delivered, ever.
     pub fn delivered(&self) -> u64 {
         // Acquire: pairs with the release in `Delivery::done`.

@@ -25,12 +25,14 @@
 //! ```
 //!
 //! The line of a failure that ends the process always goes to stderr: nothing of the program's is
-//! called then.
+//! called then. A flight recorder, if there is one, writes what it has.
 
 use crate::guard::{self, Guarded};
 use std::cell::Cell;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+// Not the model checkers': a failure that ends the process is no part of a model.
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 #[cfg(feature = "tracing")]
 #[doc(hidden)]
@@ -234,11 +236,26 @@ pub fn to_stderr(line: &dyn fmt::Display) {
     let _ = guard::catch(|| eprintln!("actinium: {line}"));
 }
 
+/// What is called with the reason before [`fatal`] ends the process.
+static LAST_WORDS: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets what [`fatal`] calls, once, before it ends the process. Whoever is fatal may hold any lock
+/// of the runtime: the function must not wait for one. There is one; false if there was one before.
+#[doc(hidden)]
+pub fn set_last_words(speak: fn(&str)) -> bool {
+    LAST_WORDS.set(speak).is_ok()
+}
+
 /// Ends the process, and says why on stderr. It calls nothing of the program's.
 #[cold]
 #[inline(never)]
 pub fn fatal(why: fmt::Arguments<'_>) -> ! {
+    static SPOKEN: AtomicBool = AtomicBool::new(false);
     to_stderr(&why);
+    // Relaxed: the first one speaks, and hands nothing over.
+    if let (Some(speak), false) = (LAST_WORDS.get(), SPOKEN.swap(true, Ordering::Relaxed)) {
+        let _ = guard::catch(|| speak(&why.to_string()));
+    }
     std::process::abort();
 }
 

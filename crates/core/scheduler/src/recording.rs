@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// What a worker did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,14 @@ pub struct Recording {
     is_on: AtomicBool,
     per_worker: AtomicUsize,
     rings: Box<[Ring]>,
+    /// How often records were begun to be kept: tells a guest whether they are still its own.
+    begun: Mutex<u64>,
 }
+
+/// Records that are kept for a guest, who makes room for whoever wants them for sure: see
+/// [`Recording::try_start`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Guest(u64);
 
 impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
@@ -94,7 +101,13 @@ impl Recording {
             is_on: AtomicBool::new(false),
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
+            begun: Mutex::new(0),
         }
+    }
+
+    /// Only begins and ends wait for each other; workers do not come here.
+    fn begun(&self) -> MutexGuard<'_, u64> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether records are kept.
@@ -106,6 +119,23 @@ impl Recording {
 
     /// Keeps the latest so many records of each worker from now on, at least one.
     pub fn start(&self, per_worker: usize) {
+        self.start_as(&mut self.begun(), per_worker);
+    }
+
+    /// Does as [`start`](Self::start), unless records are kept already: for one who looks at a few
+    /// now and then. A later `start` takes them over: then [`take_as`](Self::take_as) and
+    /// [`stop_as`](Self::stop_as) do nothing.
+    pub fn try_start(&self, per_worker: usize) -> Option<Guest> {
+        let mut begun = self.begun();
+        if self.is_on() {
+            return None;
+        }
+        self.start_as(&mut begun, per_worker);
+        Some(Guest(*begun))
+    }
+
+    fn start_as(&self, begun: &mut u64, per_worker: usize) {
+        *begun += 1;
         // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
         self.is_on.store(true, Ordering::Relaxed);
@@ -116,6 +146,20 @@ impl Recording {
     pub fn stop(&self) {
         // Relaxed: as in `is_on`.
         self.is_on.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes a guest's records; `None`: they are somebody else's by now.
+    pub fn take_as(&self, guest: &Guest) -> Option<Vec<WorkerRecords>> {
+        let begun = self.begun();
+        (*begun == guest.0).then(|| self.take())
+    }
+
+    /// Keeps no further records for a guest; nothing happens if they are somebody else's by now.
+    pub fn stop_as(&self, guest: Guest) {
+        let begun = self.begun();
+        if *begun == guest.0 {
+            self.stop();
+        }
     }
 
     /// Takes all records of each worker, by index.
@@ -185,6 +229,23 @@ mod tests {
         drop(taker);
         recording.add(0, at(2));
         assert_eq!(recording.take(), [WorkerRecords { records: vec![at(2)], lost: 1 }]);
+    }
+
+    #[test]
+    fn a_guest_makes_room_for_whoever_wants_the_records_for_sure() {
+        let recording = Recording::new(1);
+        let guest = recording.try_start(8).expect("nobody records");
+        assert!(recording.try_start(8).is_none(), "one at a time");
+        recording.add(0, at(1));
+        assert_eq!(recording.take_as(&guest).expect("its own")[0].records, [at(1)]);
+        recording.start(8);
+        recording.add(0, at(2));
+        assert!(recording.take_as(&guest).is_none());
+        recording.stop_as(guest);
+        assert!(recording.is_on() && recording.take()[0].records == [at(2)]);
+        recording.stop();
+        recording.stop_as(recording.try_start(8).expect("nobody records"));
+        assert!(!recording.is_on());
     }
 
     #[test]

@@ -235,6 +235,18 @@ impl Shared {
         &self.sleep
     }
 
+    /// How many chunks of messages each worker has sent each other through their lane: from, to,
+    /// chunks. Pairs without any are left out.
+    pub fn lane_traffic(&self) -> Vec<(usize, usize, u64)> {
+        if !self.lanes.exist() {
+            return Vec::new();
+        }
+        let workers = self.workers();
+        let pairs = (0..workers).flat_map(|from| (0..workers).map(move |to| (from, to)));
+        let sent = pairs.map(|(from, to)| (from, to, self.lanes.lane(from, to).published()));
+        sent.filter(|&(_, _, chunks)| chunks > 0).collect()
+    }
+
     /// The runnable that worker `index` runs, or disposes of at its end, as seen from elsewhere;
     /// `None`: none.
     pub fn sight(&self, index: usize) -> Option<Sighting> {

@@ -44,7 +44,7 @@ impl<A: Actor> ActorCell<A> {
         let fixed = Fixed {
             me: NonNull::dangling(),
             shared_len: shared_len::<A>,
-            type_id: TypeId::of::<A>,
+            types: || (TypeId::of::<A>(), std::any::type_name::<A::Msg>()),
             backpressure: capacity.map(|_| Box::default()),
             id,
             system,

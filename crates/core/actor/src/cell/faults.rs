@@ -116,7 +116,7 @@ impl Faults {
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn under_faults(core: &Core, worker: &Worker) -> Option<Turn> {
-    let sort = Faults::of(&core.system, (core.type_id)())?;
+    let sort = Faults::of(&core.system, core.type_id())?;
     // SAFETY: by contract; the entry is that of the actor's type.
     unsafe { (sort.turn)(core, worker) }
 }

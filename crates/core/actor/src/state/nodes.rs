@@ -31,6 +31,11 @@ impl WorkerNodes {
         WorkerNodes { of_worker, turn: AtomicUsize::new(0) }
     }
 
+    /// The node of each worker, if it is known.
+    pub(crate) fn of_workers(&self) -> &[Option<u32>] {
+        &self.of_worker
+    }
+
     /// A worker on this node: another each time, if there are several.
     pub(crate) fn next_on(&self, node: u32) -> Result<usize, SpawnError> {
         let on_it = |worker: &usize| self.of_worker[*worker] == Some(node);

@@ -20,7 +20,7 @@ use actinium_scheduler::{Shared, Worker, current};
 use futures_channel::oneshot;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The state that all parts of a system share; `R` refers to an actor.
@@ -41,6 +41,8 @@ pub(crate) struct SystemState<R> {
     pub(crate) faults: OnceLock<Box<dyn Any + Send + Sync>>,
     pub(crate) register: Register,
     pub(crate) nodes: WorkerNodes,
+    /// The number of each worker's thread, as Linux counts; 0: not known.
+    pub(crate) threads: Box<[AtomicU32]>,
     pub(crate) stop: StopRequest,
     /// The dead letters when the workers were first asked to end.
     pub(crate) dead_before: Mutex<Option<u64>>,
@@ -69,6 +71,7 @@ impl<R> SystemState<R> {
         #[cfg(feature = "tokio")] tokio: Option<tokio::runtime::Handle>,
     ) -> Self {
         let register = Register::new(shared.workers());
+        let threads = (0..shared.workers()).map(|_| AtomicU32::new(0)).collect();
         let shared = actinium_scheduler::sync::Arc::new(shared);
         SystemState {
             tasks: Tasks::new(shared.clone()),
@@ -84,6 +87,7 @@ impl<R> SystemState<R> {
             faults: OnceLock::new(),
             register,
             nodes,
+            threads,
             stop: StopRequest::default(),
             dead_before: Mutex::new(None),
             escalation: Mutex::new(None),
