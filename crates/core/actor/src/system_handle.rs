@@ -6,8 +6,8 @@ use crate::address::Address;
 use crate::cell::reference::CellRef;
 use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
-use crate::failure::Failure;
 use crate::estimates::Estimates;
+use crate::failure::Failure;
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
 use crate::spawn::all_or_none;
@@ -15,7 +15,7 @@ use crate::state::dead_letters::DeadLetter;
 use crate::state::names::{LookupError, NameError};
 use crate::stats::Stats;
 use crate::unfinished::Occupied;
-use actinium_scheduler::recording::{Guest, WorkerRecords};
+use actinium_scheduler::recording::{Guest, Name, WorkerRecords};
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{IdlePoller, Policy};
 use actinium_topology::PuId;
@@ -213,8 +213,8 @@ impl SystemHandle {
     }
 
     /// Keeps records of what each worker does from now on, the latest so many of each, until
-    /// [`stop_recording`](SystemHandle::stop_recording): turns, sleeps, steals, moves, wake-ups and
-    /// changes of the number of workers. A worker begins with its next round. It then reads the
+    /// [`stop_recording`](SystemHandle::stop_recording): turns, calls of modules in them, sleeps,
+    /// steals, moves, wake-ups and changes of the number of workers. A worker begins with its next round. It then reads the
     /// clock twice in each turn; one record takes 56 bytes.
     ///
     /// ```
@@ -276,6 +276,12 @@ impl SystemHandle {
     /// somebody else has taken them over.
     pub fn stop_recording_as(&self, guest: Guest) {
         self.inner.shared.recording().stop_as(guest);
+    }
+
+    /// The text of a name in a record: the label of a module, in
+    /// [`Act::Call`](crate::recording::Act::Call).
+    pub fn recorded_name(&self, name: Name) -> Arc<str> {
+        self.inner.shared.recording().text(name)
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

@@ -6,10 +6,44 @@
 //!
 //! While nobody asks, a worker looks at one flag once a round.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Most names that are kept for [`Act::Call`]: those of a program that makes ever new ones must not
+/// fill its memory.
+const NAMES_MAX: usize = 1 << 16;
+/// What stands for the names beyond that.
+const NAMELESS: &str = "(more names than are kept)";
+
+/// A name in a record, which is small and a plain number. Whoever has the records asks
+/// [`Recording::text`] for the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(u32);
+
+/// The names in records: each once, by the numbers that stand for them.
+#[derive(Debug, Default)]
+struct Names {
+    texts: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, text: &str) -> Name {
+        if let Some(&number) = self.numbers.get(text) {
+            return Name(number);
+        }
+        let text = if self.texts.len() >= NAMES_MAX { NAMELESS } else { text };
+        if let Some(&number) = self.numbers.get(text) {
+            return Name(number);
+        }
+        let (number, text): (u32, Arc<str>) = (self.texts.len() as u32, text.into());
+        self.texts.push(text.clone());
+        self.numbers.insert(text, number);
+        Name(number)
+    }
+}
 
 /// What a worker did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +78,13 @@ pub enum Act {
     Wake {
         /// The index of that worker.
         worker: usize,
+    },
+    /// It called something of the program's own within a turn: a module of a graph of events.
+    Call {
+        /// Its name.
+        name: Name,
+        /// What it was called for: the number of the event.
+        event: u64,
     },
     /// It changed the number of workers that are given work.
     Scale {
@@ -88,6 +129,7 @@ pub struct Recording {
     rings: Box<[Ring]>,
     /// How often records were begun to be kept: tells a guest whether they are still its own.
     begun: Mutex<u64>,
+    names: Mutex<Names>,
 }
 
 /// Records that are kept for a guest, who makes room for whoever wants them for sure: see
@@ -102,12 +144,25 @@ impl Recording {
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
             begun: Mutex::new(0),
+            names: Mutex::default(),
         }
     }
 
     /// Only begins and ends wait for each other; workers do not come here.
     fn begun(&self) -> MutexGuard<'_, u64> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The name that stands for this text in records, the same for the same text. It takes a lock:
+    /// ask once, not at each call. Beyond 65,536 texts, one name stands for all further ones.
+    pub fn name(&self, text: &str) -> Name {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).number(text)
+    }
+
+    /// The text that a name of this recording stands for.
+    pub fn text(&self, Name(number): Name) -> Arc<str> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.texts.get(number as usize).cloned().unwrap_or_else(|| NAMELESS.into())
     }
 
     /// Whether records are kept.
@@ -246,6 +301,19 @@ mod tests {
         recording.stop();
         recording.stop_as(recording.try_start(8).expect("nobody records"));
         assert!(!recording.is_on());
+    }
+
+    #[test]
+    fn a_text_has_one_name_and_there_is_an_end_to_names() {
+        let recording = Recording::new(1);
+        let (a, b) = (recording.name("a"), recording.name("b"));
+        assert_ne!(a, b);
+        assert_eq!((recording.name("a"), &*recording.text(b)), (a, "b"));
+        let others: Vec<Name> = (0..NAMES_MAX).map(|n| recording.name(&n.to_string())).collect();
+        assert_eq!(&*recording.text(others[NAMES_MAX - 3]), "65533");
+        assert_eq!(recording.name("new"), others[NAMES_MAX - 1]);
+        assert_eq!(&*recording.text(recording.name("newer")), NAMELESS);
+        assert_eq!(recording.name("a"), a, "what has a name keeps it");
     }
 
     #[test]

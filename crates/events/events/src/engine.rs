@@ -22,6 +22,7 @@ use crate::slot_tasks::{RunKey, SlotTasks, Wanted};
 use crate::split::Splits;
 use crate::timers::Timers;
 use crate::woken::Woken;
+use actinium_scheduler::recording::Name;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Shared, Worker};
 use std::any::Any;
@@ -70,6 +71,8 @@ pub(crate) struct Engine {
     pub(crate) splits: Splits,
     pub(crate) woken: Woken,
     pub(crate) failures: Mutex<Vec<Failure>>,
+    /// Of each module, for records of its calls: made with the first one.
+    names: OnceLock<Box<[Name]>>,
 }
 
 impl Engine {
@@ -122,6 +125,7 @@ impl Engine {
             splits: Splits::default(),
             woken: Woken::default(),
             failures: Mutex::default(),
+            names: OnceLock::new(),
             layout,
             settings,
             shared,
@@ -132,6 +136,15 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn state(&self, slot: u32) -> MutexGuard<'_, State> {
         lock(&self.slots[slot as usize].state)
+    }
+
+    /// The names of modules in records.
+    #[cold]
+    pub(crate) fn names(&self) -> &[Name] {
+        self.names.get_or_init(|| {
+            let label = |module| self.layout.label(module);
+            (0..self.layout.modules).map(|it| self.shared.recording().name(label(it))).collect()
+        })
     }
 
     // ---- products

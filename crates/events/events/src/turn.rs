@@ -276,7 +276,9 @@ impl Run {
             counts.at_home.add(1);
         }
         let figures = self.engine.settings.figures;
-        let is_timed = figures >= Figures::Times || counts.calls.get().is_multiple_of(TIMED);
+        let is_timed = figures >= Figures::Times
+            || event.worker.keeps_records()
+            || counts.calls.get().is_multiple_of(TIMED);
         let begin_ns = match *last_ns {
             0 if is_timed => self.engine.now_ns(),
             last_ns => last_ns,
@@ -327,6 +329,10 @@ impl Run {
                 waits: false,
             };
             lock(&notes.spans).push(span, self.engine.settings.spans_max);
+        }
+        if event.worker.keeps_records() {
+            let name = self.engine.names()[usize::from(event.module)];
+            event.worker.record_call(name, event.number, (begin_ns, end_ns));
         }
         end_ns
     }

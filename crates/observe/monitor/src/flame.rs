@@ -2,7 +2,7 @@
 
 use crate::feed::{Consumer, Subscription, subscribe};
 use crate::trace::model::short;
-use actinium_actor::recording::{Act, Record, WorkerRecords};
+use actinium_actor::recording::{Act, Name, Record, WorkerRecords};
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use actinium_observe::file::{NewFile, WriteError, writable};
 use actinium_observe::number::{count, percent};
@@ -13,26 +13,19 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Actors of a type, on one worker, that are told apart: memory is bounded.
 const ACTORS_MAX: usize = 1_024;
 
-/// The time in turns by worker, type of actor and actor.
-///
-/// ```
-/// use actinium_actor::recording::{Act, Record};
-/// use actinium_monitor::FlameGraph;
-///
-/// let mut graph = FlameGraph::default();
-/// let act = Act::Turn { kind: "shop::Desk", number: 7, handled: 3 };
-/// graph.add(0, &Record { begin_ns: 0, took_ns: 1_500, act });
-/// assert_eq!(graph.folded(), "worker 0;Desk;Desk 7 1500\n");
-/// ```
+/// The time in turns by worker, type of actor, and actor; or module that was called, in a graph of
+/// events. Made by a [`FlameRecorder`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlameGraph {
     workers: BTreeMap<usize, BTreeMap<&'static str, OfType>>,
+    /// Calls of modules in a turn of each worker that has not ended.
+    calls: BTreeMap<usize, Vec<(Name, u64)>>,
     /// Records that are missing.
     lost: u64,
 }
@@ -45,6 +38,8 @@ struct OfType {
     messages: u64,
     /// Time of each, as far as they are told apart.
     actors: HashMap<u64, u64>,
+    /// Time of each module that was called.
+    modules: BTreeMap<Arc<str>, u64>,
 }
 
 /// A frame of the graph.
@@ -56,13 +51,23 @@ struct Frame {
 }
 
 impl FlameGraph {
-    /// Adds what a worker did, if it is a turn.
-    pub fn add(&mut self, worker: usize, record: &Record) {
-        let Act::Turn { kind, number, handled } = record.act else { return };
+    /// Adds what a worker did, if it is a turn or a call in one.
+    fn add(&mut self, worker: usize, record: &Record, text: impl Fn(Name) -> Arc<str>) {
+        let (kind, number, handled) = match record.act {
+            Act::Turn { kind, number, handled } => (kind, number, handled),
+            // The turn that it is in comes behind it.
+            Act::Call { name, .. } => {
+                return self.calls.entry(worker).or_default().push((name, record.took_ns));
+            }
+            _ => return,
+        };
         let of_type = self.workers.entry(worker).or_default().entry(kind).or_default();
         of_type.all_ns = of_type.all_ns.saturating_add(record.took_ns);
         of_type.turns += 1;
         of_type.messages += handled;
+        for (name, ns) in self.calls.get_mut(&worker).into_iter().flat_map(|it| it.drain(..)) {
+            *of_type.modules.entry(text(name)).or_default() += ns;
+        }
         let actors = &mut of_type.actors;
         if number != 0 && (actors.len() < ACTORS_MAX || actors.contains_key(&number)) {
             *actors.entry(number).or_default() += record.took_ns;
@@ -102,7 +107,7 @@ impl FlameGraph {
              font-family=\"system-ui, sans-serif\" font-size=\"12\">\n{STYLE}\n\
              <rect class=\"page\" width=\"100%\" height=\"100%\"/>\n\
              <text class=\"head\" x=\"{MARGIN}\" y=\"22\">Time in turns, by worker, type of actor \
-             and actor</text>\n"
+             and actor or module</text>\n"
         );
         if self.lost > 0 {
             let lost = count(self.lost);
@@ -157,9 +162,14 @@ impl OfType {
             let name = format!("{name} {number}");
             Frame { title: name.clone(), name, ns, inner: Vec::new() }
         });
+        let modules = self.modules.iter().map(|(name, &ns)| {
+            let name = name.to_string();
+            Frame { title: name.clone(), name, ns, inner: Vec::new() }
+        });
+        let inner = actors.chain(modules).collect();
         let (turns, messages) = (count(self.turns), count(self.messages));
         let title = format!("{kind}: {turns} turns, {messages} messages");
-        Frame { title, ns: self.all_ns, ..Frame::of(name.to_owned(), actors.collect()) }
+        Frame { title, ns: self.all_ns, ..Frame::of(name.to_owned(), inner) }
     }
 }
 
@@ -167,7 +177,7 @@ const WIDTH: f64 = 1_200.0;
 const MARGIN: f64 = 10.0;
 const TOP: f64 = 50.0;
 const ROW: f64 = 22.0;
-/// Four rows: all, workers, types, actors.
+/// Four rows: all, workers, types, actors and modules.
 const HEIGHT: f64 = TOP + 4.0 * ROW + MARGIN;
 /// What is narrower is not drawn.
 const NARROW: f64 = 0.3;
@@ -239,10 +249,11 @@ fn escaped(text: &str) -> String {
 }
 
 impl Consumer for FlameGraph {
-    fn take(&mut self, _system: &SystemHandle, records: &[WorkerRecords]) {
+    fn take(&mut self, system: &SystemHandle, records: &[WorkerRecords]) {
         for (worker, taken) in records.iter().enumerate() {
             self.lost += taken.lost;
-            taken.records.iter().for_each(|record| self.add(worker, record));
+            let text = |name| system.recorded_name(name);
+            taken.records.iter().for_each(|record| self.add(worker, record, text));
         }
     }
 }
@@ -325,19 +336,24 @@ impl Observer for FlameToFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use actinium_scheduler::{Clock, Policy, Settings, Shared};
 
     fn turn(kind: &'static str, number: u64, took_ns: u64) -> Record {
         Record { begin_ns: 0, took_ns, act: Act::Turn { kind, number, handled: 1 } }
+    }
+
+    fn text(_: Name) -> Arc<str> {
+        "module".into()
     }
 
     fn graph() -> FlameGraph {
         let mut graph = FlameGraph::default();
         let turns = [(0, "a::Map<b::Key>", 1, 700), (0, "a::Map<b::Key>", 2, 200)];
         for (worker, kind, number, ns) in turns {
-            graph.add(worker, &turn(kind, number, ns));
+            graph.add(worker, &turn(kind, number, ns), text);
         }
-        graph.add(1, &turn("x;y", 0, 100));
-        graph.add(1, &Record { begin_ns: 0, took_ns: 50, act: Act::Sleep });
+        graph.add(1, &turn("x;y", 0, 100), text);
+        graph.add(1, &Record { begin_ns: 0, took_ns: 50, act: Act::Sleep }, text);
         graph
     }
 
@@ -346,6 +362,26 @@ mod tests {
         let folded = "worker 0;Map<b::Key>;Map<b::Key> 1 700\nworker 0;Map<b::Key>;Map<b::Key> 2 200\n\
                       worker 1;x:y 100\n";
         assert_eq!(graph().folded(), folded);
+    }
+
+    #[test]
+    fn modules_stand_in_the_turn_that_called_them() {
+        let mut graph = FlameGraph::default();
+        let settings = Settings {
+            workers: 1,
+            policy: Policy::Pinned,
+            batch: 1,
+            batch_time: Duration::MAX,
+            figures: false,
+            elastic: None,
+            pus: Vec::new(),
+        };
+        let shared = Shared::new(settings, None, Clock::virtual_time());
+        let act = Act::Call { name: shared.recording().name("fit"), event: 3 };
+        let text = |name| shared.recording().text(name);
+        graph.add(0, &Record { begin_ns: 0, took_ns: 60, act }, text);
+        graph.add(0, &turn("slot task", 0, 100), text);
+        assert_eq!(graph.folded(), "worker 0;slot task 40\nworker 0;slot task;fit 60\n");
     }
 
     #[test]
@@ -363,7 +399,7 @@ mod tests {
     #[test]
     fn more_actors_than_are_told_apart_are_still_counted() {
         let mut graph = FlameGraph::default();
-        (1..=ACTORS_MAX as u64 + 9).for_each(|number| graph.add(0, &turn("A", number, 1)));
+        (1..=ACTORS_MAX as u64 + 9).for_each(|number| graph.add(0, &turn("A", number, 1), text));
         assert!(graph.folded().contains("worker 0;A 9\n"), "{}", graph.folded());
     }
 }

@@ -90,7 +90,9 @@ mod tests {
         let always = [Counter::Waiting, Counter::Actors, Counter::Queue(0)];
         assert_eq!(named(&first), always);
         let used = thread_time();
-        while thread_time() - used < Duration::from_millis(20) || system.worker_threads()[0].is_none() {
+        while thread_time() - used < Duration::from_millis(20)
+            || system.worker_threads()[0].is_none()
+        {
             std::hint::spin_loop();
         }
         let second = counters.changed(&system, Duration::from_secs(1));

@@ -1,6 +1,6 @@
 //! Traces in Chrome's trace event format: JSON, one event a line.
 
-use super::model::{Arg, Counter, Format, Head, Shown};
+use super::model::{Arg, Counter, Format, Head, Shown, Texts};
 use actinium_actor::recording::Record;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -48,10 +48,11 @@ impl Format for Json {
         &mut self,
         worker: usize,
         records: &[Record],
+        texts: &Texts<'_>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let thread = self.threads[worker];
-        records.iter().try_for_each(|record| self.event(event_of(record), thread, out))
+        records.iter().try_for_each(|record| self.event(event_of(record, texts), thread, out))
     }
 
     fn lost(
@@ -92,8 +93,8 @@ fn us(ns: u64) -> f64 {
     ns as f64 * 1e-3
 }
 
-fn event_of(record: &Record) -> Value {
-    let Shown { category, name, is_slice, args } = Shown::of(record);
+fn event_of(record: &Record, texts: &Texts<'_>) -> Value {
+    let Shown { category, name, is_slice, args } = Shown::of(record, texts);
     let value = |arg| match arg {
         Arg::Number(number) => json!(number),
         Arg::Text(text) => json!(text),
@@ -120,10 +121,11 @@ mod tests {
     #[test]
     fn times_are_in_microseconds() {
         let act = Act::Steal { from: 3, actors: 2 };
-        let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act });
+        let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act }, &|_| "".into());
         assert_eq!((&event["ts"], &event["ph"]), (&json!(1.5), &json!("i")));
         assert_eq!(event["args"], json!({ "from": 3, "actors": 2 }));
-        let event = event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep });
+        let event =
+            event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, &|_| "".into());
         assert_eq!((&event["dur"], &event["ph"]), (&json!(0.25), &json!("X")));
     }
 }

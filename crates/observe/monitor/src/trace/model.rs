@@ -1,8 +1,9 @@
 //! What a trace shows of a system, whatever the format of its file.
 
-use actinium_actor::recording::{Act, Record};
+use actinium_actor::recording::{Act, Name, Record};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// What is known before anything is recorded.
 pub(super) struct Head {
@@ -57,8 +58,13 @@ impl Counter {
 pub(super) trait Format: Send {
     fn begin(&mut self, head: &Head, out: &mut dyn Write) -> io::Result<()>;
     /// Some of a worker's records, in the order in which they ended.
-    fn records(&mut self, worker: usize, records: &[Record], out: &mut dyn Write)
-    -> io::Result<()>;
+    fn records(
+        &mut self,
+        worker: usize,
+        records: &[Record],
+        texts: &Texts<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
     /// So many records are missing before this moment.
     fn lost(&mut self, worker: usize, at_ns: u64, lost: u64, out: &mut dyn Write)
     -> io::Result<()>;
@@ -72,6 +78,9 @@ pub(super) trait Format: Send {
     fn end(&mut self, at_ns: u64, lost: u64, out: &mut dyn Write) -> io::Result<()>;
 }
 
+/// The texts of names in records.
+pub(super) type Texts<'a> = dyn Fn(Name) -> Arc<str> + 'a;
+
 /// A value that belongs to an event.
 pub(super) enum Arg {
     Number(u64),
@@ -81,30 +90,36 @@ pub(super) enum Arg {
 /// A record as it is shown.
 pub(super) struct Shown {
     pub(super) category: &'static str,
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// Whether it has a length.
     pub(super) is_slice: bool,
     pub(super) args: Vec<(&'static str, Arg)>,
 }
 
 impl Shown {
-    pub(super) fn of(record: &Record) -> Self {
+    pub(super) fn of(record: &Record, texts: &Texts<'_>) -> Self {
         let number = |name, value| (name, Arg::Number(value));
-        let moment = |category, name, args| Shown { category, name, is_slice: false, args };
+        let shown = |category, name: Cow<'static, str>, is_slice, args| Shown {
+            category,
+            name,
+            is_slice,
+            args,
+        };
+        let slice = |category, name, args| shown(category, name, true, args);
+        let moment = |category, name: &'static str, args| shown(category, name.into(), false, args);
         match record.act {
-            Act::Turn { kind, number: actor, handled } => Shown {
-                category: "turn",
-                name: short(kind),
-                is_slice: true,
-                args: vec![
+            Act::Turn { kind, number: actor, handled } => {
+                let args = vec![
                     ("type", Arg::Text(kind.into())),
                     number("actor", actor),
                     number("messages", handled),
-                ],
-            },
-            Act::Sleep => {
-                Shown { category: "sleep", name: "asleep", is_slice: true, args: Vec::new() }
+                ];
+                slice("turn", short(kind).into(), args)
             }
+            Act::Call { name, event } => {
+                slice("module", texts(name).to_string().into(), vec![number("event", event)])
+            }
+            Act::Sleep => slice("sleep", "asleep".into(), Vec::new()),
             Act::Steal { from, actors } => {
                 moment("move", "steal", vec![number("from", from as u64), number("actors", actors)])
             }

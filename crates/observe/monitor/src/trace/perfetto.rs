@@ -5,7 +5,7 @@
 //!
 //! The numbers of fields are those of Perfetto's `perfetto_trace.proto`.
 
-use super::model::{Arg, Counter, Format, Head, Shown};
+use super::model::{Arg, Counter, Format, Head, Shown, Texts};
 use super::protobuf::{double, message, text, uint};
 use actinium_actor::recording::Record;
 use std::borrow::Cow;
@@ -30,18 +30,17 @@ const NEEDS_STATE: u32 = 2;
 
 /// Numbers that stand for texts, once those were said.
 #[derive(Default)]
-struct Names(HashMap<&'static str, u64>);
+struct Names(HashMap<String, u64>);
 
 impl Names {
     /// The number, and whether it is a new one.
-    fn of(&mut self, name: &'static str) -> (u64, bool) {
-        let next = self.0.len() as u64 + 1;
-        let mut is_new = false;
-        let number = *self.0.entry(name).or_insert_with(|| {
-            is_new = true;
-            next
-        });
-        (number, is_new)
+    fn of(&mut self, name: &str) -> (u64, bool) {
+        if let Some(&number) = self.0.get(name) {
+            return (number, false);
+        }
+        let number = self.0.len() as u64 + 1;
+        self.0.insert(name.to_owned(), number);
+        (number, true)
     }
 }
 
@@ -66,7 +65,7 @@ pub(super) struct Perfetto {
 struct Event<'a> {
     kind: u32,
     category: Option<&'static str>,
-    name: Option<&'static str>,
+    name: Option<&'a str>,
     args: &'a [(&'static str, Arg)],
 }
 
@@ -106,7 +105,7 @@ impl Perfetto {
     }
 
     /// The number of a name, which the next packet says if it is new: in this field.
-    fn named(names: &mut Names, said: &mut Vec<u8>, field: u32, name: &'static str) -> u64 {
+    fn named(names: &mut Names, said: &mut Vec<u8>, field: u32, name: &str) -> u64 {
         let (number, is_new) = names.of(name);
         if is_new {
             message(field, said, |one| {
@@ -244,6 +243,7 @@ impl Format for Perfetto {
         &mut self,
         worker: usize,
         records: &[Record],
+        texts: &Texts<'_>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let track = self.track(worker);
@@ -258,9 +258,9 @@ impl Format for Perfetto {
                 self.slice_end(track, end_ns);
                 open.pop();
             }
-            let Shown { category, name, is_slice, args } = Shown::of(record);
+            let Shown { category, name, is_slice, args } = Shown::of(record, texts);
             let kind = if is_slice { SLICE_BEGIN } else { INSTANT };
-            let (category, name) = (Some(category), Some(name));
+            let (category, name) = (Some(category), Some(&*name));
             self.event(track, record.begin_ns, &Event { kind, category, name, args: &args });
             if is_slice {
                 let end_ns = record.begin_ns + record.took_ns;
@@ -309,5 +309,30 @@ impl Format for Perfetto {
         let args = [("records lost", Arg::Number(lost))];
         self.moment(self.first_track, at_ns, "trace ends", &args);
         self.flush(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actinium_actor::recording::Act;
+
+    /// The kind of each event, by its field.
+    fn kinds(bytes: &[u8]) -> Vec<u8> {
+        let is_kind = |pair: &&[u8]| pair[0] == 9 << 3;
+        bytes.windows(2).filter(is_kind).map(|pair| pair[1]).collect()
+    }
+
+    #[test]
+    fn slices_in_each_other_end_the_other_way_round() {
+        let record = |begin_ns, took_ns| Record { begin_ns, took_ns, act: Act::Sleep };
+        // In the order in which they ended: one inside, one that begins with it and lasts longer,
+        // and one right behind.
+        let records = [record(1_000, 5), record(1_000, 20), record(1_020, 7)];
+        let mut out = Vec::new();
+        let mut format = Perfetto::new();
+        format.records(0, &records, &|_| "".into(), &mut out).expect("memory takes all");
+        let (begin, end) = (SLICE_BEGIN as u8, SLICE_END as u8);
+        assert_eq!(kinds(&out), [begin, begin, end, end, begin, end]);
     }
 }

@@ -270,7 +270,7 @@ impl Writer {
                 self.format.lost(worker, at_ns, *lost, out)?;
             }
             self.summary.records += records.len() as u64;
-            self.format.records(worker, records, out)?;
+            self.format.records(worker, records, &|name| system.recorded_name(name), out)?;
         }
         // A machine at rest is looked at once more, and then not.
         let is_busy = records.iter().any(|it| !it.records.is_empty());
