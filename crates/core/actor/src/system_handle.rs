@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Access to a system from anywhere; it does not keep the system running.
 #[derive(Clone)]
@@ -492,6 +493,23 @@ impl SystemHandle {
     /// [`crate::SystemBuilder::bind`].
     pub fn pus(&self) -> &[Option<PuId>] {
         &self.inner.shared.settings().pus
+    }
+
+    /// How long each worker takes to run once through its queue, as it estimates; 0 under a policy
+    /// that balances no loads.
+    pub fn loads(&self) -> Vec<Duration> {
+        let load = |worker| Duration::from_nanos(self.inner.shared.load_ns(worker));
+        (0..self.workers()).map(load).collect()
+    }
+
+    /// The time since the system's clock was made, by that clock: the time of its records.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.inner.shared.clock().now_ns())
+    }
+
+    /// Whether both are handles to one system.
+    pub fn is_same(&self, other: &SystemHandle) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// The number of each worker's thread, as Linux counts (`/proc/self/task`). `None`: it has not

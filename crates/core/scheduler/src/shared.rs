@@ -336,6 +336,13 @@ impl Shared {
         index
     }
 
+    /// How long worker `index` takes to run once through its queue, as it estimates: nanoseconds. 0
+    /// under a policy that balances no loads.
+    pub fn load_ns(&self, index: usize) -> u64 {
+        // Relaxed: a hint.
+        self.load_ns[index].load(Ordering::Relaxed) as u64
+    }
+
     /// The counters of worker `index`; only its thread may add to them.
     pub fn counters(&self, index: usize) -> &Counters {
         &self.counters[index]

@@ -23,7 +23,9 @@
 //! A file whose name ends in `.json` gets the [`Recording`] itself, from which the page can be made
 //! at any time.
 //!
-//! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto.
+//! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto;
+//! [`Trace`] does so for a part of a run, and [`merge_traces`] puts the traces of several nodes
+//! together. [`Monitored::flame_graph`] and `ACTINIUM_FLAME` draw which actors took the time.
 //!
 //! [`live`] shows a system while it runs.
 //!
@@ -35,6 +37,8 @@
 //! workers measure a sample of their turns; for a trace they keep records.
 
 mod before_main;
+mod feed;
+mod flame;
 pub mod live;
 mod page;
 mod page_turns;
@@ -44,11 +48,14 @@ mod report;
 pub mod socket;
 mod trace;
 
-pub use before_main::{ENV_REPORT, ENV_TOP, ENV_TRACE};
+pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TOP, ENV_TRACE};
+pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
     TypeTurns, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
-pub use trace::TraceToFile;
+pub use trace::{
+    ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
+};

@@ -1,5 +1,6 @@
 //! A file about a system that a builder asks for.
 
+use crate::flame::FlameToFile;
 use crate::recorder::Recorder;
 #[cfg(doc)]
 use crate::socket::Folder;
@@ -23,12 +24,15 @@ pub trait Monitored: Sized {
     #[must_use]
     fn report(self, path: impl Into<PathBuf>) -> Self;
 
-    /// Writes what each worker does and when: turns, sleeps, steals, moves, wake-ups. Perfetto
-    /// (<https://ui.perfetto.dev>) opens the file, which appears when the system has ended.
+    /// Writes what each worker does and when: turns, sleeps, steals, moves, wake-ups; and over time
+    /// the messages that wait, living actors, the load of each CPU, and the CPU time and the queue
+    /// of each worker. Perfetto (<https://ui.perfetto.dev>) opens the file, which appears when the
+    /// system has ended.
     ///
-    /// A turn takes about a tenth of a microsecond longer, and 200 bytes of the file. If workers do
-    /// more than can be written, records are missing: the file says where and how many, and the log
-    /// says so, too.
+    /// If the name ends in `.pftrace`, the file has Perfetto's own format, else it is JSON. A turn
+    /// takes about a tenth of a microsecond longer, and about 100 bytes of the file; 200 in JSON. If
+    /// workers do more than can be written, records are missing: the file says where and how many,
+    /// and the log says so, too.
     ///
     /// ```
     /// use actinium_actor::{Shutdown, System};
@@ -45,9 +49,8 @@ pub trait Monitored: Sized {
     ///
     /// A file that can not be created is an error of [`SystemBuilder::build`]. One that can not be
     /// written, as the disk is full, is logged; the system goes on. There is one recording in a
-    /// system: do not take its records meanwhile
-    /// ([`SystemHandle::take_records`](actinium_actor::SystemHandle::take_records)), and do not ask
-    /// for two traces.
+    /// system, which traces and flame graphs share: do not take its records meanwhile
+    /// ([`SystemHandle::take_records`](actinium_actor::SystemHandle::take_records)).
     #[must_use]
     fn trace(self, path: impl Into<PathBuf>) -> Self;
 
@@ -68,6 +71,29 @@ pub trait Monitored: Sized {
     /// A socket that can not be opened is an error of [`SystemBuilder::build`].
     #[must_use]
     fn observable(self) -> Self;
+
+    /// Draws which actors took the time of which worker, when the system has ended: an SVG, or
+    /// folded lines for other tools if the name ends in `.folded`. See [`FlameGraph`].
+    ///
+    /// ```
+    /// use actinium_actor::{Shutdown, System};
+    /// use actinium_monitor::Monitored;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let run_svg = folder.path().join("run.svg");
+    /// let system = System::builder().workers(2).flame_graph(&run_svg).build()?;
+    /// // .. actors work ..
+    /// system.shutdown(Shutdown::Drain);
+    /// assert!(std::fs::read_to_string(run_svg)?.starts_with("<svg"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Errors are those of a [`report`](Monitored::report), and the cost is that of a
+    /// [`trace`](Monitored::trace) without its file.
+    ///
+    /// [`FlameGraph`]: crate::FlameGraph
+    #[must_use]
+    fn flame_graph(self, path: impl Into<PathBuf>) -> Self;
 }
 
 impl Monitored for SystemBuilder {
@@ -81,6 +107,10 @@ impl Monitored for SystemBuilder {
 
     fn observable(self) -> Self {
         self.observer(ServeOnSocket::new())
+    }
+
+    fn flame_graph(self, path: impl Into<PathBuf>) -> Self {
+        self.observer(FlameToFile::new(path))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `actinium elastic`.
 
+use super::tracing::TraceArgs;
 use actinium::Workers;
 use actinium_app::BindArgs;
 use actinium_app::Failure;
@@ -71,6 +72,9 @@ pub struct Args {
     repeat: u64,
 
     #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -108,7 +112,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     if args.show.show_settings {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
-    let report = elastic::run(settings, args.output.quiet)?;
+    let report = args.trace.during(|| elastic::run(settings, args.output.quiet))?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }

@@ -1,5 +1,6 @@
 //! `actinium locality`.
 
+use super::tracing::TraceArgs;
 use actinium::{Policy, Workers};
 use actinium_app::BindArgs;
 use actinium_app::Failure;
@@ -119,6 +120,9 @@ pub struct Args {
     report: ReportArgs,
 
     #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -185,7 +189,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         return args.output.settings(report::SCHEMA_VERSION, &settings, settings.rows());
     }
     args.report.check()?;
-    let report = locality::run(settings, args.output.quiet)?;
+    let report = args.trace.during(|| locality::run(settings, args.output.quiet))?;
     args.report.write(|| page::of(&report))?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()

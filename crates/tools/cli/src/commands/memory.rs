@@ -1,5 +1,6 @@
 //! `actinium memory`.
 
+use super::tracing::TraceArgs;
 use actinium::topology::Topology;
 use actinium_app::BindArgs;
 use actinium_app::Failure;
@@ -169,6 +170,9 @@ struct StreamArgs {
     fabric: FabricArgs,
 
     #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
     common: Common,
 }
 
@@ -260,8 +264,18 @@ fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(kind) = nodes.fabric.value {
         let note = &|line: &str| common.note(line);
         let remarks = Remarks { note: output::note, start: actinium_app::nodes::remark(kind) };
-        let job = stream_nodes::Job { settings: &settings, machine: &machine, note, remarks };
+        let job = stream_nodes::Job {
+            settings: &settings,
+            machine: &machine,
+            note,
+            remarks,
+            trace: args.trace.path(),
+        };
         return over_nodes(kind, &nodes, &job, common);
+    }
+    if args.trace.path().is_some() {
+        let line = "--trace: only with --fabric: without it, no system of actors is at work";
+        return Err(Failure::Asked(line.to_owned()));
     }
     let achieved = stream::measure(&settings, &machine, &|| (), |line| common.note(line))?;
     let report = stream_report::Report::new(&settings, achieved);

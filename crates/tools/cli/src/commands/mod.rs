@@ -11,4 +11,5 @@ pub mod probe;
 pub mod report;
 pub mod sim;
 pub mod topology;
+mod tracing;
 pub mod wire;

@@ -1,5 +1,6 @@
 //! `actinium probe`.
 
+use super::tracing::TraceArgs;
 use actinium::{Policy, Workers};
 use actinium_app::BindArgs;
 use actinium_app::Failure;
@@ -124,6 +125,9 @@ pub struct Args {
     report: ReportArgs,
 
     #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -206,7 +210,9 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
         return over_nodes(args, &settings, kind, &nodes);
     }
     args.report.check()?;
-    let report = probe::run(settings, args.report.report.as_deref(), args.output.quiet)?;
+    let page = args.report.report.as_deref();
+    let run = || probe::run(settings, page, args.output.quiet);
+    let report = args.trace.during(run)?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }
@@ -220,7 +226,7 @@ fn over_nodes(
 ) -> Result<(), Failure> {
     args.report.check()?;
     let remarks = Remarks { note: output::note, start: nodes::remark(kind) };
-    let report = cluster::run(nodes::fabric(kind, nodes)?, settings, remarks)?;
+    let report = cluster::run(nodes::fabric(kind, nodes)?, settings, remarks, args.trace.path())?;
     let Some(report) = report else { return Ok(()) };
     report.remark().into_iter().for_each(output::note);
     args.report.write(|| cluster::page::page(&report))?;

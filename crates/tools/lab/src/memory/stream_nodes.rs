@@ -3,6 +3,7 @@
 use super::stream::{self, Achieved, KERNELS, Settings};
 use super::stream_report::pages_by_node;
 use crate::Failure;
+use crate::nodes::trace::{self, NodeTrace};
 use crate::nodes::{Remarks, failed};
 use actinium::Bind;
 use actinium::System;
@@ -11,6 +12,7 @@ use actinium_cluster::Team;
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::job::{self, DOWN_AFTER, FIRST, JobNode, Program};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Rounds whose rates travel in one message.
@@ -28,6 +30,8 @@ pub struct Job<'a> {
     pub note: &'a (dyn Fn(&str) + Sync),
     /// Remarks of the nodes themselves.
     pub remarks: Remarks,
+    /// The file for a trace of all nodes.
+    pub trace: Option<&'a Path>,
 }
 
 impl std::fmt::Debug for Job<'_> {
@@ -86,6 +90,7 @@ impl Program for Job<'_> {
         let bytes = numbers * 8;
         let asked = format!("size {bytes}, placement {names}, pages {pages}, times {times}");
         started.agree(&team, asked)?;
+        let trace = NodeTrace::start(self.trace, &started, &team)?;
         let lost: Mutex<Option<Failure>> = Mutex::new(None);
         let meet = || {
             let met = team.barrier().wait();
@@ -105,6 +110,11 @@ impl Program for Job<'_> {
         }
         let all = achieved.iter().map(|achieved| of_all(&team, id, achieved, *numbers));
         let all = all.collect::<Result<Vec<_>, Failure>>()?;
+        if let (Some(trace), Some(path)) = (trace, self.trace)
+            && let Some(parts) = job::gather(&started, &team, trace.finish()?)?
+        {
+            trace::merge(parts, path, self.remarks.note)?;
+        }
         Ok(is_first.then_some(all))
     }
 }

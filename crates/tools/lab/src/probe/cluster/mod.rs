@@ -18,8 +18,9 @@ use crate::nodes::Remarks;
 use actinium_cluster::fabric::Fabric;
 use actinium_cluster::job::{self, JobFabric, Program};
 use report::ClusterReport;
+use std::path::Path;
 
-/// Runs this process's part of the probe. None: another process shows what all have measured.
+/// Runs this process's part of the probe, and writes a trace of all nodes if it has a path. None: another process shows what all have measured.
 ///
 /// # Errors
 /// If it was asked wrongly, or a node fails.
@@ -27,16 +28,18 @@ pub fn run(
     fabric: JobFabric,
     settings: &Settings,
     remarks: Remarks,
+    trace: Option<&Path>,
 ) -> Result<Option<ClusterReport>, Failure> {
     check(settings)?;
     let in_one_process = matches!(fabric, JobFabric::InProcess(_));
-    job::run(fabric, remarks.note, &Probe { in_one_process, settings, remarks })
+    job::run(fabric, remarks.note, &Probe { in_one_process, settings, remarks, trace })
 }
 
 struct Probe<'a> {
     in_one_process: bool,
     settings: &'a Settings,
     remarks: Remarks,
+    trace: Option<&'a Path>,
 }
 
 impl Program for Probe<'_> {
@@ -47,7 +50,12 @@ impl Program for Probe<'_> {
         &self,
         fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
     ) -> Result<Option<ClusterReport>, Failure> {
-        let all = node::run(self.in_one_process, self.settings, self.remarks.note, fabric)?;
+        let asked = node::Asked {
+            in_one_process: self.in_one_process,
+            settings: self.settings,
+            trace: self.trace,
+        };
+        let all = node::run(asked, self.remarks.note, fabric)?;
         let name = self.settings.nodes.fabric.value.unwrap_or("none");
         let report = |all| ClusterReport::new(self.settings.clone(), name, all, self.remarks.start);
         Ok(all.map(report))

@@ -3,6 +3,7 @@
 use super::actors::{Arena, Msg, Prober, Target};
 use super::figures::{Frames, NodeFigures};
 use crate::nodes::failed;
+use crate::nodes::trace::{self, NodeTrace, TracePart};
 use crate::probe::settings::Settings;
 use crate::{Failure, REST};
 use actinium::prelude::*;
@@ -11,18 +12,29 @@ use actinium_cluster::job::{self, DOWN_AFTER, FIRST, JobNode, MEETING};
 use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
 use actinium_observe::Latency;
 use actinium_observe::process::Watch;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What the nodes are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Whether all nodes are in this process.
+    pub in_one_process: bool,
+    /// What is measured.
+    pub settings: &'a Settings,
+    /// The file for a trace of all nodes.
+    pub trace: Option<&'a Path>,
+}
 
 /// Runs this node's part. The figures of all nodes, in order, are known on the first.
 ///
 /// # Errors
 /// If the node can not be started, or another one fails.
 pub fn run<F: Fabric + 'static>(
-    in_one_process: bool,
-    settings: &Settings,
+    Asked { in_one_process, settings, trace: path }: Asked<'_>,
     note: fn(&str),
     fabric: impl FnOnce() -> Result<F, String> + Send + 'static,
 ) -> Result<Option<Vec<NodeFigures>>, Failure> {
@@ -35,8 +47,15 @@ pub fn run<F: Fabric + 'static>(
     let system = settings.system().build()?;
     let started = JobNode::join(system, config, fabric, note)?;
     let mut part = Part::set_up(settings, &started)?;
+    let trace = NodeTrace::start(path, &started, &part.team)?;
     let own = part.run(in_one_process, settings)?;
-    Ok(job::gather(&started, &part.team, own)?)
+    let own = (own, trace.map(NodeTrace::finish).transpose()?);
+    let Some(all) = job::gather(&started, &part.team, own)? else { return Ok(None) };
+    let (figures, parts): (Vec<NodeFigures>, Vec<Option<TracePart>>) = all.into_iter().unzip();
+    if let Some(path) = path {
+        trace::merge(parts.into_iter().flatten().collect(), path, note)?;
+    }
+    Ok(Some(figures))
 }
 
 struct Part<'a> {

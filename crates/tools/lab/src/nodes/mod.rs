@@ -1,5 +1,7 @@
 //! Experiments on several nodes: their settings as a report shows them.
 
+pub(crate) mod trace;
+
 use crate::Failure;
 use actinium_report::setting::{Row, Setting};
 use std::fmt::Display;

@@ -1,15 +1,13 @@
 //! Reports of real systems.
 
 use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, Supervision, System};
-use actinium_monitor::{ENV_REPORT, ENV_TRACE, Monitored, ReadError, Recording, Sample};
-use serde_json::Value;
+use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recording, Sample};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 /// Fails at 0.
-struct Counter;
+pub(crate) struct Counter;
 
 impl Actor for Counter {
     type Msg = u64;
@@ -19,7 +17,7 @@ impl Actor for Counter {
     }
 }
 
-fn run(system: &System) {
+pub(crate) fn run(system: &System) {
     let options = SpawnOptions::new().supervise(Supervision::restart());
     let counter = system.spawn_with(options, || Counter).expect("it starts");
     (0..100).for_each(|n| counter.tell(n));
@@ -110,7 +108,7 @@ fn a_report_that_can_not_be_written_stops_the_build() {
 /// Runs the test below in a process of its own, with a report by environment.
 fn child(report: &Path) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("it runs"));
-    command.args(["--exact", "two_systems", "--nocapture"]);
+    command.args(["--exact", "reports::two_systems", "--nocapture"]);
     command.env(ENV_REPORT, report).output().expect("it starts")
 }
 
@@ -138,92 +136,5 @@ fn the_environment_alone_makes_a_report_of_each_system() -> Result<(), Box<dyn E
         + &String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success());
     assert!(said.contains("ACTINIUM_REPORT") && said.contains("/no/such/folder"), "{said}");
-    Ok(())
-}
-
-/// The events of a trace whose category or phase is this.
-fn events(trace: &Path, field: &str, wanted: &str) -> Result<Vec<Value>, Box<dyn Error>> {
-    let mut trace: Value = serde_json::from_slice(&std::fs::read(trace)?)?;
-    let Value::Array(mut events) = trace["traceEvents"].take() else { panic!("no events") };
-    events.retain(|event| event[field] == wanted);
-    Ok(events)
-}
-
-#[test]
-fn a_trace_has_each_turn() -> Result<(), Box<dyn Error>> {
-    let folder = tempfile::tempdir()?;
-    let trace = folder.path().join("run.trace.json");
-    let system = System::builder().workers(2).trace(&trace).build()?;
-    let counter = system.spawn(Counter);
-    // When it rests, each worker that has had a turn has seen that records are kept.
-    counter.send(7)?;
-    system.wait_idle(Duration::from_secs(60))?;
-    for n in 1..=10 {
-        counter.send(n)?;
-        system.wait_idle(Duration::from_secs(60))?;
-    }
-    assert!(!trace.exists(), "it appears as a whole");
-    system.shutdown(Shutdown::Drain);
-
-    let turns = events(&trace, "cat", "turn")?;
-    let of_counter: Vec<_> = turns.iter().filter(|turn| turn["name"] == "Counter").collect();
-    let messages = of_counter.iter().map(|turn| turn["args"]["messages"].as_u64());
-    let messages: Option<u64> = messages.sum();
-    assert!(matches!(messages, Some(10 | 11)), "{turns:?}");
-    assert!(of_counter.iter().all(|it| it["args"]["actor"] == counter.id().as_u64()));
-    assert!(of_counter.iter().all(|it| it["dur"].as_f64() > Some(0.0)), "{turns:?}");
-    assert!(!events(&trace, "cat", "sleep")?.is_empty());
-    assert_eq!(events(&trace, "name", "thread_name")?.len(), 2);
-    assert!(!events(&trace, "name", "waiting messages")?.is_empty());
-    Ok(())
-}
-
-#[test]
-fn records_that_were_lost_are_counted() -> Result<(), Box<dyn Error>> {
-    let system = System::builder().workers(1).build()?;
-    let counter = system.spawn(Counter);
-    system.record(4);
-    for n in 1..=10 {
-        counter.send(n)?;
-        system.wait_idle(Duration::from_secs(60))?;
-    }
-    let taken = system.take_records();
-    assert!(taken[0].records.len() == 4 && taken[0].lost >= 5, "{taken:?}");
-    system.stop_recording();
-    for n in 1..=2 {
-        counter.send(n)?;
-        system.wait_idle(Duration::from_secs(60))?;
-        // What was under way when it ended.
-        let taken = system.take_records();
-        assert!(n == 1 || taken[0].records.is_empty(), "{taken:?}");
-    }
-    Ok(())
-}
-
-#[test]
-fn a_trace_that_can_not_be_written_harms_nobody() -> Result<(), Box<dyn Error>> {
-    let error = System::builder().workers(1).trace("/no/such/folder/run.json").build();
-    let error = error.expect_err("there is no such folder");
-    assert!(error.to_string().contains("/no/such/folder/run.json"), "{error}");
-    // A disk that is full.
-    let full = Path::new("/dev/full");
-    if !full.exists() {
-        eprintln!("skipped: there is no /dev/full");
-        return Ok(());
-    }
-    run(&System::builder().workers(1).trace(full).build()?);
-    Ok(())
-}
-
-#[test]
-fn the_environment_alone_makes_a_trace() -> Result<(), Box<dyn Error>> {
-    let folder = tempfile::tempdir()?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["--exact", "two_systems", "--nocapture"]);
-    let output = command.env(ENV_TRACE, folder.path().join("run.json")).output()?;
-    assert!(output.status.success(), "{output:?}");
-    for name in ["run.json", "run-2.json"] {
-        assert_eq!(events(&folder.path().join(name), "name", "thread_name")?.len(), 1, "{name}");
-    }
     Ok(())
 }
