@@ -41,11 +41,13 @@ mod feed;
 mod flame;
 pub mod live;
 mod page;
+mod page_structure;
 mod page_turns;
 mod recorder;
 mod recording;
 mod report;
 pub mod socket;
+mod structure;
 mod trace;
 
 pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TOP, ENV_TRACE};
@@ -56,6 +58,7 @@ pub use recording::{
     TypeTurns, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
+pub use structure::{Member, Structure, Tree};
 pub use trace::{
     ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
 };

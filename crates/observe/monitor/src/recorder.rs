@@ -3,6 +3,7 @@
 use crate::recording::{
     MailboxFigures, Recording, SCHEMA_VERSION, Sample, TypeFigures, TypeTurns, WorkerFigures,
 };
+use crate::structure::{Structure, Tree};
 use actinium_actor::{
     ActorId, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, Measure, Measured, Measuring,
     ScaleEvent, ShutdownReport, Stats, SystemHandle,
@@ -58,6 +59,7 @@ struct Seen {
     samples: Vec<Sample>,
     types: BTreeMap<&'static str, TypeFigures>,
     mailboxes: BTreeMap<ActorId, MailboxFigures>,
+    tree: Tree,
 }
 
 impl Recorder {
@@ -74,6 +76,7 @@ impl Recorder {
             samples: Vec::new(),
             types: BTreeMap::new(),
             mailboxes: BTreeMap::new(),
+            tree: Tree::default(),
         };
         seen.look(system);
         let seen = Arc::new(Mutex::new(seen));
@@ -141,6 +144,8 @@ impl Seen {
         if self.looks.is_multiple_of(WALK_EVERY) || self.looks == 1 {
             self.see_types(&system.actor_types());
             self.see_mailboxes(system);
+            let at_s = self.begin.elapsed().as_secs_f64();
+            self.tree.look(system, at_s, stats.actors as u64);
         }
         self.looks += 1;
     }
@@ -208,6 +213,7 @@ impl Seen {
             mailboxes,
             dead_letters: system.dead_letters().iter().map(ToString::to_string).collect(),
             scaling: stats.scale_events.iter().map(scaling).collect(),
+            structure: Structure::of(system, std::mem::take(&mut self.tree)),
             end: Vec::new(),
             process,
         }

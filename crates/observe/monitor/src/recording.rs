@@ -1,5 +1,6 @@
 //! What was recorded of a system: data, from which a page is made.
 
+use crate::structure::Structure;
 use actinium_actor::TurnFigures;
 use actinium_observe::file::{NewFile, WriteError};
 use actinium_observe::process::ProcessFigures;
@@ -36,6 +37,9 @@ pub struct Recording {
     pub latencies: Vec<(u64, u64)>,
     /// The types of actors.
     pub types: Vec<TypeFigures>,
+    /// Who supervises whom, and what workers got from each other.
+    #[serde(default)]
+    pub structure: Structure,
     /// The turns and messages of types, those that took most time first: estimated from samples.
     #[serde(default)]
     pub turns: Vec<TypeTurns>,

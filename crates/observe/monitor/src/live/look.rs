@@ -8,8 +8,8 @@ use super::snapshot::{
     ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, TypeNow, Walk, WorkerNow,
 };
 use actinium_actor::{
-    ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Measure, MeasuredType,
-    Measuring, Stats, SystemHandle,
+    ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Exchange, Measure,
+    MeasuredType, Measuring, Stats, SystemHandle,
 };
 use actinium_observe::Latency;
 use actinium_observe::process::proc;
@@ -159,7 +159,8 @@ impl Live {
         let Seen { process, process_now, walk, exchanges, turns_now, .. } = &mut *seen;
         let process = process_now.get(Duration::ZERO, || process.look(at_s()));
         let walk = walk.get(PAUSE, || walk_over(system, at_s()));
-        let exchanges = exchanges.get(Duration::ZERO, || exchanged(system));
+        let exchanges = exchanges
+            .get(Duration::ZERO, || system.exchanges().iter().map(ExchangeNow::from).collect());
         let turns = turns_now.get(PAUSE, || turns_of(system));
         Now {
             number: seen.number,
@@ -309,6 +310,12 @@ impl From<&ActorFigures> for ActorNow {
     }
 }
 
+impl From<&Exchange> for ExchangeNow {
+    fn from(it: &Exchange) -> Self {
+        ExchangeNow { from: it.from as u64, to: it.to as u64, stolen: it.stolen, chunks: it.chunks }
+    }
+}
+
 fn counters(values: &CounterValues) -> BTreeMap<String, u64> {
     values.pairs().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -336,17 +343,6 @@ fn dead_letters(system: &SystemHandle) -> Vec<DeadLetterNow> {
         message: it.message.to_owned(),
         count: it.count,
         reason: it.reason.to_string(),
-    });
-    shown.collect()
-}
-
-fn exchanged(system: &SystemHandle) -> Vec<ExchangeNow> {
-    let exchanges = system.exchanges();
-    let shown = exchanges.iter().map(|it| ExchangeNow {
-        from: it.from as u64,
-        to: it.to as u64,
-        stolen: it.stolen,
-        chunks: it.chunks,
     });
     shown.collect()
 }
