@@ -6,7 +6,7 @@
 
 use super::actor_cell::ActorCell;
 use super::owned::InTurn;
-use super::turn::{Pause, pause_of};
+use super::turn::{Pause, pause_of, stamped};
 use crate::actor::Actor;
 use crate::actor_core::{CONTROL, Core, CoreRef, Inner, NOTE_TRACED, UNUSUAL};
 use crate::actor_id::ActorId;
@@ -140,7 +140,7 @@ impl<A: Actor> InTurn<'_, A> {
         let Envelope { stamp_ns, msg } = self.take_next::<T>()?;
         let msg = msg.open();
         if stamp_ns != 0 && stamp_ns != SPARED {
-            self.stamped(stamp_ns, name_of::<A>(&msg));
+            stamped::<A>(self.worker(), stamp_ns, name_of::<A>(&msg));
         }
         let struck = if stamp_ns == SPARED { Ok(None) } else { self.strike(&msg) };
         let pause = match struck {

@@ -106,7 +106,7 @@ impl<A: Actor> InTurn<'_, A> {
             let Envelope { stamp_ns, msg } = unsafe { place.read() };
             *handled += 1;
             if stamp_ns != 0 {
-                self.stamped(stamp_ns, name_of::<A>(msg.look()));
+                stamped::<A>(worker, stamp_ns, name_of::<A>(msg.look()));
             }
             actor.handle(msg.open(), &mut ctx);
             let note = worker.note().get();
@@ -116,17 +116,6 @@ impl<A: Actor> InTurn<'_, A> {
             if *handled == until && batch_is_over(worker, &mut until) {
                 return Pause::More;
             }
-        }
-    }
-
-    /// The next message has a stamp: its latency is recorded, or it is traced. A traced one leaves a
-    /// note, as one does that ends the turn.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn stamped(&self, stamp_ns: u64, variant: &'static str) {
-        let worker = self.worker();
-        if worker.received(stamp_ns, std::any::type_name::<A::Msg>(), variant) {
-            worker.note().set(worker.note().get() | NOTE_TRACED);
         }
     }
 
@@ -228,6 +217,16 @@ impl<A: Actor> InTurn<'_, A> {
             return Turn::Again;
         }
         self.end(StopReason::Orphaned)
+    }
+}
+
+/// The next message has a stamp: its latency is recorded, or it is traced. A traced one leaves a
+/// note, as one does that ends the turn. No method of the turn, which the loop has in registers.
+#[cold]
+#[inline(never)]
+pub(super) fn stamped<A: Actor>(worker: &Worker, stamp_ns: u64, variant: &'static str) {
+    if worker.received(stamp_ns, std::any::type_name::<A::Msg>(), variant) {
+        worker.note().set(worker.note().get() | NOTE_TRACED);
     }
 }
 
