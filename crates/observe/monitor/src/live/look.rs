@@ -160,7 +160,7 @@ impl Live {
         let process = process_now.get(Duration::ZERO, || process.look(at_s()));
         let walk = walk.get(PAUSE, || walk_over(system, at_s()));
         let exchanges = exchanges.get(Duration::ZERO, || exchanged(system));
-        let turns = turns_now.get(PAUSE, || turns_of(system));
+        let turns = turns_now.get(Duration::ZERO, || turns_of(system));
         Now {
             number: seen.number,
             at_s: at_s(),
