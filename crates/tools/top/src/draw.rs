@@ -292,7 +292,7 @@ mod tests {
         let mut view = looked_twice();
         for (pane, part) in "12345678".chars().zip([
             "Messages a second",
-            "Types of actors, by CPUs",
+            "Types of actors, by time",
             "Actors, by waiting messages: 1 to 2 of 120",
             "Actors that supervise others: 2",
             "Dead letters: 50 in all",

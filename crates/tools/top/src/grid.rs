@@ -46,7 +46,7 @@ pub(crate) const TYPE_ORDERS: [TypeOrder; 6] = [
 impl TypeOrder {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            TypeOrder::Busy => "CPUs",
+            TypeOrder::Busy => "time",
             TypeOrder::Messages => "messages",
             TypeOrder::Waiting => "waiting",
             TypeOrder::Living => "living",
@@ -57,8 +57,8 @@ impl TypeOrder {
 
     fn compare(self, a: &TypeRates, b: &TypeRates) -> Ordering {
         let by = match self {
-            TypeOrder::Busy => b.busy.total_cmp(&a.busy),
-            TypeOrder::Messages => b.handled.total_cmp(&a.handled),
+            TypeOrder::Busy => compare(b.busy, a.busy),
+            TypeOrder::Messages => compare(b.handled, a.handled),
             TypeOrder::Waiting => b.queued.cmp(&a.queued),
             TypeOrder::Living => b.living.cmp(&a.living),
             TypeOrder::Turn => b.turn_ns[1].cmp(&a.turn_ns[1]),
@@ -86,6 +86,11 @@ impl Grid {
         };
         self.columns.iter().enumerate().map(|(at, column)| width(at, column)).collect()
     }
+}
+
+fn compare(a: Option<f64>, b: Option<f64>) -> Ordering {
+    let [a, b] = [a, b].map(|it| it.unwrap_or(-1.0));
+    a.total_cmp(&b)
 }
 
 /// A text of the program's, without what would steer a terminal.
@@ -165,7 +170,7 @@ pub(crate) fn types(rates: &Rates, order: TypeOrder, search: &str) -> Grid {
         ("waiting", true),
         ("in one", true),
         ("messages", true),
-        ("CPUs", true),
+        ("workers", true),
         ("turn 50 %", true),
         ("99 %", true),
         ("wait 50 %", true),
@@ -183,8 +188,8 @@ pub(crate) fn types(rates: &Rates, order: TypeOrder, search: &str) -> Grid {
             count(it.living),
             count(it.queued),
             count(it.queued_max),
-            rate(it.handled),
-            format!("{:.2}", it.busy),
+            or_nothing(it.handled.map(rate)),
+            or_nothing(it.busy.map(|busy| format!("{busy:.2}"))),
             time(it.turn_ns[0]),
             time(it.turn_ns[1]),
             time(it.wait_ns[0]),

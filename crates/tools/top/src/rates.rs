@@ -35,14 +35,25 @@ pub(crate) struct TypeRates {
     pub(crate) queued: u64,
     pub(crate) queued_max: u64,
     pub(crate) restarts: u64,
-    /// Messages a second, and CPUs busy with it.
-    pub(crate) handled: f64,
-    pub(crate) busy: f64,
+    /// Messages a second, and workers busy with it; `None`: not known yet.
+    pub(crate) handled: Option<f64>,
+    pub(crate) busy: Option<f64>,
     pub(crate) turn_ns: [u64; 3],
     pub(crate) wait_ns: [u64; 3],
 }
 
 impl Rates {
+    /// What happened since `before`, to which these rates belong.
+    pub(crate) fn since(&self, before: Option<&Snapshot>, now: &Snapshot) -> Self {
+        let mut rates = Rates::of(before, now);
+        for it in rates.types.iter_mut().filter(|it| it.handled.is_none()) {
+            // The program has not looked at its turns again: what was is shown for longer.
+            let known = self.types.iter().find(|known| known.kind == it.kind);
+            (it.handled, it.busy) = known.map_or((None, None), |it| (it.handled, it.busy));
+        }
+        rates
+    }
+
     pub(crate) fn of(before: Option<&Snapshot>, now: &Snapshot) -> Self {
         // Another life of the program begins anew.
         let before = before.filter(|it| it.about.life == now.about.life);
@@ -131,14 +142,14 @@ fn types(before: Option<&Snapshot>, now: &Snapshot) -> Vec<TypeRates> {
     }
     let then = before.map(|it| &it.now.turns[..]).unwrap_or_default();
     let then: BTreeMap<_, _> = then.iter().map(|it| (&it.kind, (it.handled, it.busy_ns))).collect();
-    let over_s = before.map(|it| now.now.at_s - it.now.at_s);
+    let over_s = before.map(|it| now.now.turns_at_s - it.now.turns_at_s).filter(|&it| it > 0.0);
     for TurnsNow { kind, handled, busy_ns, turn_ns, wait_ns, .. } in &now.now.turns {
         let it = types.entry(kind).or_default();
         (it.turn_ns, it.wait_ns) = (*turn_ns, *wait_ns);
         let before = then.get(kind).copied().unwrap_or_default();
         if let Some(over_s) = over_s {
-            it.handled = handled.saturating_sub(before.0) as f64 / over_s;
-            it.busy = busy_ns.saturating_sub(before.1) as f64 * 1e-9 / over_s;
+            it.handled = Some(handled.saturating_sub(before.0) as f64 / over_s);
+            it.busy = Some(busy_ns.saturating_sub(before.1) as f64 * 1e-9 / over_s);
         }
     }
     types.into_iter().map(|(kind, it)| TypeRates { kind: kind.to_owned(), ..it }).collect()
@@ -178,6 +189,7 @@ pub(crate) mod tests {
         seen.now.walk.types =
             vec![TypeNow { kind: kind.clone(), living: 4, queued: 9, ..TypeNow::default() }];
         let busy_ns = (at_s * 0.25e9) as u64;
+        seen.now.turns_at_s = at_s;
         seen.now.turns = vec![TurnsNow {
             kind,
             handled,
@@ -198,7 +210,12 @@ pub(crate) mod tests {
         assert_eq!((rates.cpus, rates.cpu_shares[&3], rates.threads[&18]), (Some(1.5), 1.5, 1.5));
         assert_eq!(rates.latency.count(), 4_000 + 80);
         let till = &rates.types[0];
-        assert_eq!((till.living, till.handled, till.busy), (4, 2_000.0, 0.25));
+        assert_eq!((till.living, till.handled, till.busy), (4, Some(2_000.0), Some(0.25)));
+        // Turns are looked at less often where that takes long.
+        let mut later = seen(4.0, 7_000);
+        (later.now.turns, later.now.turns_at_s) = (now.now.turns.clone(), now.now.turns_at_s);
+        let later = rates.since(Some(&now), &later);
+        assert_eq!((later.handled[0], later.types[0].handled), (2_000.0, Some(2_000.0)));
     }
 
     #[test]

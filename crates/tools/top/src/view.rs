@@ -117,7 +117,7 @@ impl View {
                     // The program was started anew.
                     self.history.clear();
                 }
-                self.rates = Rates::of(self.seen.as_ref(), &seen);
+                self.rates = self.rates.since(self.seen.as_ref(), &seen);
                 if self.rates.over_s.is_some() {
                     self.history.push_back(self.rates.handled_by_all() as u64);
                 }

@@ -21,9 +21,9 @@ impl Worker {
         let here = (recording.measuring(), self.index);
         let measures = self.measured.with(|it| it.end_round(is_on, (now_ns, turns), here));
         self.heeded.set(if is_on { LOOKS_AGAIN } else { keeps });
-        let figures = if measures { FIGURES } else { 0 };
-        self.notes.set(keeps & RECORDS | figures);
-        let is_plain = self.keeps_idle && self.notes.get() == 0;
+        self.notes.set(keeps & (RECORDS | FIGURES));
+        // Of figures, only a measured round has no plain turns.
+        let is_plain = self.keeps_idle && keeps & RECORDS == 0 && !measures;
         self.plain_home.set(if is_plain { self.index as u32 } else { u32::MAX });
     }
 
@@ -54,16 +54,17 @@ impl Worker {
         self.shared.recording().add(self.index, Record { begin_ns, took_ns, act });
     }
 
-    /// Runs a turn, and notes it in records, in figures or in both.
+    /// Runs a turn, and notes it in records, in figures or in both. `is_plain`: it would be a plain
+    /// one if nothing were noted.
     #[cold]
-    pub(super) fn turn_noted(&self, owned: Owned<'_>, run: impl FnOnce(Owned<'_>)) {
+    pub(super) fn turn_noted(&self, owned: Owned<'_>, is_plain: bool, run: impl FnOnce(Owned<'_>)) {
         let (header, runnable) = (owned.header(), owned.runnable());
         let kind = header.kind.name();
         // SAFETY: this worker owns the runnable, which is alive.
         let number = || unsafe { (header.vtable.number)(runnable.0) };
         let figures = match self.notes.get() & FIGURES {
             0 => None,
-            _ => self.measured.with(|it| it.begin_turn(kind, number)),
+            _ => self.measured.with(|it| it.begin_turn(kind, number, is_plain)),
         };
         let keeps_records = self.keeps_records();
         if figures.is_none() && !keeps_records {
@@ -81,7 +82,7 @@ impl Worker {
             self.shared.recording().add(self.index, Record { begin_ns, took_ns, act });
         }
         let Some(mut turn) = figures else { return };
-        (turn.ns, turn.what) = (took_ns, What::Turn { handled, bytes });
+        (turn.0.ns, turn.0.what) = (took_ns, What::Turn { handled, bytes });
         if !self.measured.with(|it| it.end_turn(turn)) {
             self.shared.recording().measuring().miss(self.index);
         }

@@ -109,7 +109,7 @@ impl Worker {
         let (home, cost_ns) = owned.with(|private| (private.home, private.cost_ns));
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
-        let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+        let is_short = is_short(cost_ns);
         if home == self.plain_home.get() && is_short && left != 0 {
             self.turn_plainly(owned);
             return false;
@@ -136,9 +136,11 @@ impl Worker {
 
     /// A turn that may have to be recorded or timed, or of a runnable without an owner.
     #[inline(never)]
-    fn turn_otherwise(&self, owned: Owned<'_>, home: u32) {
+    fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
         if self.notes.get() != 0 {
-            self.turn_noted(owned, |owned| self.turn_unrecorded(owned, home));
+            let is_plain =
+                !self.keeps_idle || home as usize == self.index && is_short(owned.cost_ns());
+            self.turn_noted(owned, is_plain, |owned| self.turn_unrecorded(owned, home));
         } else {
             self.turn_unrecorded(owned, home);
         }
@@ -373,4 +375,10 @@ impl Worker {
             self.note_message(running, (name, waited_ns, stands_for));
         }
     }
+}
+
+/// Whether a cost is known, and so low that turns are not timed each.
+#[inline(always)]
+fn is_short(cost_ns: u32) -> bool {
+    cost_ns.wrapping_sub(1) < TIMED_NS - 1
 }

@@ -10,5 +10,6 @@ pub mod memory;
 pub mod probe;
 pub mod report;
 pub mod sim;
+pub mod top;
 pub mod topology;
 pub mod wire;
