@@ -266,7 +266,8 @@ impl SystemHandle {
     /// round. The figures are in [`measured`](SystemHandle::measured).
     ///
     /// By default a worker notes the turns of one round of up to 64 in each millisecond, which
-    /// stand for all turns since the round before. While nobody measures, it costs nothing.
+    /// stand for all since the round before; and each turn of an actor that takes more than 2 µs
+    /// for a message. While nobody measures, it costs nothing.
     ///
     /// ```
     /// # use actinium_actor::{Measure, System};

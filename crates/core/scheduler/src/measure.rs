@@ -5,9 +5,9 @@
 //! lock: it merges later, and what finds no room in the list until then is counted as missed.
 //!
 //! To note a turn costs about as much as a short turn itself. So, unless every turn is asked for, a
-//! worker notes the turns of one round in a millisecond, and each stands for as many turns as there
-//! were since the round before it. The waiting times are those of the messages whose latency is
-//! sampled anyway.
+//! worker notes the short turns of one round in a millisecond, and each stands for as many as there
+//! were since the round before it. Turns that it times in any case, as they take long, are all
+//! noted. The waiting times are those of the messages whose latency is sampled anyway.
 
 use crate::policy::tuning::SAMPLED;
 use hdrhistogram::Histogram;

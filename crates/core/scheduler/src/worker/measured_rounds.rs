@@ -12,6 +12,10 @@ const APART_ROUNDS: u32 = 1_024;
 const NOTED_MAX: usize = 512;
 
 /// The rounds of a worker that are measured, and what was noted in them.
+///
+/// A turn that takes long, is not at home or is of something unknown is timed in any case: each is
+/// noted, and counts once. The others are *plain*. They are noted in measured rounds only, and
+/// stand for all plain turns since the measured round before.
 #[derive(Debug, Default)]
 pub(super) struct MeasuredRounds {
     /// What is wanted; `None`: no figures are kept.
@@ -19,18 +23,18 @@ pub(super) struct MeasuredRounds {
     version: u64,
     /// Whether the present round is measured.
     measures: bool,
-    /// The time at which the last measured round ended, and the rounds and turns since then.
+    /// The time at which the last measured round ended, and the rounds since then.
     ended_ns: u64,
     rounds: u32,
-    /// The turns of this worker when that round ended.
+    /// The turns of this worker when that round ended, and those since then that were not plain.
     turns: u64,
-    /// Turns in the present round, if it is measured.
+    others: u64,
+    /// Plain turns in the present round, if it is measured.
     seen: u64,
-    /// The first of those that were noted in the present round.
-    first: usize,
     noted: Vec<Noted>,
-    /// For each turn noted in the present round: which turn of the round it was.
-    places: Vec<u64>,
+    /// Where in `noted` the plain turns of the present round are. Their weights are not known yet:
+    /// which of the plain turns each was stands there instead.
+    plain: Vec<usize>,
 }
 
 impl MeasuredRounds {
@@ -55,29 +59,28 @@ impl MeasuredRounds {
         self.rounds += 1;
         if self.measures && self.seen > 0 {
             self.weigh(turns);
-            (self.ended_ns, self.rounds, self.turns, self.seen) = (now_ns, 0, turns, 0);
-            self.measures = false;
+            (self.ended_ns, self.rounds, self.turns) = (now_ns, 0, turns);
+            (self.seen, self.others, self.measures) = (0, 0, false);
         }
         if !self.noted.is_empty() && measuring.merge(index, &self.noted) {
             self.noted.clear();
         }
-        self.first = self.noted.len();
-        // A round in which nothing ran is as good as none: the next one is measured.
+        // A round in which nothing plain ran is as good as none: the next one is measured.
         self.measures |= self.wanted.as_ref().is_some_and(|it| it.is_of_every_turn())
             || now_ns.saturating_sub(self.ended_ns) >= APART_NS
             || self.rounds >= APART_ROUNDS;
         self.measures
     }
 
-    /// What was noted in the round that has ended stands for all turns since the one before.
+    /// The plain turns of the round that has ended stand for all since the one before.
     fn weigh(&mut self, turns: u64) {
-        let (since, seen) = (turns.saturating_sub(self.turns).max(self.seen), self.seen);
+        let since = turns.saturating_sub(self.turns).saturating_sub(self.others).max(self.seen);
+        let (since, seen) = (u128::from(since), u128::from(self.seen));
         // Shares of a whole, so that together they are that.
-        let up_to = |place: u64| (u128::from(since) * u128::from(place) / u128::from(seen)) as u64;
-        let is_turn = |it: &&mut Noted| matches!(it.what, What::Turn { .. });
-        let noted = self.noted[self.first..].iter_mut().filter(is_turn);
-        for (noted, place) in noted.zip(self.places.drain(..)) {
-            noted.weight = up_to(place + 1) - up_to(place);
+        let up_to = |place: u64| (since * u128::from(place) / seen) as u64;
+        for at in self.plain.drain(..) {
+            let weight = &mut self.noted[at].weight;
+            *weight = up_to(*weight + 1) - up_to(*weight);
         }
     }
 
@@ -91,26 +94,37 @@ impl MeasuredRounds {
         (of_kind || number != 0).then_some((of_kind, number))
     }
 
-    /// Whether a turn of this kind is to be timed; it counts as one of the round in any case.
+    /// Whether a turn of this kind is to be timed. It counts as one of the round in any case.
     pub(super) fn begin_turn(
         &mut self,
         kind: &'static str,
         number: impl FnOnce() -> u64,
-    ) -> Option<Noted> {
-        let place = self.seen;
-        self.seen += 1;
+        is_plain: bool,
+    ) -> Option<(Noted, bool)> {
+        let weight = match (is_plain, self.measures) {
+            (true, false) => return None,
+            (true, true) => {
+                self.seen += 1;
+                self.seen - 1
+            }
+            (false, _) => {
+                self.others += 1;
+                1
+            }
+        };
         let (of_kind, number) = self.wants(kind, number)?;
         let what = What::Turn { handled: 0, bytes: 0 };
-        // The weight is not known yet: its place stands for it.
-        Some(Noted { kind, number, of_kind, ns: 0, weight: place, what })
+        Some((Noted { kind, number, of_kind, ns: 0, weight, what }, is_plain))
     }
 
-    /// Notes a turn that has ended; false if there is no room.
-    pub(super) fn end_turn(&mut self, turn: Noted) -> bool {
+    /// Notes a turn that has ended, as it began; false if there is no room.
+    pub(super) fn end_turn(&mut self, (turn, is_plain): (Noted, bool)) -> bool {
         if self.noted.len() >= NOTED_MAX {
             return false;
         }
-        self.places.push(turn.weight);
+        if is_plain {
+            self.plain.push(self.noted.len());
+        }
         self.noted.push(turn);
         true
     }
@@ -151,10 +165,32 @@ mod tests {
     use super::*;
 
     fn runs(rounds: &mut MeasuredRounds, kind: &'static str) {
-        if let Some(mut turn) = rounds.begin_turn(kind, || 5) {
-            (turn.ns, turn.what) = (10, What::Turn { handled: 1, bytes: 8 });
+        ran(rounds, kind, true);
+    }
+
+    fn ran(rounds: &mut MeasuredRounds, kind: &'static str, is_plain: bool) {
+        if let Some(mut turn) = rounds.begin_turn(kind, || 5, is_plain) {
+            (turn.0.ns, turn.0.what) = (10, What::Turn { handled: 1, bytes: 8 });
             assert!(rounds.end_turn(turn));
         }
+    }
+
+    #[test]
+    fn a_turn_that_is_timed_in_any_case_counts_once() {
+        let (measuring, mut rounds) = (Measuring::new(1), MeasuredRounds::default());
+        measuring.begin(Measure::new(), || {});
+        assert!(rounds.end_round(true, (APART_NS, 0), (&measuring, 0)));
+        runs(&mut rounds, "plain");
+        assert!(!rounds.end_round(true, (APART_NS, 1), (&measuring, 0)));
+        // Nine plain ones that are not seen, and one of the others.
+        runs(&mut rounds, "plain");
+        ran(&mut rounds, "long", false);
+        assert!(rounds.end_round(true, (2 * APART_NS, 11), (&measuring, 0)));
+        ran(&mut rounds, "long", false);
+        runs(&mut rounds, "plain");
+        rounds.end_round(true, (2 * APART_NS, 13), (&measuring, 0));
+        let measured = measuring.measured();
+        assert_eq!((measured.kinds["plain"].turns, measured.kinds["long"].turns), (11, 2));
     }
 
     #[test]

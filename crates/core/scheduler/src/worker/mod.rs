@@ -88,10 +88,11 @@ pub struct Worker {
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
     /// whose turns are other ones.
     plain_home: u32,
-    /// What is kept of what workers do, as this one knows it ([`crate::recording`]); and what it
-    /// notes of the turns of this round.
+    /// What is kept of what workers do, as this one knows it ([`crate::recording`]); what it notes
+    /// of turns; and whether it notes all turns of this round.
     heeded: Cell<u32>,
     notes: Cell<u32>,
+    notes_all: Cell<bool>,
     measured: Own<MeasuredRounds>,
     batch: u32,
     batch_time_ns: u64,
@@ -193,6 +194,7 @@ impl Worker {
             plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
             heeded: Cell::new(0),
             notes: Cell::new(0),
+            notes_all: Cell::new(false),
             measured: Own::new(MeasuredRounds::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.

@@ -21,8 +21,9 @@ impl Worker {
         let here = (recording.measuring(), self.index);
         let measures = self.measured.with(|it| it.end_round(is_on, (now_ns, turns), here));
         self.heeded.set(if is_on { LOOKS_AGAIN } else { keeps });
-        let figures = if measures { FIGURES } else { 0 };
-        self.notes.set(keeps & RECORDS | figures);
+        self.notes.set(keeps & (RECORDS | FIGURES));
+        // Of figures, only a measured round has no plain turns.
+        self.notes_all.set(keeps & RECORDS != 0 || measures);
     }
 
     /// Notes a moment, if records are kept.
@@ -40,10 +41,16 @@ impl Worker {
         self.notes.get() & RECORDS != 0
     }
 
-    /// Whether it notes the turns of this round.
+    /// Whether it notes all turns of this round.
     #[inline(always)]
-    pub(super) fn notes_turns(&self) -> bool {
-        self.notes.get() != 0
+    pub(super) fn notes_all_turns(&self) -> bool {
+        self.notes_all.get()
+    }
+
+    /// Whether it notes only the turns that are not plain.
+    #[inline(always)]
+    pub(super) fn notes_some_turns(&self) -> bool {
+        self.notes.get() != 0 && !self.notes_all.get()
     }
 
     /// Whether figures are kept, in this round or in others.
@@ -68,16 +75,22 @@ impl Worker {
         self.shared.recording().add(self.index, Record { begin_ns, took_ns, act });
     }
 
-    /// Runs a turn, and notes it in records, in figures or in both.
+    /// Runs a turn, and notes it in records, in figures or in both. `is_plain`: it would be a plain
+    /// one if nothing were noted.
     #[cold]
-    pub(super) fn turn_noted<T>(&self, owned: Owned<'_>, run: impl FnOnce(Owned<'_>) -> T) -> T {
+    pub(super) fn turn_noted<T>(
+        &self,
+        owned: Owned<'_>,
+        is_plain: bool,
+        run: impl FnOnce(Owned<'_>) -> T,
+    ) -> T {
         let (header, runnable) = (owned.header(), owned.runnable());
         let kind = header.kind.name();
         // SAFETY: this worker owns the runnable, which is alive.
         let number = || unsafe { (header.vtable.number)(runnable.0) };
         let figures = match self.notes.get() & FIGURES {
             0 => None,
-            _ => self.measured.with(|it| it.begin_turn(kind, number)),
+            _ => self.measured.with(|it| it.begin_turn(kind, number, is_plain)),
         };
         let keeps_records = self.keeps_records();
         if figures.is_none() && !keeps_records {
@@ -95,7 +108,7 @@ impl Worker {
             self.shared.recording().add(self.index, Record { begin_ns, took_ns, act });
         }
         let Some(mut turn) = figures else { return ran };
-        (turn.ns, turn.what) = (took_ns, What::Turn { handled, bytes });
+        (turn.0.ns, turn.0.what) = (took_ns, What::Turn { handled, bytes });
         if !self.measured.with(|it| it.end_turn(turn)) {
             self.shared.recording().measuring().miss(self.index);
         }

@@ -41,7 +41,7 @@ impl Worker {
         loop {
             // Own queue first, for it is warm; then, once a round, what came from elsewhere, so
             // that neither starves.
-            if self.notes_turns() {
+            if self.notes_all_turns() {
                 self.turns(Worker::turn_recorded);
             } else {
                 self.turns(Worker::turn);
@@ -56,16 +56,16 @@ impl Worker {
         }
     }
 
-    /// Runs turns until the queue is empty, or it begins to note turns, or no more notes them.
+    /// Runs turns until the queue is empty, or it begins or ceases to note all turns.
     #[inline(always)]
     fn turns(&self, turn: impl Fn(&Self, Owned<'_>) -> bool) {
-        let notes = self.notes_turns();
+        let notes = self.notes_all_turns();
         self.woken_by.set(BY_NEIGHBOUR);
         while let Some(owned) = self.pop() {
             if turn(self, owned) {
                 self.tick();
                 self.woken_by.set(BY_NEIGHBOUR);
-                if self.notes_turns() != notes {
+                if self.notes_all_turns() != notes {
                     return;
                 }
             }
@@ -94,7 +94,7 @@ impl Worker {
         let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
         before(owned.runnable());
         self.woken_by.set(BY_NEIGHBOUR);
-        if self.notes_turns() {
+        if self.notes_all_turns() {
             self.turn_recorded(owned);
         } else {
             self.turn(owned);
@@ -127,7 +127,7 @@ impl Worker {
         let (home, cost_ns) = owned.with(|private| (private.home, private.cost_ns));
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
-        let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+        let is_short = is_short(cost_ns);
         if home == self.plain_home && is_short && left != 0 {
             self.turn_plainly(owned);
             return false;
@@ -152,16 +152,31 @@ impl Worker {
         self.after(owned, turn);
     }
 
-    /// As [`Self::turn`], while turns are noted.
+    /// As [`Self::turn`], while all turns are noted.
     #[cold]
     #[inline(never)]
-    fn turn_recorded(&self, owned: Owned<'_>) -> bool {
-        self.turn_noted(owned, |owned| self.turn(owned))
+    fn turn_recorded(&self, mut owned: Owned<'_>) -> bool {
+        let is_plain = self.is_plain(&mut owned);
+        self.turn_noted(owned, is_plain, |owned| self.turn(owned))
     }
 
     /// A turn that may have to be timed, or of a runnable without an owner.
     #[inline(never)]
     fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
+        if self.notes_some_turns() {
+            let is_plain = self.is_plain(&mut owned);
+            return self.turn_noted(owned, is_plain, |owned| self.turn_unnoted(owned, home));
+        }
+        self.turn_unnoted(owned, home);
+    }
+
+    /// Whether a turn of this is one that is timed only as a sample.
+    fn is_plain(&self, owned: &mut Owned<'_>) -> bool {
+        let (home, cost_ns) = owned.with(|private| (private.home as usize, private.cost_ns));
+        !self.keeps_idle || home == self.index && is_short(cost_ns)
+    }
+
+    fn turn_unnoted(&self, mut owned: Owned<'_>, home: u32) {
         if !self.keeps_idle {
             return self.turn_unowned(owned);
         }
@@ -390,4 +405,10 @@ impl Worker {
             self.note_message(running, (name, waited_ns, stands_for));
         }
     }
+}
+
+/// Whether a cost is known, and so low that turns are not timed each.
+#[inline(always)]
+fn is_short(cost_ns: u32) -> bool {
+    cost_ns.wrapping_sub(1) < TIMED_NS - 1
 }

@@ -11,7 +11,6 @@ use actinium_actor::{
     ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Exchange, Measure,
     MeasuredType, Measuring, Stats, SystemHandle,
 };
-use actinium_observe::Latency;
 use actinium_observe::process::proc;
 use actinium_topology::{Pu, Topology};
 use std::collections::BTreeMap;
@@ -54,7 +53,7 @@ struct Seen {
     process_now: Rested<ProcessNow>,
     walk: Rested<Walk>,
     exchanges: Rested<Vec<ExchangeNow>>,
-    turns_now: Rested<Vec<TurnsNow>>,
+    turns_now: Rested<(f64, Vec<TurnsNow>)>,
     /// Begins with the first look.
     measuring: Option<Measuring>,
     /// Of each worker that was in a turn: how many it had ended, and since when.
@@ -118,7 +117,7 @@ impl Live {
             process_now: Rested { value: ProcessNow::default(), next: None },
             walk: Rested { value: Walk::default(), next: None },
             exchanges: Rested { value: Vec::new(), next: None },
-            turns_now: Rested { value: Vec::new(), next: None },
+            turns_now: Rested { value: (0.0, Vec::new()), next: None },
             measuring: None,
             turns: Vec::new(),
         };
@@ -161,7 +160,7 @@ impl Live {
         let walk = walk.get(PAUSE, || walk_over(system, at_s()));
         let exchanges = exchanges
             .get(Duration::ZERO, || system.exchanges().iter().map(ExchangeNow::from).collect());
-        let turns = turns_now.get(PAUSE, || turns_of(system));
+        let (turns_at_s, turns) = turns_now.get(Duration::ZERO, || (at_s(), turns_of(system)));
         Now {
             number: seen.number,
             at_s: at_s(),
@@ -175,6 +174,7 @@ impl Live {
             process,
             walk,
             turns,
+            turns_at_s,
             dead_letters: dead_letters(system),
             exchanges,
             scaling: scaling(&stats),
@@ -280,10 +280,7 @@ fn walk_over(system: &SystemHandle, at_s: f64) -> Walk {
 }
 
 fn turns_of(system: &SystemHandle) -> Vec<TurnsNow> {
-    let quantiles = |buckets: &[(u64, u64)]| {
-        let times = Latency::from_buckets(buckets.iter().copied());
-        [0.5, 0.99, 1.0].map(|share| times.quantile_ns(share))
-    };
+    let quantiles = |buckets: &[(u64, u64)]| [0.5, 0.99, 1.0].map(|it| quantile(buckets, it));
     let turns = |it: &MeasuredType| TurnsNow {
         kind: it.kind.to_owned(),
         turns: it.figures.turns,
@@ -295,6 +292,18 @@ fn turns_of(system: &SystemHandle) -> Vec<TurnsNow> {
         messages: it.figures.messages.iter().map(|it| (it.name.to_owned(), it.handled)).collect(),
     };
     system.measured().types.iter().take(TURNS).map(turns).collect()
+}
+
+/// The value that this share of what is in rising buckets is at most; 0 if there is nothing.
+fn quantile(buckets: &[(u64, u64)], share: f64) -> u64 {
+    let all: u64 = buckets.iter().map(|it| it.1).sum();
+    let mut left = (all as f64 * share).ceil().max(1.0) as u64;
+    let found = buckets.iter().find(|it| {
+        let is_in = left <= it.1;
+        left = left.saturating_sub(it.1);
+        is_in
+    });
+    found.or(buckets.last()).map_or(0, |it| it.0)
 }
 
 impl From<&ActorFigures> for ActorNow {
@@ -367,6 +376,13 @@ mod tests {
         assert_eq!((bound(0), bound(90), bound(91)), (1, 90, 128));
         let found = buckets(&[(90, 2), (91, 1), (92, 5), (1_000, 1)]);
         assert_eq!(found, [(90, 2), (128, 6), (1_024, 1)]);
+    }
+
+    #[test]
+    fn a_quantile_is_the_bucket_that_holds_it() {
+        let buckets = [(10, 98), (20, 1), (500, 1)];
+        assert_eq!([0.5, 0.98, 0.99, 1.0].map(|it| quantile(&buckets, it)), [10, 10, 20, 500]);
+        assert_eq!((quantile(&[], 0.5), quantile(&[(7, 1)], 0.0)), (0, 7));
     }
 
     #[test]

@@ -92,6 +92,9 @@ pub struct Now {
     /// at most 50. They are measured from the first look on.
     #[serde(default)]
     pub turns: Vec<TurnsNow>,
+    /// When these were looked at, in seconds since the first look.
+    #[serde(default)]
+    pub turns_at_s: f64,
     /// The latest dead letters, oldest first.
     pub dead_letters: Vec<DeadLetterNow>,
     /// What workers got from each other.

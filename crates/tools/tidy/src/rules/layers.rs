@@ -9,7 +9,7 @@ use crate::{Finding, Tree};
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
     (11, &["actinium-cli", "actinium-bench"]),
-    (10, &["actinium-lab"]),
+    (10, &["actinium-lab", "actinium-top"]),
     (9, &["actinium"]),
     (8, &["actinium-app"]),
     (7, &["actinium-events-cluster"]),
