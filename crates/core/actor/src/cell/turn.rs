@@ -118,8 +118,8 @@ impl<A: Actor> InTurn<'_, A> {
         }
     }
 
-    /// The next message has a stamp: its latency is recorded, or it is traced. A traced one leaves a
-    /// note, as one does that ends the turn.
+    /// The next message has a stamp: its latency is recorded, or it is traced. A traced one leaves
+    /// a note, as one does that ends the turn.
     #[cold]
     #[inline(never)]
     pub(super) fn stamped(&self, stamp_ns: u64) {

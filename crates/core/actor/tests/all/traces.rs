@@ -339,8 +339,18 @@ fn named_steps_nest() {
     });
     system.run_until_idle();
     assert_eq!(spans.tree(), "outer(<1>(inner(<1>)))");
-    drop(handle.begin_span("left"));
+    drop(handle.begin_span("left", None));
     assert_eq!(spans.all().pop().unwrap().error.as_deref(), Some("dropped before it was done"));
+    // Whether it is traced is decided for all that it sends: by its parent's flag, or its own luck.
+    let before = spans.all().len();
+    let one = system.spawn(Runner::<1>);
+    let step = handle.begin_span("not", TraceContext::new(7, 8, false));
+    step.scope(|| one.tell(nothing()));
+    step.end(None);
+    system.sample_traces(0.0);
+    handle.span("not", || one.tell(nothing()));
+    system.run_until_idle();
+    assert_eq!(spans.all().len(), before);
 }
 
 #[test]

@@ -12,7 +12,8 @@ const LENGTH: usize = 55;
 
 /// A step of a traced request: the trace, and the span in it that causes what follows.
 ///
-/// Its text is the header `traceparent` of [W3C Trace Context](https://www.w3.org/TR/trace-context/):
+/// Its text is the header `traceparent` of
+/// [W3C Trace Context](https://www.w3.org/TR/trace-context/):
 ///
 /// ```
 /// use actinium_scheduler::trace::TraceContext;

@@ -75,6 +75,8 @@ pub struct Traces {
     /// The share of messages from outside that begin a trace, of 2^32.
     share: AtomicU64,
     next: AtomicU64,
+    /// Steps of code that were part of no trace, so far.
+    steps: AtomicU64,
     carried: [Mutex<BTreeMap<u64, Carried>>; SHARDS],
     listeners: RwLock<Vec<Arc<Listener>>>,
     counts: Counts,
@@ -88,6 +90,7 @@ impl Traces {
             is_on: AtomicBool::new(false),
             share: AtomicU64::new(0),
             next: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
             carried: std::array::from_fn(|_| Mutex::default()),
             listeners: RwLock::default(),
             counts: Counts::default(),
@@ -172,6 +175,19 @@ impl Traces {
         if !is_chosen || here::begins_none() {
             return None;
         }
+        self.new_root()
+    }
+
+    /// Whether a step that is part of no trace begins one.
+    pub(crate) fn begins_here(&self) -> bool {
+        // Relaxed: a count.
+        let number = self.steps.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: as in `start`.
+        scramble(number.wrapping_add(STEP)) >> 32 < self.share.load(Ordering::Relaxed)
+    }
+
+    /// The context of what begins a trace.
+    pub(crate) fn new_root(&self) -> Option<TraceContext> {
         add_one(&self.counts.began);
         let trace_id = u128::from(new_id().get()) << 64 | u128::from(new_id().get());
         TraceContext::new(trace_id, new_id().get(), true)

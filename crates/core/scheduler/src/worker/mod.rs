@@ -113,8 +113,8 @@ pub struct Worker {
     /// The time at which the round began.
     round_ns: Cell<u64>,
     sampler: Sampler,
-    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that were
-    /// left until the next sample before that.
+    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that
+    /// were left until the next sample before that.
     traced: Cell<bool>,
     untraced_left: Cell<u32>,
     /// Items handled, and their bytes, since the counters were brought up to date.

@@ -18,6 +18,12 @@ impl Worker {
         }
     }
 
+    /// Whether what it sends is part of a trace.
+    #[inline]
+    pub fn is_traced(&self) -> bool {
+        self.traced.get()
+    }
+
     /// The stamp of a message that the traced step sends.
     #[cold]
     pub(super) fn stamp_traced(&self) -> u64 {
