@@ -30,6 +30,6 @@ pub use bridge::{on_tracing_span, span_being_made};
 pub use context::{BadTraceparent, TraceContext};
 pub use here::current;
 pub use open::{Beside, OpenSpan, Receiver, Step, end_handling, message_lost};
-pub use scope::{Scope, apart, begin_none_here, scope};
+pub use scope::{Scope, apart, follow, scope};
 pub use span::{Span, SpanKind};
 pub use traces::{TraceFigures, Traces, is_traced};
