@@ -288,6 +288,13 @@ impl SystemHandle {
         self.inner.external.look_at_each(false);
     }
 
+    /// Follows one in some thousand messages between actors, too, each for a few steps: for a
+    /// picture of a run. Call [`SystemHandle::sample_traces`] first.
+    #[doc(hidden)]
+    pub fn start_flows(&self) {
+        self.inner.shared.traces().start_flows();
+    }
+
     /// Whether requests are traced.
     pub fn traces(&self) -> bool {
         self.inner.shared.traces().is_on()

@@ -30,6 +30,7 @@
 //! workers do nothing; for a trace they keep records.
 
 mod before_main;
+mod flows;
 mod page;
 mod recorder;
 mod recording;

@@ -2,6 +2,7 @@
 //!
 //! The file is in Chrome's trace event format, in JSON.
 
+use crate::flows::Flows;
 use actinium_actor::recording::{Act, Record, WorkerRecords};
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use actinium_observe::file::{NewFile, WriteError};
@@ -37,7 +38,8 @@ impl TraceToFile {
 
 impl Observer for TraceToFile {
     fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
-        let trace = Trace { out: BufWriter::new(NewFile::create(&self.path)?), lost: 0 };
+        let out = BufWriter::new(NewFile::create(&self.path)?);
+        let trace = Trace { out, lost: 0, flows: Flows::of(system) };
         let (end, ended) = channel();
         let handle = system.clone();
         let write = move || trace.write(&handle, &ended);
@@ -65,6 +67,7 @@ struct Trace {
     out: BufWriter<NewFile>,
     /// Records that the workers have lost so far.
     lost: u64,
+    flows: Flows,
 }
 
 impl Trace {
@@ -103,6 +106,9 @@ impl Trace {
             let name = json!({ "name": format!("worker {worker}{pu}") });
             self.event(json!({ "ph": "M", "name": "thread_name", "args": name }), worker)?;
         }
+        let name = json!({ "name": "other threads" });
+        let others = json!({ "ph": "M", "name": "thread_name", "args": name });
+        self.event(others, system.workers())?;
         while ended.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
             self.write_records(system)?;
         }
@@ -111,6 +117,11 @@ impl Trace {
     }
 
     fn write_records(&mut self, system: &SystemHandle) -> io::Result<()> {
+        let (flows, lost) = self.flows.take(system.workers());
+        self.lost += lost;
+        for (event, track) in flows {
+            self.event(event, track)?;
+        }
         let taken = system.take_records();
         let end_ns = |it: &Record| it.begin_ns + it.took_ns;
         let end_ns = taken.iter().filter_map(|it| it.records.last().map(end_ns)).max();

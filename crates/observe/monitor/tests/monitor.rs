@@ -1,6 +1,8 @@
 //! Reports of real systems.
 
-use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, Supervision, System};
+use actinium_actor::{
+    Actor, Address, BuildError, Context, Shutdown, SpawnOptions, Supervision, System,
+};
 use actinium_monitor::{ENV_REPORT, ENV_TRACE, Monitored, ReadError, Recording, Sample};
 use serde_json::Value;
 use std::error::Error;
@@ -165,8 +167,68 @@ fn a_trace_has_each_turn() -> Result<(), Box<dyn Error>> {
     assert!(of_counter.iter().all(|it| it["args"]["actor"] == counter.id().as_u64()));
     assert!(of_counter.iter().all(|it| it["dur"].as_f64() > Some(0.0)), "{turns:?}");
     assert!(!events(&trace, "cat", "sleep")?.is_empty());
-    assert_eq!(events(&trace, "name", "thread_name")?.len(), 2);
+    // And one track for all other threads.
+    assert_eq!(events(&trace, "name", "thread_name")?.len(), 3);
     assert!(!events(&trace, "name", "waiting messages")?.is_empty());
+    Ok(())
+}
+
+/// Tells the counter.
+struct Front(Address<Counter>);
+
+impl Actor for Front {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        self.0.tell(n);
+    }
+}
+
+#[test]
+fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("run.trace.json");
+    let system = System::builder().workers(1).sample_traces(1.0).trace(&trace).build()?;
+    let front = system.spawn(Front(system.spawn(Counter)));
+    for n in 1..=3 {
+        front.send(n)?;
+        system.wait_idle(Duration::from_secs(60))?;
+    }
+    system.shutdown(Shutdown::Drain);
+
+    let flows = events(&trace, "cat", "flow")?;
+    let [starts, ends] = ["s", "f"].map(|ph| flows.iter().filter(move |it| it["ph"] == ph));
+    let starts: Vec<_> = starts.collect();
+    assert_eq!((starts.len(), ends.clone().count()), (6, 6));
+    for end in ends {
+        let start = starts.iter().find(|it| it["id"] == end["id"]).expect("it was sent");
+        assert!(start["ts"].as_f64() <= end["ts"].as_f64());
+        assert_eq!(end["tid"], 1);
+    }
+    // Three came from this thread, whose track is behind that of the worker.
+    assert_eq!(starts.iter().filter(|it| it["tid"] == 2).count(), 3);
+    let slices = events(&trace, "cat", "span")?;
+    let handlers: Vec<_> = slices.iter().filter(|it| it["name"] == "Counter").collect();
+    assert_eq!(handlers.len(), 3);
+    assert!(handlers.iter().all(|it| !it["args"]["parent"].is_null()), "{handlers:?}");
+    Ok(())
+}
+
+#[test]
+fn messages_between_actors_are_followed_without_a_request_from_outside()
+-> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("run.trace.json");
+    let system = System::builder().workers(1).trace(&trace).build()?;
+    let front = system.spawn(Front(system.spawn(Counter)));
+    for n in 1..=20_000 {
+        front.send(n % 2 + 1)?;
+    }
+    system.wait_idle(Duration::from_secs(60))?;
+    system.shutdown(Shutdown::Drain);
+    let flows = events(&trace, "cat", "flow")?;
+    let from_worker = flows.iter().filter(|it| it["ph"] == "s" && it["tid"] == 1).count();
+    assert!(from_worker >= 1, "{}", flows.len());
     Ok(())
 }
 
@@ -215,7 +277,7 @@ fn the_environment_alone_makes_a_trace() -> Result<(), Box<dyn Error>> {
     let output = command.env(ENV_TRACE, folder.path().join("run.json")).output()?;
     assert!(output.status.success(), "{output:?}");
     for name in ["run.json", "run-2.json"] {
-        assert_eq!(events(&folder.path().join(name), "name", "thread_name")?.len(), 1, "{name}");
+        assert_eq!(events(&folder.path().join(name), "name", "thread_name")?.len(), 2, "{name}");
     }
     Ok(())
 }

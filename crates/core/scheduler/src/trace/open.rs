@@ -6,7 +6,7 @@ use super::context::TraceContext;
 use super::here;
 use super::scope::{Scope, apart};
 use super::span::{Span, SpanKind};
-use super::traces::{Carried, is_traced, new_id};
+use super::traces::{Carried, is_traced};
 use crate::shared::Shared;
 use crate::sync::Arc;
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ impl OpenSpan {
         let traces = shared.traces();
         let now_ns = shared.clock().now_ns();
         let context = match parent {
-            Some(parent) => parent.with_span(new_id()),
+            Some(parent) => traces.child(parent)?,
             None => traces.new_root()?,
         };
         let span = Span {

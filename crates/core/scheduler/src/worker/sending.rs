@@ -96,6 +96,9 @@ impl Worker {
         if self.sampler.sampled_in(turn) && current_ns >= LONG_NS {
             self.hand_on(current_ns, SHARED_IN_TURN);
         }
+        if let Some(stamp) = self.flow_stamp(now_ns) {
+            return stamp;
+        }
         if self.shared.settings.figures { now_ns.max(1) } else { 0 }
     }
 

@@ -4,6 +4,9 @@ use super::Worker;
 use crate::trace::open::{Receiver, begin_handling};
 use crate::trace::traces::is_traced;
 
+/// One in so many samples is followed for a picture of it.
+const FLOW_EVERY: u32 = 64;
+
 impl Worker {
     /// What it sends is part of a trace from now on, or no more.
     pub(crate) fn set_traced(&self, is_traced: bool) {
@@ -32,6 +35,16 @@ impl Worker {
         self.trace_stamp()
     }
 
+    /// The stamp of a message that is followed for a picture of it, if this sample is one of those.
+    pub(super) fn flow_stamp(&self, now_ns: u64) -> Option<u64> {
+        if !self.shared.traces().has_flows() {
+            return None;
+        }
+        let left = self.until_flow.get();
+        self.until_flow.set(left.checked_sub(1).unwrap_or(FLOW_EVERY - 1));
+        if left > 0 { None } else { self.shared.traces().flow(now_ns, self.index) }
+    }
+
     /// The stamp of a message that this worker sends, if its step is traced; else 0.
     pub fn trace_stamp(&self) -> u64 {
         if !self.traced.get() {
@@ -56,6 +69,10 @@ impl Worker {
         else {
             return false;
         };
+        if carried.parent.is_none() && carried.sender.is_some() {
+            // A sample of the latencies, too: see `flow_stamp`.
+            self.record_latency(carried.sent_ns);
+        }
         let header = to.header();
         // SAFETY: this worker runs it, so it is alive.
         let actor = unsafe { (header.vtable.number)(to.0) };
