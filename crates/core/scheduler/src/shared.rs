@@ -63,7 +63,8 @@ pub struct Shared {
     pub(crate) clock: Clock,
     idle_poller: PollerCell,
     recording: Recording,
-    traces: Traces,
+    /// Apart: only traced messages come there.
+    traces: Box<Traces>,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -151,7 +152,7 @@ impl Shared {
             deadlines: Deadlines::default(),
             idle_poller: PollerCell::default(),
             recording: Recording::new(n),
-            traces: Traces::new(),
+            traces: Box::new(Traces::new()),
             settings,
         }
     }

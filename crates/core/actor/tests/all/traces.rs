@@ -354,6 +354,26 @@ fn named_steps_nest() {
 }
 
 #[test]
+fn who_sends_to_itself_for_ever_is_not_traced_for_ever() {
+    struct Counts;
+    impl Actor for Counts {
+        type Msg = u32;
+        fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
+            if n > 0 {
+                ctx.address().tell(n - 1);
+            }
+        }
+    }
+    let (mut system, spans) = traced();
+    let counts = system.spawn(Counts);
+    counts.tell(3_000);
+    system.run_until_idle();
+    assert_eq!(spans.all().len(), 1_000);
+    assert_eq!((system.trace_figures().spans, system.trace_figures().cut), (1_000, 1));
+    assert_eq!(system.stats().total().handled, 3_001);
+}
+
+#[test]
 fn a_bad_traceparent_is_ignored_and_counted() {
     let (system, _) = traced();
     assert_eq!(system.read_traceparent("00-1-2-3"), None);

@@ -83,8 +83,13 @@ impl Worker {
     #[inline(never)]
     pub unsafe fn sample(&self, target: Runnable) -> u64 {
         self.flush_counts();
+        let mut traced = None;
         if self.traced.get() {
-            return self.stamp_traced();
+            let stamp = self.stamp_traced();
+            if !self.is_sample_too() {
+                return stamp;
+            }
+            traced = Some(stamp);
         }
         self.note_affinity(target);
         let now_ns = self.shared.clock.now_ns();
@@ -96,7 +101,7 @@ impl Worker {
         if self.sampler.sampled_in(turn) && current_ns >= LONG_NS {
             self.hand_on(current_ns, SHARED_IN_TURN);
         }
-        if let Some(stamp) = self.flow_stamp(now_ns) {
+        if let Some(stamp) = traced.or_else(|| self.flow_stamp(now_ns)) {
             return stamp;
         }
         if self.shared.settings.figures { now_ns.max(1) } else { 0 }

@@ -35,6 +35,14 @@ impl Worker {
         self.trace_stamp()
     }
 
+    /// Whether a send of the traced step is a sample as others are, by the countdown that was put
+    /// aside.
+    pub(super) fn is_sample_too(&self) -> bool {
+        let left = self.untraced_left.get().saturating_sub(1);
+        self.untraced_left.set(if left == 0 { self.sampler.every() } else { left });
+        left == 0
+    }
+
     /// The stamp of a message that is followed for a picture of it, if this sample is one of those.
     pub(super) fn flow_stamp(&self, now_ns: u64) -> Option<u64> {
         if !self.shared.traces().has_flows() {
