@@ -6,7 +6,6 @@ use crate::actor_id::ActorId;
 use crate::cell::reference::CellRef;
 use crate::control::Control;
 use crate::stop_reason::StopReason;
-use crate::system_handle::SystemHandle;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -26,12 +25,6 @@ impl<A: Actor> Address<A> {
     /// Whether the actor refuses messages: it has ended, or is about to.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
-    }
-
-    /// The system that it lives in: for crates that bring requests from elsewhere.
-    #[doc(hidden)]
-    pub fn system(&self) -> SystemHandle {
-        SystemHandle::new(self.0.core.system.clone())
     }
 
     /// The number of messages that wait in its mailbox: an estimate while the actor is in use.

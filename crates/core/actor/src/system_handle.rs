@@ -33,6 +33,12 @@ impl SystemHandle {
         SystemHandle { inner }
     }
 
+    /// The system that an actor lives in: for crates that bring requests from elsewhere.
+    #[doc(hidden)]
+    pub fn of<A: Actor>(address: &Address<A>) -> Self {
+        SystemHandle::new(address.0.core.system.clone())
+    }
+
     /// Starts an actor: on this worker if called on one, else where the policy places it.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
         self.inner.with_worker(|worker| self.inner.spawn_light(actor, worker))

@@ -1,8 +1,9 @@
-//! A client's message as a step of a trace: the one that its header `traceparent` names, or one that
-//! begins here.
+//! A client's message as a step of a trace: the one that its header `traceparent` names, or one
+//! that begins here.
 
 use crate::endpoint::Endpoint;
 use crate::served::Served;
+use actinium_actor::SystemHandle;
 use actinium_actor::trace::{Step, TraceContext};
 use axum::http::HeaderMap;
 
@@ -12,7 +13,7 @@ pub(crate) fn parent<A: Served>(
     endpoint: &Endpoint<A>,
     headers: &HeaderMap,
 ) -> Option<TraceContext> {
-    let system = endpoint.address.system();
+    let system = SystemHandle::of(&endpoint.address);
     let header = headers.get("traceparent").filter(|_| system.traces())?;
     system.read_traceparent(&String::from_utf8_lossy(header.as_bytes()))
 }
@@ -23,7 +24,7 @@ pub(crate) fn begin<A: Served>(
     way: &str,
     parent: Option<TraceContext>,
 ) -> Step {
-    let system = endpoint.address.system();
+    let system = SystemHandle::of(&endpoint.address);
     let name = if system.traces() {
         format!("{way} {}", std::any::type_name::<A>())
     } else {

@@ -1,4 +1,4 @@
-//! What a program does so that OpenTelemetry's spans of it have the ids of Actinium's: to be copied.
+//! What a program does so that OpenTelemetry's spans have the ids of Actinium's: to be copied.
 //!
 //! It is not for programs to depend on: OpenTelemetry's crates break with each release. The test of
 //! this crate sends the spans of two nodes by OTLP, and decodes them (`--features otlp`).

@@ -196,7 +196,7 @@ fn a_pipe_and_what_wakes_it_go_on_with_the_request() {
     let (one, two) = (system.spawn(Runner::<1>), system.spawn(Answers));
     one.tell(job(move |ctx| {
         let answer = two.ask(|reply| reply);
-        ctx.pipe(async move { answer.await }, |_| nothing());
+        ctx.pipe(answer, |_| nothing());
     }));
     system.run_until_idle();
     // The answer wakes the future, which is no step.

@@ -74,8 +74,8 @@ impl Worker {
 
     /// Every so manieth send, to `target`: its stamp, which is the time, or 0 if no figures are
     /// kept; while a traced step runs every send, whose stamp is that of a traced message. Also
-    /// looks whether this turn takes so long that others wait, and whether the sender had better be where
-    /// the target is.
+    /// looks whether this turn takes so long that others wait, and whether the sender had better be
+    /// where the target is.
     ///
     /// # Safety
     /// The target is alive.

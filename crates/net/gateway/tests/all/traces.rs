@@ -1,6 +1,7 @@
 //! A request's `traceparent` is honoured, and passed on to the actor.
 
 use crate::desk::{Client, Office, Said, Talk};
+use actinium_actor::SystemHandle;
 use actinium_actor::trace::{Span, SpanKind};
 use actinium_wire::Encoding;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ const NOT_SAMPLED: &str = "00-0000000000000000000000000000002a-0000000000000007-
 fn spans(office: &Office) -> Arc<Mutex<Vec<Span>>> {
     let spans = Arc::<Mutex<Vec<Span>>>::default();
     let to = spans.clone();
-    office.desk.system().on_span(move |span| to.lock().unwrap().push(span.clone()));
+    SystemHandle::of(&office.desk).on_span(move |span| to.lock().unwrap().push(span.clone()));
     spans
 }
 
@@ -34,7 +35,7 @@ fn pair(spans: &[Span]) -> (&Span, &Span) {
 #[tokio::test]
 async fn a_post_is_part_of_the_trace_that_its_header_names() {
     let office = Office::open(|builder| builder);
-    office.desk.system().sample_traces(0.0);
+    SystemHandle::of(&office.desk).sample_traces(0.0);
     let spans = spans(&office);
     add(&office, None).await;
     add(&office, Some(NOT_SAMPLED)).await;
@@ -47,7 +48,7 @@ async fn a_post_is_part_of_the_trace_that_its_header_names() {
     assert_eq!((code.context.trace_id(), code.parent), (0x2a, Some(7)));
     assert!(code.name.starts_with("POST ") && code.error.is_none(), "{code:?}");
     assert!(message.name.ends_with("Desk"));
-    assert_eq!(office.desk.system().trace_figures().bad_traceparents, 1);
+    assert_eq!(SystemHandle::of(&office.desk).trace_figures().bad_traceparents, 1);
 }
 
 /// Waits until so many spans have ended, for the client may hear its answer before that.
@@ -60,7 +61,7 @@ async fn wait_for(spans: &Mutex<Vec<Span>>, count: usize) {
 #[tokio::test]
 async fn without_a_header_a_share_of_the_requests_begins_a_trace() {
     let office = Office::open(|builder| builder);
-    office.desk.system().sample_traces(1.0);
+    SystemHandle::of(&office.desk).sample_traces(1.0);
     let spans = spans(&office);
     add(&office, None).await;
     add(&office, Some(NOT_SAMPLED)).await;
@@ -76,7 +77,7 @@ async fn without_a_header_a_share_of_the_requests_begins_a_trace() {
 #[tokio::test]
 async fn each_message_of_a_socket_is_part_of_the_trace_of_its_upgrade() {
     let office = Office::open(|builder| builder);
-    office.desk.system().sample_traces(0.0);
+    SystemHandle::of(&office.desk).sample_traces(0.0);
     let spans = spans(&office);
     let stream = TcpStream::connect(office.address()).await.unwrap();
     let request = office.request(&[("traceparent", PARENT)]);
