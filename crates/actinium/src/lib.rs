@@ -42,6 +42,7 @@
 //! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
 //! | put an actor behind the layers of tower | `Address::service`, `AskRecipient::service` | `tower` |
 //! | get what the runtime logs, in a hook or as events of `tracing` | [`logging`] | `tracing` for events |
+//! | follow a request from actor to actor, and from node to node | [`trace`] | `tracing` for its spans |
 //! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
 //! | serve HTTP, by axum | the examples `bank`, and `service` with a graph | `tokio`, `events` |
 //! | run events through a graph of modules | `events` | `events` |
@@ -443,6 +444,8 @@ mod guide {
     #[cfg(feature = "tokio")]
     #[doc = include_str!("../../../docs/actors/tokio.md")]
     struct Tokio;
+    #[doc = include_str!("../../../docs/tracing.md")]
+    struct Tracing;
     #[doc = include_str!("../../../docs/actors/waiting.md")]
     struct Waiting;
     #[cfg(feature = "monitor")]

@@ -16,5 +16,7 @@ mod payloads;
 mod runtime;
 #[cfg(feature = "tokio")]
 mod tokio;
+#[cfg(feature = "tracing")]
+mod traces;
 #[cfg(feature = "wire")]
 mod wire;

@@ -248,8 +248,8 @@ impl SystemBuilder {
         self
     }
 
-    /// Traces requests: those that come in with a context of a trace, and this share of the messages
-    /// that come from outside without one, as `1.0 / 1000.0`. See
+    /// Traces requests: those that come in with a context of a trace, and this share of the
+    /// messages that come from outside without one, as `1.0 / 1000.0`. See
     /// [`SystemHandle::sample_traces`](crate::SystemHandle::sample_traces). Default: nothing is
     /// traced.
     pub fn sample_traces(mut self, share: f64) -> Self {

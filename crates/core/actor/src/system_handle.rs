@@ -40,6 +40,12 @@ impl SystemHandle {
         SystemHandle { inner }
     }
 
+    /// The system that an actor lives in: for crates that bring requests from elsewhere.
+    #[doc(hidden)]
+    pub fn of<A: Actor>(address: &Address<A>) -> Self {
+        SystemHandle::new(address.0.core.system.clone())
+    }
+
     /// Starts an actor: on this worker if called on one, else where the policy places it.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A> {
         self.inner.with_worker(|worker| self.inner.spawn_light(actor, worker))
@@ -330,8 +336,8 @@ impl SystemHandle {
     // ----------------------------------------------------------------------------------------------
 
     /// Traces requests from now on: those that come in with a context of a trace
-    /// ([`trace::scope`], a gateway's `traceparent`, a message from another node), and this share of
-    /// the messages that come from outside without one: from 0 to 1, as `1.0 / 1000.0`.
+    /// ([`trace::scope`], a gateway's `traceparent`, a message from another node), and this share
+    /// of the messages that come from outside without one: from 0 to 1, as `1.0 / 1000.0`.
     ///
     /// Each message that the handler of a traced one sends is traced, too. Others carry nothing for
     /// it, and cost what they cost without traces; but each message from outside then reads the
@@ -367,6 +373,13 @@ impl SystemHandle {
         self.inner.external.look_at_each(false);
     }
 
+    /// Follows one in some thousand messages between actors, too, each for a few steps: for a
+    /// picture of a run. Call [`SystemHandle::sample_traces`] first.
+    #[doc(hidden)]
+    pub fn start_flows(&self) {
+        self.inner.shared.traces().start_flows();
+    }
+
     /// Whether requests are traced.
     pub fn traces(&self) -> bool {
         self.inner.shared.traces().is_on()
@@ -390,23 +403,24 @@ impl SystemHandle {
         self.inner.shared.traces().read(header)
     }
 
-    /// Calls `f` as a step of this name: as part of the current one if there is one, or else as the
-    /// beginning of a trace. If nobody traces, it just calls `f`. On any thread.
+    /// Calls `f` as a step of this name: as part of the current one if there is one, else as the
+    /// beginning of a trace if it is one of the sample; if it is none, nothing that it sends begins
+    /// one. If nobody traces, it just calls `f`. On any thread. If `f` panics, the step has failed.
     pub fn span<R>(&self, name: impl Into<Cow<'static, str>>, f: impl FnOnce() -> R) -> R {
-        match trace::OpenSpan::code(&self.inner.shared, name) {
-            None => f(),
-            Some(span) => {
-                let result = span.scope(f);
-                span.end(None);
-                result
-            }
-        }
+        let step = self.begin_span(name, None);
+        let result = step.scope(f);
+        step.end(None);
+        result
     }
 
     /// Begins a step of this name, as [`SystemHandle::span`] does, whose end is up to the caller;
-    /// `None`: nobody traces.
-    pub fn begin_span(&self, name: impl Into<Cow<'static, str>>) -> Option<trace::OpenSpan> {
-        trace::OpenSpan::code(&self.inner.shared, name)
+    /// with a parent from elsewhere, if there is one.
+    pub fn begin_span(
+        &self,
+        name: impl Into<Cow<'static, str>>,
+        parent: Option<trace::TraceContext>,
+    ) -> trace::Step {
+        trace::Step::begin(&self.inner.shared, name, parent)
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers

@@ -65,7 +65,8 @@ pub struct Shared {
     idle_poller: PollerCell,
     recording: Recording,
     pub(crate) exchanges: Exchanges,
-    traces: Traces,
+    /// Apart: only traced messages come there.
+    traces: Box<Traces>,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -154,7 +155,7 @@ impl Shared {
             idle_poller: PollerCell::default(),
             recording: Recording::new(n),
             exchanges: Exchanges::new(n),
-            traces: Traces::new(),
+            traces: Box::new(Traces::new()),
             settings,
         }
     }

@@ -34,9 +34,11 @@ impl Run {
             return state;
         }
         state.stage = Stage::Free;
+        let traced = std::mem::take(&mut state.traced);
         let (number, turn, start_ns) = (state.number, state.turn, state.start_ns);
         drop(state);
         self.note_latency(start_ns, worker);
+        traced.end(failure.as_ref().map(|(_, cause)| cause.as_str()));
         let failed = self.count_end(number, failure);
         self.tell_end(slot, number, start_ns, failed);
         self.let_next_write(turn, worker);

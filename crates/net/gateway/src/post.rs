@@ -6,6 +6,7 @@ use crate::encodings::{content_type, content_types, of_accept, of_content_type};
 use crate::endpoint::{Client, Endpoint};
 use crate::fault::{Code, Fault};
 use crate::served::{Call, Served};
+use crate::traced;
 use actinium_wire::Encoding;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -24,7 +25,10 @@ pub(crate) async fn answer<A: Served>(
         Ok(found) => found,
         Err(fault) => return fault.response(Encoding::Text),
     };
-    match exchange(endpoint, client, asked, body).await {
+    let step = traced::begin(endpoint, "POST", traced::parent(endpoint, headers));
+    let exchanged = step.run(exchange(endpoint, client, asked, body)).await;
+    step.end(exchanged.as_ref().err().map(|fault| fault.to_string().into()));
+    match exchanged {
         Ok(None) => StatusCode::ACCEPTED.into_response(),
         Ok(Some(message)) => {
             let mut bytes = Vec::new();

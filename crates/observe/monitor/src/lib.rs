@@ -39,6 +39,7 @@
 mod before_main;
 mod feed;
 mod flame;
+mod flows;
 pub mod live;
 mod page;
 mod page_structure;

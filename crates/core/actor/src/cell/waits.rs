@@ -336,8 +336,8 @@ where
         actor: &mut A,
         ctx: &mut Context<'_, A>,
     ) -> Poll<()> {
-        // SAFETY: the future is pinned with the whole, which nothing moves it out of; the others are
-        // not pinned at all.
+        // SAFETY: the future is pinned with the whole, which nothing moves it out of; the others
+        // are not pinned at all.
         let Held { future, beside, then } = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let future = unsafe { Pin::new_unchecked(future) };

@@ -196,7 +196,7 @@ fn a_pipe_and_what_wakes_it_go_on_with_the_request() {
     let (one, two) = (system.spawn(Runner::<1>), system.spawn(Answers));
     one.tell(job(move |ctx| {
         let answer = two.ask(|reply| reply);
-        ctx.pipe(async move { answer.await }, |_| nothing());
+        ctx.pipe(answer, |_| nothing());
     }));
     system.run_until_idle();
     // The answer wakes the future, which is no step.
@@ -339,8 +339,38 @@ fn named_steps_nest() {
     });
     system.run_until_idle();
     assert_eq!(spans.tree(), "outer(<1>(inner(<1>)))");
-    drop(handle.begin_span("left"));
+    drop(handle.begin_span("left", None));
     assert_eq!(spans.all().pop().unwrap().error.as_deref(), Some("dropped before it was done"));
+    // Whether it is traced is decided for all that it sends: by its parent's flag, or its own luck.
+    let before = spans.all().len();
+    let one = system.spawn(Runner::<1>);
+    let step = handle.begin_span("not", TraceContext::new(7, 8, false));
+    step.scope(|| one.tell(nothing()));
+    step.end(None);
+    system.sample_traces(0.0);
+    handle.span("not", || one.tell(nothing()));
+    system.run_until_idle();
+    assert_eq!(spans.all().len(), before);
+}
+
+#[test]
+fn who_sends_to_itself_for_ever_is_not_traced_for_ever() {
+    struct Counts;
+    impl Actor for Counts {
+        type Msg = u32;
+        fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
+            if n > 0 {
+                ctx.address().tell(n - 1);
+            }
+        }
+    }
+    let (mut system, spans) = traced();
+    let counts = system.spawn(Counts);
+    counts.tell(3_000);
+    system.run_until_idle();
+    assert_eq!(spans.all().len(), 1_000);
+    assert_eq!((system.trace_figures().spans, system.trace_figures().cut), (1_000, 1));
+    assert_eq!(system.stats().total().handled, 3_001);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::guard::{self, Guarded};
 use crate::log;
 use std::cell::Cell;
 use std::sync::{Arc, PoisonError, RwLock};
-use tracing::field::{Empty, display};
+use tracing::field::Empty;
 
 std::thread_local! {
     /// The ids of the span that is being made.
@@ -33,8 +33,9 @@ pub fn on_tracing_span(hook: impl Fn(&tracing::Span, &Span) + Send + Sync + 'sta
     drop(before);
 }
 
-/// The context of the span of `tracing` that the calling thread is just making for the runtime, and
-/// the id of its parent: for subscribers that ask for ids. `None`: it makes none.
+/// The context of the span of `tracing` that the calling thread is just making, entering or ending
+/// for the runtime, and the id of its parent: for subscribers that have ids, too, and ask for them.
+/// `None`: it does no such thing.
 pub fn span_being_made() -> Option<(TraceContext, Option<u64>)> {
     MADE.try_with(Cell::get).unwrap_or(None)
 }
@@ -53,13 +54,16 @@ impl Origin {
 
 /// The span of `tracing` beside one of the runtime's.
 #[derive(Debug)]
-pub(crate) struct Bridge(Option<tracing::Span>);
+pub(crate) struct Bridge {
+    span: Option<tracing::Span>,
+    ids: (TraceContext, Option<u64>),
+}
 
 impl Bridge {
     /// Makes it.
     pub(crate) fn open(span: &Span, origin: &Origin) -> Self {
-        let made = MADE.try_with(|it| it.replace(Some((span.context, span.parent))));
-        let bridge = caught(|| {
+        let ids = (span.context, span.parent);
+        let made = with_ids(ids, || {
             let (trace, id) = (span.context.trace_id(), span.context.span_id());
             let made = tracing::info_span!(
                 target: "actinium::span",
@@ -80,21 +84,19 @@ impl Bridge {
             }
             made
         });
-        if let Ok(before) = made {
-            MADE.set(before);
-        }
-        Bridge(bridge)
+        Bridge { span: made, ids }
     }
 
     /// Enters it until the result is dropped.
     pub(crate) fn enter(&self) -> Entered {
-        Entered(self.0.clone().and_then(|span| caught(|| span.entered())))
+        let span = self.span.clone();
+        Entered(span.and_then(|span| with_ids(self.ids, || span.entered())))
     }
 
     /// Ends it.
     pub(crate) fn close(&mut self, error: Option<&str>) {
-        let Some(span) = self.0.take() else { return };
-        caught(|| {
+        let Some(span) = self.span.take() else { return };
+        with_ids(self.ids, || {
             if let Some(error) = error {
                 span.record("otel.status_description", error);
                 tracing::error!(target: "actinium::span", parent: &span, "{error}");
@@ -102,6 +104,14 @@ impl Bridge {
             drop(span);
         });
     }
+}
+
+/// Calls the program's subscriber, which may ask for these ids.
+fn with_ids<R>(ids: (TraceContext, Option<u64>), f: impl FnOnce() -> R) -> Option<R> {
+    let before = MADE.try_with(|it| it.replace(Some(ids))).unwrap_or(None);
+    let result = caught(f);
+    let _ = MADE.try_with(|it| it.set(before));
+    result
 }
 
 /// A span of `tracing` that this thread is in.

@@ -2,17 +2,22 @@
 //! form of W3C Trace Context.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::num::{NonZeroU64, NonZeroU128};
 use std::str::FromStr;
 
 /// The flag of a trace that is recorded.
 const SAMPLED: u8 = 1;
+/// How many steps a trace follows one after the other: who sends to itself for ever is not traced
+/// for ever.
+pub(crate) const STEPS_MAX: u16 = 1_000;
 /// Characters of a `traceparent` of version 00.
 const LENGTH: usize = 55;
 
 /// A step of a traced request: the trace, and the span in it that causes what follows.
 ///
-/// Its text is the header `traceparent` of [W3C Trace Context](https://www.w3.org/TR/trace-context/):
+/// Its text is the header `traceparent` of
+/// [W3C Trace Context](https://www.w3.org/TR/trace-context/):
 ///
 /// ```
 /// use actinium_scheduler::trace::TraceContext;
@@ -24,16 +29,20 @@ const LENGTH: usize = 55;
 /// assert_eq!(context.to_string(), text);
 /// # Ok::<(), actinium_scheduler::trace::BadTraceparent>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+///
+/// A trace is followed for 1,000 steps one after the other, over all nodes, and no further.
+#[derive(Clone, Copy)]
 pub struct TraceContext {
     trace_id: NonZeroU128,
     span_id: NonZeroU64,
     flags: u8,
+    /// How many steps came before, as far as is known: no part of what it is.
+    steps: u16,
 }
 
 impl TraceContext {
     /// The bytes of [`TraceContext::to_bytes`].
-    pub const BYTES: usize = 25;
+    pub const BYTES: usize = 27;
 
     /// The context with these ids; `None` if one of them is 0. What is not sampled is not traced.
     pub fn new(trace_id: u128, span_id: u64, is_sampled: bool) -> Option<Self> {
@@ -41,6 +50,7 @@ impl TraceContext {
             trace_id: NonZeroU128::new(trace_id)?,
             span_id: NonZeroU64::new(span_id)?,
             flags: u8::from(is_sampled),
+            steps: 0,
         })
     }
 
@@ -59,18 +69,26 @@ impl TraceContext {
         self.flags & SAMPLED != 0
     }
 
-    /// The context of another span of the same trace.
-    pub(crate) fn with_span(self, span_id: NonZeroU64) -> Self {
-        TraceContext { span_id, ..self }
+    /// The context of a span that this one causes; `None` if the trace is not followed any
+    /// further.
+    pub(crate) fn next(self, span_id: NonZeroU64) -> Option<Self> {
+        let steps = self.steps.saturating_add(1);
+        (steps < STEPS_MAX).then_some(TraceContext { span_id, steps, ..self })
     }
 
-    /// The trace's id, the span's and the flags, in this order and with the most significant byte
-    /// first.
+    /// The same, followed for so many more steps only.
+    pub(crate) fn for_steps(self, steps: u16) -> Self {
+        TraceContext { steps: STEPS_MAX.saturating_sub(steps), ..self }
+    }
+
+    /// The trace's id, the span's, the flags, and how many steps came before, in this order and
+    /// with the most significant byte first.
     pub fn to_bytes(self) -> [u8; TraceContext::BYTES] {
         let mut bytes = [0; TraceContext::BYTES];
         bytes[..16].copy_from_slice(&self.trace_id().to_be_bytes());
         bytes[16..24].copy_from_slice(&self.span_id().to_be_bytes());
         bytes[24] = self.flags;
+        bytes[25..].copy_from_slice(&self.steps.to_be_bytes());
         bytes
     }
 
@@ -78,8 +96,25 @@ impl TraceContext {
     pub fn from_bytes(bytes: &[u8; TraceContext::BYTES]) -> Option<Self> {
         let (trace_id, rest) = bytes.split_first_chunk::<16>()?;
         let (span_id, rest) = rest.split_first_chunk::<8>()?;
-        let is_sampled = rest.first()? & SAMPLED != 0;
-        TraceContext::new(u128::from_be_bytes(*trace_id), u64::from_be_bytes(*span_id), is_sampled)
+        let &[flags, ref steps @ ..] = rest else { return None };
+        let (trace_id, span_id) = (u128::from_be_bytes(*trace_id), u64::from_be_bytes(*span_id));
+        let context = TraceContext::new(trace_id, span_id, flags & SAMPLED != 0)?;
+        Some(TraceContext { steps: u16::from_be_bytes(steps.try_into().ok()?), ..context })
+    }
+}
+
+impl PartialEq for TraceContext {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |it: &Self| (it.trace_id, it.span_id, it.flags);
+        all(self) == all(other)
+    }
+}
+
+impl Eq for TraceContext {}
+
+impl Hash for TraceContext {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.trace_id, self.span_id, self.flags).hash(state);
     }
 }
 
@@ -202,6 +237,21 @@ mod tests {
         let flags =
             |it: &str| GOOD.replace("-01", it).parse::<TraceContext>().unwrap().is_sampled();
         assert!(!flags("-00") && !flags("-fe") && flags("-01") && flags("-ff"));
+    }
+
+    #[test]
+    fn a_trace_is_not_followed_for_ever() {
+        let id = NonZeroU64::MIN;
+        let mut context = TraceContext::new(1, 1, true);
+        let mut steps = 0;
+        while let Some(next) = context.and_then(|it| it.next(id)) {
+            steps += 1;
+            // Nor over nodes.
+            context = TraceContext::from_bytes(&next.to_bytes());
+        }
+        assert_eq!(steps, STEPS_MAX - 1);
+        let few = TraceContext::new(1, 1, true).unwrap().for_steps(2);
+        assert!(few.next(id).unwrap().next(id).is_none());
     }
 
     proptest! {

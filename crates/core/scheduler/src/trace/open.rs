@@ -4,9 +4,9 @@
 use super::bridge::{Bridge, Entered, Origin};
 use super::context::TraceContext;
 use super::here;
-use super::scope::Scope;
+use super::scope::{Scope, apart};
 use super::span::{Span, SpanKind};
-use super::traces::{Carried, is_traced, new_id};
+use super::traces::{Carried, is_traced};
 use crate::shared::Shared;
 use crate::sync::Arc;
 use std::borrow::Cow;
@@ -38,12 +38,8 @@ impl OpenSpan {
         let traces = shared.traces();
         let now_ns = shared.clock().now_ns();
         let context = match parent {
-            Some(parent) => parent.with_span(new_id()),
-            None => TraceContext::new(
-                u128::from(new_id().get()) << 64 | u128::from(new_id().get()),
-                new_id().get(),
-                true,
-            )?,
+            Some(parent) => traces.child(parent)?,
+            None => traces.new_root()?,
         };
         let span = Span {
             context,
@@ -61,15 +57,6 @@ impl OpenSpan {
             zero_unix_ns: traces.zero_unix_ns(),
         };
         Some(OpenSpan::new(shared, span, &Origin::here()))
-    }
-
-    /// Begins a piece of code that has a name: as a child of the current step, or else as the
-    /// beginning of a trace. `None`: nobody traces.
-    pub fn code(shared: &Arc<Shared>, name: impl Into<Cow<'static, str>>) -> Option<Self> {
-        if !shared.traces().is_on() {
-            return None;
-        }
-        OpenSpan::begin(shared, SpanKind::Code, name.into(), 0, here::current())
     }
 
     /// The step that it is, for what it causes.
@@ -103,6 +90,76 @@ impl OpenSpan {
 impl Drop for OpenSpan {
     fn drop(&mut self) {
         self.finish(Some("dropped before it was done".into()));
+    }
+}
+
+/// A piece of code that has a name, as part of a trace. Whether it is traced is decided when it
+/// begins, for all that it sends: see [`Step::begin`].
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped, and then counts as failed"]
+pub struct Step(Decided);
+
+#[derive(Debug)]
+enum Decided {
+    /// Nobody traces.
+    Nobody,
+    /// It is none of the sample, or whoever asked for it does not want it to be.
+    Not,
+    Traced(Box<OpenSpan>),
+}
+
+impl Step {
+    /// Begins one. It is a child of `parent` if there is one, else of the current step if there is
+    /// one; else it begins a trace, if it is one of the sample ([`Shared::start_traces`]).
+    pub fn begin(
+        shared: &Arc<Shared>,
+        name: impl Into<Cow<'static, str>>,
+        parent: Option<TraceContext>,
+    ) -> Self {
+        let traces = shared.traces();
+        if !traces.is_on() {
+            return Step(Decided::Nobody);
+        }
+        let parent = parent.or_else(here::current);
+        let is_traced = match parent {
+            Some(parent) => parent.is_sampled(),
+            None => traces.begins_here(),
+        };
+        if !is_traced {
+            return Step(Decided::Not);
+        }
+        let span = OpenSpan::begin(shared, SpanKind::Code, name.into(), 0, parent);
+        Step(span.map_or(Decided::Not, |span| Decided::Traced(Box::new(span))))
+    }
+
+    /// The step that it is, if it is traced: for what it causes elsewhere.
+    pub fn context(&self) -> Option<TraceContext> {
+        match &self.0 {
+            Decided::Traced(span) => span.context(),
+            Decided::Nobody | Decided::Not => None,
+        }
+    }
+
+    /// Calls `f` as part of it.
+    pub fn scope<R>(&self, f: impl FnOnce() -> R) -> R {
+        match &self.0 {
+            Decided::Nobody => f(),
+            Decided::Not => apart(f),
+            Decided::Traced(span) => span.scope(f),
+        }
+    }
+
+    /// Polls a future as part of it.
+    pub async fn run<F: Future>(&self, future: F) -> F::Output {
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|cx| self.scope(|| future.as_mut().poll(cx))).await
+    }
+
+    /// Ends it; `error` says why it failed, if it did.
+    pub fn end(self, error: Option<Cow<'static, str>>) {
+        if let Decided::Traced(span) = self.0 {
+            span.end(error);
+        }
     }
 }
 

@@ -55,6 +55,19 @@ pub fn scope<R>(context: Option<TraceContext>, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// The future, polled as part of the step that is current now.
+pub fn follow<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let context = here::current();
+    async move {
+        let mut future = std::pin::pin!(future);
+        let poll = |cx: &mut std::task::Context<'_>| match context {
+            None => future.as_mut().poll(cx),
+            Some(_) => scope(context, || future.as_mut().poll(cx)),
+        };
+        std::future::poll_fn(poll).await
+    }
+}
+
 /// Calls `f` as part of no traced step. What it sends begins no trace either: it is the runtime's
 /// own, as what wakes a future.
 #[doc(hidden)]
@@ -67,13 +80,6 @@ pub fn apart<R>(f: impl FnOnce() -> R) -> R {
     }
     let _before = Before(here::set_begins_none(true));
     scope(None, f)
-}
-
-/// What this thread sends outside of a traced step begins no trace from now on: it is a thread of
-/// the runtime's own.
-#[doc(hidden)]
-pub fn begin_none_here() {
-    here::set_begins_none(true);
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -22,6 +22,8 @@ const TRACED: u64 = 1 << 63;
 const SHARDS: usize = 16;
 /// Records of messages under way behind one lock. If there are more, the oldest is forgotten.
 const PER_SHARD: usize = 4096;
+/// Steps for which a message between actors is followed.
+const FLOW_STEPS: u16 = 8;
 /// A share of 1 of the messages from outside.
 const ALL: f64 = (1u64 << 32) as f64;
 
@@ -56,6 +58,8 @@ pub struct TraceFigures {
     /// Messages whose record was forgotten, because too many traced ones were under way: they were
     /// handled, and not traced any further.
     pub forgotten: u64,
+    /// Messages that were not traced any further, because so many steps came before them.
+    pub cut: u64,
     /// Texts that came from outside as a `traceparent`, and were none: they were ignored.
     pub bad_traceparents: u64,
 }
@@ -66,15 +70,19 @@ struct Counts {
     spans: AtomicU64,
     failed: AtomicU64,
     forgotten: AtomicU64,
+    cut: AtomicU64,
     bad_traceparents: AtomicU64,
 }
 
 /// The traces of one scheduler.
 pub struct Traces {
     is_on: AtomicBool,
+    has_flows: AtomicBool,
     /// The share of messages from outside that begin a trace, of 2^32.
     share: AtomicU64,
     next: AtomicU64,
+    /// Steps of code that were part of no trace, so far.
+    steps: AtomicU64,
     carried: [Mutex<BTreeMap<u64, Carried>>; SHARDS],
     listeners: RwLock<Vec<Arc<Listener>>>,
     counts: Counts,
@@ -86,8 +94,10 @@ impl Traces {
     pub(crate) fn new() -> Self {
         Traces {
             is_on: AtomicBool::new(false),
+            has_flows: AtomicBool::new(false),
             share: AtomicU64::new(0),
             next: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
             carried: std::array::from_fn(|_| Mutex::default()),
             listeners: RwLock::default(),
             counts: Counts::default(),
@@ -113,8 +123,9 @@ impl Traces {
 
     /// Traces no further messages. Those under way still end their spans.
     pub fn stop(&self) {
-        // Relaxed: as in `is_on`.
+        // Relaxed, both: as in `is_on`.
         self.is_on.store(false, Ordering::Relaxed);
+        self.has_flows.store(false, Ordering::Relaxed);
     }
 
     /// When the scheduler was made, in nanoseconds since 1970.
@@ -147,6 +158,7 @@ impl Traces {
             spans: read(&self.counts.spans),
             failed: read(&self.counts.failed),
             forgotten: read(&self.counts.forgotten),
+            cut: read(&self.counts.cut),
             bad_traceparents: read(&self.counts.bad_traceparents),
         }
     }
@@ -172,6 +184,19 @@ impl Traces {
         if !is_chosen || here::begins_none() {
             return None;
         }
+        self.new_root()
+    }
+
+    /// Whether a step that is part of no trace begins one.
+    pub(crate) fn begins_here(&self) -> bool {
+        // Relaxed: a count.
+        let number = self.steps.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: as in `start`.
+        scramble(number.wrapping_add(STEP)) >> 32 < self.share.load(Ordering::Relaxed)
+    }
+
+    /// The context of what begins a trace.
+    pub(crate) fn new_root(&self) -> Option<TraceContext> {
         add_one(&self.counts.began);
         let trace_id = u128::from(new_id().get()) << 64 | u128::from(new_id().get());
         TraceContext::new(trace_id, new_id().get(), true)
@@ -186,7 +211,7 @@ impl Traces {
         sender: Option<usize>,
     ) -> Option<u64> {
         let (context, parent) = match here::current() {
-            Some(parent) => (parent.with_span(new_id()), Some(parent.span_id())),
+            Some(parent) => (self.child(parent)?, Some(parent.span_id())),
             None => (root()?, None),
         };
         let carried = Carried { context, parent, sent_ns, sender, origin: Origin::here() };
@@ -212,6 +237,36 @@ impl Traces {
             return None;
         }
         self.carry(|| self.root(number), now_ns, None)
+    }
+
+    /// The context of a step that this one causes; `None` if the trace is not followed any further.
+    pub(crate) fn child(&self, parent: TraceContext) -> Option<TraceContext> {
+        let child = parent.next(new_id());
+        if child.is_none() {
+            add_one(&self.counts.cut);
+        }
+        child
+    }
+
+    /// Whether some messages between actors are followed from their send to their handler, for a
+    /// picture of them.
+    #[inline]
+    pub(crate) fn has_flows(&self) -> bool {
+        // Relaxed: as in `is_on`.
+        self.has_flows.load(Ordering::Relaxed)
+    }
+
+    /// Follows one in some thousand messages between actors, too, each for a few steps: for a
+    /// picture of them.
+    #[doc(hidden)]
+    pub fn start_flows(&self) {
+        // Relaxed: as in `is_on`.
+        self.has_flows.store(true, Ordering::Relaxed);
+    }
+
+    /// The stamp of a message that is followed for a few steps.
+    pub(crate) fn flow(&self, sent_ns: u64, sender: usize) -> Option<u64> {
+        self.carry(|| Some(self.new_root()?.for_steps(FLOW_STEPS)), sent_ns, Some(sender))
     }
 
     /// Takes the record of a message that has arrived, or never will.

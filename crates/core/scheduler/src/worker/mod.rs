@@ -120,10 +120,12 @@ pub struct Worker {
     /// The time at which the round began.
     round_ns: Cell<u64>,
     sampler: Sampler,
-    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that were
-    /// left until the next sample before that.
+    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that
+    /// were left until the next sample before that.
     traced: Cell<bool>,
     untraced_left: Cell<u32>,
+    /// Samples until one of them is followed for a picture of it.
+    until_flow: Cell<u32>,
     /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<u64>,
     handled_bytes: Cell<u64>,
@@ -216,6 +218,7 @@ impl Worker {
             sampler: Sampler::new(),
             traced: Cell::new(false),
             untraced_left: Cell::new(1),
+            until_flow: Cell::new(0),
             handled: Cell::new(0),
             handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),

@@ -90,3 +90,25 @@ impl Sampler {
         self.turn.replace(turn) == turn
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_countdown_that_was_hurried_counts_right_and_goes_on_where_it_was() {
+        let sampler = Sampler::new();
+        (0..3).for_each(|_| assert!(!sampler.count()));
+        let left = sampler.hurry();
+        for _ in 0..5 {
+            assert!(sampler.count(), "each is a sample");
+            sampler.take_count();
+            sampler.set_left(1);
+        }
+        sampler.set_left(left);
+        let until = (1..).find(|_| sampler.count()).unwrap();
+        assert_eq!(until, SAMPLED - 3);
+        // Three before, which were told with the first of the five.
+        assert_eq!(sampler.take_count(), until);
+    }
+}

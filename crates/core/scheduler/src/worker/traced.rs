@@ -4,6 +4,9 @@ use super::Worker;
 use crate::trace::open::{Receiver, begin_handling};
 use crate::trace::traces::is_traced;
 
+/// One in so many samples is followed for a picture of it.
+const FLOW_EVERY: u32 = 64;
+
 impl Worker {
     /// What it sends is part of a trace from now on, or no more.
     pub(crate) fn set_traced(&self, is_traced: bool) {
@@ -18,12 +21,36 @@ impl Worker {
         }
     }
 
+    /// Whether what it sends is part of a trace.
+    #[inline]
+    pub fn is_traced(&self) -> bool {
+        self.traced.get()
+    }
+
     /// The stamp of a message that the traced step sends.
     #[cold]
     pub(super) fn stamp_traced(&self) -> u64 {
         // The next one, too.
         self.sampler.set_left(1);
         self.trace_stamp()
+    }
+
+    /// Whether a send of the traced step is a sample as others are, by the countdown that was put
+    /// aside.
+    pub(super) fn is_sample_too(&self) -> bool {
+        let left = self.untraced_left.get().saturating_sub(1);
+        self.untraced_left.set(if left == 0 { self.sampler.every() } else { left });
+        left == 0
+    }
+
+    /// The stamp of a message that is followed for a picture of it, if this sample is one of those.
+    pub(super) fn flow_stamp(&self, now_ns: u64) -> Option<u64> {
+        if !self.shared.traces().has_flows() {
+            return None;
+        }
+        let left = self.until_flow.get();
+        self.until_flow.set(left.checked_sub(1).unwrap_or(FLOW_EVERY - 1));
+        if left > 0 { None } else { self.shared.traces().flow(now_ns, self.index) }
     }
 
     /// The stamp of a message that this worker sends, if its step is traced; else 0.
@@ -36,7 +63,8 @@ impl Worker {
     }
 
     /// The message that the running turn is about to handle has this stamp, which is not 0, and is
-    /// of this type, or of its variant of this name, if that has one. True if it is traced: the caller calls [`end_handling`] when it is done.
+    /// of this type, or of its variant of this name, if that has one. True if it is traced: the
+    /// caller calls [`end_handling`] when it is done.
     ///
     /// [`end_handling`]: crate::trace::end_handling
     #[cold]
@@ -50,6 +78,10 @@ impl Worker {
         else {
             return false;
         };
+        if carried.parent.is_none() && carried.sender.is_some() {
+            // A sample of the latencies, too: see `flow_stamp`.
+            self.record_latency(carried.sent_ns, variant);
+        }
         let header = to.header();
         // SAFETY: this worker runs it, so it is alive.
         let actor = unsafe { (header.vtable.number)(to.0) };

@@ -32,5 +32,6 @@ mod soak;
 mod spawn;
 mod team;
 mod threads;
+mod traces;
 mod trust;
 mod undelivered;

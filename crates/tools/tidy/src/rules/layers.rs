@@ -8,7 +8,7 @@ use crate::{Finding, Tree};
 
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
-    (11, &["actinium-cli", "actinium-bench"]),
+    (11, &["actinium-cli", "actinium-bench", "actinium-otlp"]),
     (10, &["actinium-lab", "actinium-top"]),
     (9, &["actinium"]),
     (8, &["actinium-app"]),
