@@ -205,7 +205,8 @@ mod tests {
         let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act }, |_| "".into());
         assert_eq!((&event["ts"], &event["ph"]), (&json!(1.5), &json!("i")));
         assert_eq!(event["args"], json!({ "from": 3, "actors": 2 }));
-        let event = event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, |_| "".into());
+        let event =
+            event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, |_| "".into());
         assert_eq!((&event["dur"], &event["ph"]), (&json!(0.25), &json!("X")));
     }
 }
