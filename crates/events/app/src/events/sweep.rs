@@ -228,13 +228,7 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Creates the report of a sweep.
     pub fn new(settings: &'a Settings, workload: &'a str, sweep: &Sweep, points: &[Point]) -> Self {
-        // The first point of the same curve.
-        let first = |point: &Point| {
-            let is_same =
-                |it: &&Point| sweep.of != SweepOf::Jobs || is_of_jobs(it) == is_of_jobs(point);
-            points.iter().find(is_same).unwrap_or(&points[0]).clone()
-        };
-        let point = |point: &Point| PointReport::new(point, sweep.of, &first(point));
+        let point = |point: &Point| PointReport::new(point, sweep.of, &points[0]);
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
@@ -301,12 +295,6 @@ impl<'a> Report<'a> {
         }
         table
     }
-}
-
-/// Whether a point is of jobs with one thread; the other curve has one job of several. A single
-/// job of one thread begins both.
-fn is_of_jobs(point: &Point) -> bool {
-    point.jobs > 1
 }
 
 /// The curves of a sweep over `of`, one of [`SweepOf::name`].
