@@ -8,7 +8,7 @@
 //! ```
 
 use crate::events::SCHEMA_VERSION;
-use crate::events::sweep::{Shown, section};
+use crate::events::sweep::{Shown, headline, section};
 use crate::page::Used;
 use actinium_events::drawing::Drawing;
 use actinium_events::{
@@ -238,6 +238,7 @@ impl Sweep {
         let summary = format!("A sweep over {}: {} points.", self.sweep, self.points.len());
         let page = Page::new(title(&self.workload)).summary(summary).command(self.command);
         let page = page.section(section(&self.sweep, &self.points, None));
+        let page = headline(&self.sweep, &self.points).into_iter().fold(page, Page::figure);
         let rows = rows(&self.settings).into_iter();
         rows.fold(page, |page, (name, value)| page.setting(name, value))
     }

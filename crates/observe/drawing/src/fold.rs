@@ -26,7 +26,11 @@ pub(crate) fn folded(drawing: &Drawing, most: (usize, usize)) -> Option<(Drawing
         if fits(&folded.small) {
             break;
         }
-        let level = |node: usize| layers[node] / together;
+        // The source comes before all others.
+        let level = |node: usize| match drawing.nodes[node].role {
+            Role::Source => 0,
+            _ => layers[node] / together + 1,
+        };
         folded = fold(drawing, |node| (level(node), 0), keeps_marked);
         folded.levels(drawing, level);
         folded.reduce();

@@ -145,7 +145,8 @@ fn all(args: &EventsCommand, task: &Task<'_>, sweep: &Sweep) -> Result<(), Failu
         let line = format!("--workers: not together with --sweep {}", sweep.of.name());
         return Err(Failure::Asked(line));
     }
-    let (points, last) = task.sweep(sweep, args.repeat.unwrap_or(1))?;
+    let sweep = &Sweep { repeat: args.repeat.unwrap_or(1), ..sweep.clone() };
+    let (points, last) = task.sweep(sweep)?;
     let report = sweep::Report::new(settings, &plan.name, sweep, &points);
     args.report
         .write_or_json(&report, || page::of_sweep(settings, plan, sweep, &points, last.as_ref()))?;

@@ -33,10 +33,9 @@ pub fn of_sweep(
     }
     let text = format!("A sweep over {}: {} points.", sweep.of.name(), points.len());
     let page = Page::new(title(plan)).summary(text).command(command(settings, Some(sweep)));
+    let page = report.headline().into_iter().fold(page.section(section), Page::figure);
     let rows = settings.rows().into_iter().filter(|(name, ..)| !is_swept(sweep, name));
-    rows.fold(page.section(section), |page, (name, value, source)| {
-        page.setting(name, format!("{value} ({source})"))
-    })
+    rows.fold(page, |page, (name, value, source)| page.setting(name, format!("{value} ({source})")))
 }
 
 fn page(
@@ -84,6 +83,9 @@ pub(super) fn command(settings: &Settings, sweep: Option<&Sweep>) -> String {
     }
     if let Some(sweep) = sweep {
         command += &format!(" --sweep {sweep}");
+        if sweep.repeat > 1 {
+            command += &format!(" --repeat {}", sweep.repeat);
+        }
     }
     for (flag, path) in &settings.companions {
         command += &format!(" --{flag} {}", path.display());

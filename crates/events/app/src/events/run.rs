@@ -70,11 +70,8 @@ impl Task<'_> {
     ///
     /// # Errors
     /// The same as those of [`Task::once`]; of jobs, those of starting and running them, too.
-    pub fn sweep(
-        &self,
-        sweep: &Sweep,
-        repeat: u64,
-    ) -> Result<(Vec<sweep::Point>, Option<Outcome>), Failure> {
+    pub fn sweep(&self, sweep: &Sweep) -> Result<(Vec<sweep::Point>, Option<Outcome>), Failure> {
+        let repeat = sweep.repeat;
         if sweep.of == SweepOf::Jobs {
             return Ok((self.sweep_jobs(&sweep.values, repeat)?, None));
         }

@@ -159,6 +159,8 @@ pub struct Sweep {
     pub of: SweepOf,
     /// The numbers, in order, none twice.
     pub values: Vec<u64>,
+    /// How often each point is run.
+    pub repeat: u64,
 }
 
 impl Display for Sweep {
@@ -330,7 +332,7 @@ pub fn sweep(text: &str) -> Result<Sweep, String> {
         return Err(format!("{} numbers are too many: at most {SWEEP_MAX}", values.len()));
     }
     match values.is_sorted_by(|a, b| a < b) {
-        true => Ok(Sweep { of, values }),
+        true => Ok(Sweep { of, values, repeat: 1 }),
         false => Err(wrong()),
     }
 }

@@ -6,7 +6,7 @@ use super::{SCHEMA_VERSION, Settings, page};
 use crate::Failure;
 use actinium_observe::Repeat;
 use actinium_observe::number::{bytes, decimal, nanoseconds, percent};
-use actinium_report::html::{Scaling, ScalingCurve, ScalingPoint, Section, Unit};
+use actinium_report::html::{Figure, Scaling, ScalingCurve, ScalingPoint, Section, Unit};
 use actinium_report::{Column, Table};
 use actinium_workload::SweepPoint;
 use serde::{Deserialize, Serialize};
@@ -247,6 +247,12 @@ impl<'a> Report<'a> {
         section(self.sweep, &shown, ceiling)
     }
 
+    /// What one looks for first.
+    pub(crate) fn headline(&self) -> Vec<Figure> {
+        let shown: Vec<Shown> = self.points.iter().map(PointReport::shown).collect();
+        headline(self.sweep, &shown)
+    }
+
     /// Returns the sweep as a table.
     pub fn table(&self) -> Table {
         let mut columns = match self.of {
@@ -295,6 +301,36 @@ impl<'a> Report<'a> {
         }
         table
     }
+}
+
+/// What one looks for first in a sweep: of jobs, how both curves end.
+pub(crate) fn headline(of: &str, points: &[Shown]) -> Vec<Figure> {
+    let rate = |it: &Shown| format!("{} events/s", decimal(it.events_per_s, 1));
+    let most = points.iter().map(|it| it.jobs * it.workers).max().unwrap_or(0);
+    let at = |jobs: usize, workers: usize| {
+        points.iter().find(|it| (it.jobs, it.workers) == (jobs, workers))
+    };
+    if of != SweepOf::Jobs.name() {
+        let fastest = points.iter().max_by(|a, b| a.events_per_s.total_cmp(&b.events_per_s));
+        let figure = |it: &Shown| {
+            let x = if of == "workers" { it.workers as u64 } else { it.slots };
+            Figure::new("Fastest", rate(it)).note(format!("with {x} {of}"))
+        };
+        return fastest.map(figure).into_iter().collect();
+    }
+    let (Some(one), Some(many)) = (at(1, most), at(most, 1)) else { return Vec::new() };
+    let memory = |it: &Shown| format!("{} in RAM", bytes(it.memory_max_bytes));
+    vec![
+        Figure::new(format!("One job of {most} threads"), rate(one)).note(memory(one)),
+        Figure::new(format!("{most} jobs of one thread"), rate(many)).note(memory(many)),
+        Figure::new("Throughput", decimal(one.events_per_s / many.events_per_s, 2))
+            .note("one job by so many"),
+        Figure::new(
+            "Memory",
+            percent(one.memory_max_bytes as f64 / many.memory_max_bytes.max(1) as f64),
+        )
+        .note("one job by so many"),
+    ]
 }
 
 /// The curves of a sweep over `of`, one of [`SweepOf::name`].
