@@ -305,7 +305,7 @@ impl<'a> Report<'a> {
 
 /// What one looks for first in a sweep: of jobs, how both curves end.
 pub(crate) fn headline(of: &str, points: &[Shown]) -> Vec<Figure> {
-    let rate = |it: &Shown| format!("{} events/s", decimal(it.events_per_s, 1));
+    let rate = |it: &Shown| decimal(it.events_per_s, if it.events_per_s < 100.0 { 1 } else { 0 });
     let most = points.iter().map(|it| it.jobs * it.workers).max().unwrap_or(0);
     let at = |jobs: usize, workers: usize| {
         points.iter().find(|it| (it.jobs, it.workers) == (jobs, workers))
@@ -314,22 +314,22 @@ pub(crate) fn headline(of: &str, points: &[Shown]) -> Vec<Figure> {
         let fastest = points.iter().max_by(|a, b| a.events_per_s.total_cmp(&b.events_per_s));
         let figure = |it: &Shown| {
             let x = if of == "workers" { it.workers as u64 } else { it.slots };
-            Figure::new("Fastest", rate(it)).note(format!("with {x} {of}"))
+            Figure::new("Fastest", rate(it)).note(format!("events/s, with {x} {of}"))
         };
         return fastest.map(figure).into_iter().collect();
     }
     let (Some(one), Some(many)) = (at(1, most), at(most, 1)) else { return Vec::new() };
-    let memory = |it: &Shown| format!("{} in RAM", bytes(it.memory_max_bytes));
+    let memory = |it: &Shown| format!("events/s, with {} in RAM", bytes(it.memory_max_bytes));
     vec![
         Figure::new(format!("One job of {most} threads"), rate(one)).note(memory(one)),
         Figure::new(format!("{most} jobs of one thread"), rate(many)).note(memory(many)),
         Figure::new("Throughput", decimal(one.events_per_s / many.events_per_s, 2))
-            .note("one job by so many"),
+            .note("of the one job by that of the others"),
         Figure::new(
             "Memory",
             percent(one.memory_max_bytes as f64 / many.memory_max_bytes.max(1) as f64),
         )
-        .note("one job by so many"),
+        .note("of the one job by that of the others"),
     ]
 }
 
