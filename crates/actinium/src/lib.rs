@@ -46,6 +46,7 @@
 //! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
 //! | serve HTTP, by axum | the examples `bank`, and `service` with a graph | `tokio`, `events` |
 //! | run events through a graph of modules | `events` | `events` |
+//! | draw such a graph: DOT, Mermaid, SVG | `events::Graph::drawing` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | run such a graph on several nodes | `events::cluster` | `events-cluster` |
 //! | give such a program flags, progress, signals and reports | `app` | `app` |

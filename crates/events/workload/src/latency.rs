@@ -2,7 +2,7 @@
 
 use actinium_events::RunSummary;
 use actinium_observe::number::{nanoseconds, percent};
-use actinium_report::html::{Bar, Bars, Column, Section, Table, Unit};
+use actinium_report::html::{Bar, Bars, Section, Unit};
 use std::collections::BTreeMap;
 
 /// Most steps of the histogram; with more, two become one.
@@ -14,19 +14,17 @@ pub(crate) fn section(run: &RunSummary) -> Option<Section> {
     if latency.is_empty() {
         return None;
     }
-    let columns = vec![Column::text("share of events"), Column::number("at most", Unit::Seconds)];
     let quantiles = latency.quantiles().quantiles_ns.named();
-    let table = Table::new("Quantiles", columns)
-        .note("90 % of all events took at most the time beside it.");
-    let table = quantiles
-        .into_iter()
-        .fold(table, |table, (name, ns)| table.row(vec![name.into(), (ns as f64 * 1e-9).into()]));
+    let bars = quantiles.into_iter().map(|(name, ns)| Bar::new(name, ns as f64 * 1e-9));
+    let quantiles = Bars::new("Quantiles", Unit::Seconds, bars.collect())
+        .in_order()
+        .note("Beside 90 % stands the time that 90 % of all events took at most.");
     let text = format!(
         "From the begin of an event, when the source has made it, to its end: waits, outputs and further attempts included. Mean {}, longest {}.",
         nanoseconds(latency.mean_ns()),
         nanoseconds(latency.max_ns() as f64)
     );
-    Some(Section::new("Latency of events").text(text).chart(histogram(run)).chart(table))
+    Some(Section::new("Latency of events").text(text).chart(histogram(run)).chart(quantiles))
 }
 
 fn histogram(run: &RunSummary) -> Bars {

@@ -2,6 +2,7 @@
 
 use actinium_events::RunSummary;
 use actinium_events::drawing::Drawing;
+use actinium_observe::number::count;
 use actinium_report::html::{Bar, Bars, Chart, Column, Table, Unit};
 use std::collections::HashMap;
 
@@ -82,7 +83,18 @@ pub(crate) fn charts(run: &RunSummary, graph: Option<&Drawing>) -> Vec<Chart> {
             mean_ns.filter(|_| event_ns > 0.0).map(|ns| ns / event_ns).into(),
         ])
     });
-    vec![bars.into(), table.into()]
+    let by_life = products.iter().filter_map(|product| {
+        let life = lives.get(product.label.as_str())?;
+        let mean_s = life.total_ns as f64 / life.count as f64 * 1e-9;
+        Some(Bar::new(&*product.label, mean_s).detail(format!("· {} looked at", count(life.count))))
+    });
+    let by_life: Vec<Bar> = by_life.collect();
+    if by_life.is_empty() {
+        return vec![bars.into(), table.into()];
+    }
+    let by_life = Bars::new("Longest living products", Unit::Seconds, by_life)
+        .note("The mean life. A product that is made early and read late could be made later.");
+    vec![bars.into(), by_life.into(), table.into()]
 }
 
 #[cfg(test)]
@@ -123,7 +135,7 @@ mod tests {
             lives(&run, &graph),
             [("a", Lives { count: 2, total_ns: 55, max_ns: 40 })].into()
         );
-        assert_eq!(charts(&run, Some(&graph)).len(), 2);
+        assert_eq!((charts(&run, Some(&graph)).len(), charts(&run, None).len()), (3, 2));
         assert!(charts(&RunSummary::default(), None).is_empty());
     }
 }

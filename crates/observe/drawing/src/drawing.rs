@@ -62,6 +62,9 @@ pub struct Node {
     /// The labels of those that it stands for, if it stands for several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
+    /// The level at which it is drawn; if a node has none, all levels follow from the edges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
 }
 
 impl Node {
@@ -159,7 +162,7 @@ impl Drawing {
 
     /// The same graph with about as many nodes at most, and a sentence about what was folded;
     /// `None` if nothing had to be. Nodes of one role and about one level become one; marked nodes
-    /// stay, however many there are.
+    /// stay, unless they are more than half of what is allowed.
     #[must_use]
     pub fn folded(&self, nodes_max: usize) -> Option<(Drawing, String)> {
         fold::folded(self, (nodes_max, usize::MAX))

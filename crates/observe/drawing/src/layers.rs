@@ -6,6 +6,10 @@ use crate::drawing::Drawing;
 /// one edge of it leads back.
 pub(crate) fn layers(drawing: &Drawing) -> Vec<usize> {
     let count = drawing.nodes.len();
+    let given: Option<Vec<usize>> = drawing.nodes.iter().map(|it| it.level).collect();
+    if let Some(given) = given {
+        return given;
+    }
     let (mut after, mut missing) = (vec![Vec::new(); count], vec![0_usize; count]);
     for edge in drawing.drawn().filter(|it| it.from != it.to) {
         after[edge.from].push(edge.to);

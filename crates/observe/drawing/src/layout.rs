@@ -104,6 +104,7 @@ impl Layered {
             }
             ways.push(way);
         }
+        // A level that nobody stands at is empty, and takes little room.
         let count = levels.iter().max().map_or(0, |most| most + 1);
         let mut layers = vec![Vec::new(); count];
         for (number, item) in items.iter().enumerate() {

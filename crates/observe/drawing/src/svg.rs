@@ -145,6 +145,10 @@ fn draw_edge(svg: &mut String, edge: Edge, way: &[(f64, f64)], layout: &Layout) 
         true => (x + by, y),
         false => (x, y + by),
     };
+    let between = |(x, y): (f64, f64)| if layout.is_across { x } else { y };
+    if between(first) == between(last) {
+        return draw_beside(svg, edge, (first, last), layout);
+    }
     // The head of the arrow is seven long.
     let mut points = way.to_vec();
     let end = points.len() - 1;
@@ -171,6 +175,40 @@ fn draw_edge(svg: &mut String, edge: Edge, way: &[(f64, f64)], layout: &Layout) 
     let head = match layout.is_across {
         true => format!("{x:.1},{:.1} {:.1},{y:.1} {x:.1},{:.1}", y - 3.5, x + 7.0, y + 3.5),
         false => format!("{:.1},{y:.1} {x:.1},{:.1} {:.1},{y:.1}", x - 3.5, y + 7.0, x + 3.5),
+    };
+    let class = if edge.marked { "hm" } else { "h" };
+    let _ = writeln!(svg, "<polygon class=\"{class}\" points=\"{head}\"/>");
+}
+
+/// An edge between two boxes of one level: a line from side to side.
+fn draw_beside(
+    svg: &mut String,
+    edge: Edge,
+    (from, to): ((f64, f64), (f64, f64)),
+    layout: &Layout,
+) {
+    let half = |node: usize| {
+        let place = layout.places[node];
+        if layout.is_across { place.height / 2.0 } else { place.width / 2.0 }
+    };
+    let along = |(x, y): (f64, f64)| if layout.is_across { y } else { x };
+    let sign = if along(from) < along(to) { 1.0 } else { -1.0 };
+    // The two directions lie beside each other.
+    let aside = sign * 4.0;
+    let point = |(x, y): (f64, f64), by: f64| match layout.is_across {
+        true => (x + aside, y + by),
+        false => (x + by, y + aside),
+    };
+    let (ax, ay) = point(from, sign * half(edge.from));
+    let (bx, by) = point(to, -sign * (half(edge.to) + 7.0));
+    let order = if edge.is_order { " o" } else { "" };
+    let marked = if edge.marked { " m" } else { "" };
+    let _ =
+        writeln!(svg, "<path class=\"e{order}{marked}\" d=\"M{ax:.1},{ay:.1}L{bx:.1},{by:.1}\"/>");
+    let tip = sign * 7.0;
+    let head = match layout.is_across {
+        true => format!("{:.1},{by:.1} {bx:.1},{:.1} {:.1},{by:.1}", bx - 3.5, by + tip, bx + 3.5),
+        false => format!("{bx:.1},{:.1} {:.1},{by:.1} {bx:.1},{:.1}", by - 3.5, bx + tip, by + 3.5),
     };
     let class = if edge.marked { "hm" } else { "h" };
     let _ = writeln!(svg, "<polygon class=\"{class}\" points=\"{head}\"/>");

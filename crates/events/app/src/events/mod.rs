@@ -13,6 +13,7 @@
 #[doc(hidden)]
 pub mod cluster;
 mod command;
+mod jobs;
 #[doc(hidden)]
 pub mod load;
 #[doc(hidden)]

@@ -6,6 +6,7 @@ mod binding;
 mod common;
 mod elastic;
 mod events_cluster;
+mod events_drawn;
 mod events_gaudi;
 mod events_nodes;
 mod events_page;

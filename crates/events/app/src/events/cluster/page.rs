@@ -18,7 +18,7 @@ pub fn page(settings: &Settings, plan: &Plan, figures: &ClusterFigures<'_>) -> P
     let cpus = CpuLoad::of(&loads);
     let rows = settings.rows().into_iter();
     let mut page = RunReport::new(title(plan), &summary)
-        .command(command(settings, &[]))
+        .command(command(settings, None))
         .plan(plan)
         .cpus_of_process(&cpus)
         .figure(Figure::new("Nodes", figures.node_count));
