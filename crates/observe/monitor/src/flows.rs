@@ -66,3 +66,21 @@ impl Waiting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actinium_actor::System;
+
+    #[test]
+    fn messages_are_followed_for_a_trace_only() {
+        let system = System::builder().workers(1).build().expect("it starts");
+        let flows = Flows::of(&system);
+        assert!(system.traces());
+        drop(flows);
+        assert!(!system.traces());
+        system.sample_traces(1.0);
+        drop(Flows::of(&system));
+        assert!(system.traces(), "the program's own traces go on");
+    }
+}
