@@ -42,9 +42,9 @@
 //! ```
 //!
 //! The program then knows `--workers`, `--slots`, `--events`, `--bind`, `--policy`, `--order`,
-//! `--on-error`, `--report`, `--trace`, `--draw`, `--json`, `--quiet` and `--show-settings`. It shows its progress, ends
-//! orderly at Ctrl-C, and prints a summary. It returns 0 if it is done, 1 if it failed, and 2 if it
-//! was asked wrongly.
+//! `--on-error`, `--report`, `--trace`, `--draw`, `--json`, `--quiet` and `--show-settings`. It
+//! shows its progress, ends orderly at Ctrl-C, and prints a summary. It returns 0 if it is done, 1
+//! if it failed, and 2 if it was asked wrongly.
 //!
 //! A program that wants more takes the parts:
 //!

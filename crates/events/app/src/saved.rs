@@ -1,5 +1,5 @@
-//! Pages of runs whose figures were saved as JSON: what `--json` prints, or what `--report` writes to
-//! a file whose name ends in `.json`.
+//! Pages of runs whose figures were saved as JSON: what `--json` prints, or what `--report` writes
+//! to a file whose name ends in `.json`.
 //!
 //! ```no_run
 //! let page = actinium_app::saved::page("run.json".as_ref())?;

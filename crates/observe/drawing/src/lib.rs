@@ -27,6 +27,7 @@
 #![deny(missing_docs)]
 
 mod dot;
+mod draw;
 mod drawing;
 mod fold;
 mod layers;

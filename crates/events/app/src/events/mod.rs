@@ -34,6 +34,7 @@ pub mod run;
 pub mod settings;
 #[doc(hidden)]
 pub mod sweep;
+mod typed;
 #[doc(hidden)]
 pub mod validate;
 #[doc(hidden)]

@@ -1,11 +1,11 @@
 //! `--report`: a run, or a sweep, as one page.
 
 use super::outcome::{Ideal, Outcome};
-use super::settings::{Sweep, SweepOf};
+use super::settings::Sweep;
 use super::sweep::Point;
+use super::typed::{command, is_swept};
 use super::{Settings, sweep};
 use crate::page as run_page;
-use crate::setting;
 use actinium_observe::number::decimal;
 use actinium_report::html::{Figure, Page, Section};
 use actinium_workload::plan::Plan;
@@ -63,39 +63,6 @@ fn page(
     report.page()
 }
 
-/// Whether the sweep decides this setting.
-fn is_swept(sweep: &Sweep, name: &str) -> bool {
-    match sweep.of {
-        SweepOf::Slots => name == "slots",
-        SweepOf::Workers | SweepOf::Jobs => name == "slots" || name == "workers",
-    }
-}
-
 pub(super) fn title(plan: &Plan) -> String {
     if plan.name.is_empty() { "event processing".to_owned() } else { plan.name.clone() }
-}
-
-/// Returns the command line that repeats the run, or the sweep.
-pub(super) fn command(settings: &Settings, sweep: Option<&Sweep>) -> String {
-    let mut command = format!("{} {}", settings.program, settings.config);
-    if settings.replay {
-        command += " --replay";
-    }
-    if let Some(sweep) = sweep {
-        command += &format!(" --sweep {sweep}");
-        if sweep.repeat > 1 {
-            command += &format!(" --repeat {}", sweep.repeat);
-        }
-    }
-    for (flag, path) in &settings.companions {
-        command += &format!(" --{flag} {}", path.display());
-    }
-    for change in settings.thread_types.value.iter() {
-        command += &format!(" --thread-type '{change}'");
-    }
-    let is_said =
-        |name: &str| name == "thread-type" || sweep.is_some_and(|sweep| is_swept(sweep, name));
-    let rows = settings.rows().into_iter().filter(|(name, ..)| !is_said(name));
-    command += &setting::flags(rows);
-    command
 }

@@ -1,7 +1,8 @@
 //! The report of a run: tables, or JSON.
 
 use super::outcome::{Ideal, Outcome};
-use super::{SCHEMA_VERSION, Settings, page};
+use super::typed::command;
+use super::{SCHEMA_VERSION, Settings};
 use crate::{Failure, RunFigures, tables};
 use actinium_observe::number::{decimal, nanoseconds, percent};
 use actinium_report::Table;
@@ -38,7 +39,7 @@ impl<'a> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
-            command: page::command(settings, None),
+            command: command(settings, None),
             settings,
             workload: &plan.name,
             plan,

@@ -2,7 +2,8 @@
 
 use super::outcome::{Ideal, Outcome};
 use super::settings::{Sweep, SweepOf};
-use super::{SCHEMA_VERSION, Settings, page};
+use super::typed::command;
+use super::{SCHEMA_VERSION, Settings};
 use crate::Failure;
 use actinium_observe::Repeat;
 use actinium_observe::number::{bytes, decimal, nanoseconds, percent};
@@ -232,7 +233,7 @@ impl<'a> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
-            command: page::command(settings, Some(sweep)),
+            command: command(settings, Some(sweep)),
             workload,
             settings,
             sweep: sweep.of.name(),

@@ -1,7 +1,8 @@
 //! `--report`: a run over several nodes as one page.
 
 use crate::events::Settings;
-use crate::events::page::{command, title};
+use crate::events::page::title;
+use crate::events::typed::command;
 use actinium_events_cluster::{ClusterFigures, NodeTotals};
 use actinium_observe::number::{nanoseconds, percent};
 use actinium_observe::process::CpuLoad;
