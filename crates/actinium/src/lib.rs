@@ -367,7 +367,8 @@ pub mod metrics {
     pub use actinium_metrics::*;
 }
 
-/// What a system does, recorded while it runs: a page afterwards (feature `monitor`).
+/// What a system does, recorded while it runs: a page afterwards, and `actinium top` meanwhile
+/// (feature `monitor`). docs/watching.md and docs/top.md show both.
 ///
 /// ```
 /// use actinium::prelude::*;
@@ -447,6 +448,9 @@ mod guide {
     struct Tokio;
     #[doc = include_str!("../../../docs/tracing.md")]
     struct Tracing;
+    #[cfg(feature = "monitor")]
+    #[doc = include_str!("../../../docs/top.md")]
+    struct Top;
     #[doc = include_str!("../../../docs/actors/waiting.md")]
     struct Waiting;
     #[cfg(feature = "monitor")]

@@ -23,6 +23,7 @@ mod settings;
 mod sim;
 mod sim_cluster;
 mod terminal;
+mod top;
 mod topology;
 mod wire;
 mod wire_live;
