@@ -1,5 +1,6 @@
 //! A file about each system, if the environment asks for it: without a change of the program.
 
+use crate::flight::FlightOfSystem;
 use crate::report::ReportOnEnd;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
@@ -11,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const ENV_REPORT: &str = "ACTINIUM_REPORT";
 /// The environment variable that names a file for the trace of each system.
 pub const ENV_TRACE: &str = "ACTINIUM_TRACE";
+/// The environment variable that names a file for the last seconds of each system.
+pub const ENV_FLIGHT: &str = "ACTINIUM_FLIGHT";
 
 ctor::declarative::ctor! {
     /// Runs before `main` in each program that is linked with this crate, so that the environment
@@ -21,6 +24,7 @@ ctor::declarative::ctor! {
     fn observe_as_environment_says() {
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_REPORT, |file| Box::new(ReportOnEnd::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_TRACE, |file| Box::new(TraceToFile::new(file))));
+        actinium_actor::observe_all(AsEnvironmentSays::new(ENV_FLIGHT, |file| Box::new(FlightOfSystem::new(file))));
     }
 }
 

@@ -25,18 +25,31 @@
 //!
 //! [`Monitored::trace`] and `ACTINIUM_TRACE` write what each worker did and when, for Perfetto.
 //!
+//! [`Monitored::flight_recorder`] and `ACTINIUM_FLIGHT` keep the last seconds of a system in memory,
+//! and write them when something goes wrong: see [`FlightRecorder`]. [`diagnose`] says in words what
+//! they show.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
 //! workers do nothing; for a trace they keep records.
 
 mod before_main;
+mod diagnosis;
+mod flight;
 mod page;
 mod recorder;
 mod recording;
 mod report;
 mod trace;
 
-pub use before_main::{ENV_REPORT, ENV_TRACE};
+pub use before_main::{ENV_FLIGHT, ENV_REPORT, ENV_TRACE};
+pub use diagnosis::{Diagnosis, Finding, Severity, diagnose, diagnose_run};
+pub use flight::{
+    At, Cause, CpuLook, Did, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem, FlightRecorder,
+    FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords, LaneTraffic, Look,
+    MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records, Seen, TypeName,
+    TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,

@@ -1,5 +1,6 @@
 //! A file about a system that a builder asks for.
 
+use crate::flight::{FlightOfSystem, FlightSettings};
 use crate::recorder::Recorder;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemBuilder, SystemHandle};
@@ -47,6 +48,15 @@ pub trait Monitored: Sized {
     /// for two traces.
     #[must_use]
     fn trace(self, path: impl Into<PathBuf>) -> Self;
+
+    /// Keeps the last seconds of the system, and writes them to this file when something goes
+    /// wrong: see [`FlightRecorder`](crate::FlightRecorder). The argument is the file's name, or
+    /// [`FlightSettings`].
+    ///
+    /// A file that can not be created is an error of [`SystemBuilder::build`]. One that can not be
+    /// written later, as the disk is full, is logged; the system goes on.
+    #[must_use]
+    fn flight_recorder(self, settings: impl Into<FlightSettings>) -> Self;
 }
 
 impl Monitored for SystemBuilder {
@@ -56,6 +66,10 @@ impl Monitored for SystemBuilder {
 
     fn trace(self, path: impl Into<PathBuf>) -> Self {
         self.observer(TraceToFile::new(path))
+    }
+
+    fn flight_recorder(self, settings: impl Into<FlightSettings>) -> Self {
+        self.observer(FlightOfSystem::new(settings))
     }
 }
 

@@ -1,0 +1,150 @@
+//! What several diagnoses ask of a document.
+
+use crate::flight::{Flight, Look, MailboxNow, Seen, Walk};
+use std::collections::BTreeMap;
+
+/// A type's name without the paths before it.
+pub(super) fn short(kind: &str) -> &str {
+    let head = kind.find('<').unwrap_or(kind.len());
+    kind[..head].rfind("::").map_or(kind, |at| &kind[at + 2..])
+}
+
+/// An actor as people read it.
+pub(super) fn named(actor: u64, kind: &str) -> String {
+    format!("actor {actor} ({})", short(kind))
+}
+
+/// See [`named`].
+pub(super) fn name_of(mailbox: &MailboxNow) -> String {
+    named(mailbox.actor, &mailbox.kind)
+}
+
+/// A number with its noun, which has an "s" if there are several.
+pub(super) fn count(n: u64, noun: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", grouped(n))
+}
+
+/// A number with a comma between each three digits.
+pub(super) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as people read it.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Looks between two moments, both included.
+pub(super) fn looks(flight: &Flight, from_s: f64, to_s: f64) -> impl Iterator<Item = &Look> {
+    flight.looks.iter().filter(move |it| (from_s..=to_s).contains(&it.at_s))
+}
+
+/// Who was seen to run on a worker between two moments, and how often; those seen most come first.
+/// The second number is that of the looks at which the worker was in somebody's code.
+pub(super) fn who_ran(
+    flight: &Flight,
+    worker: usize,
+    from_s: f64,
+    to_s: f64,
+) -> (Vec<(&Seen, usize)>, usize) {
+    let mut seen: BTreeMap<u64, (&Seen, usize)> = BTreeMap::new();
+    let mut occupied = 0;
+    for look in looks(flight, from_s, to_s).filter_map(|it| it.workers.get(worker)) {
+        occupied += usize::from(look.is_occupied);
+        if let Some(actor) = &look.actor {
+            seen.entry(actor.actor).or_insert((actor, 0)).1 += 1;
+        }
+    }
+    let mut seen: Vec<_> = seen.into_values().collect();
+    seen.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    (seen, occupied)
+}
+
+/// The longest stretch of walks, one after the other, that this says yes to; it gets the walk
+/// before in the stretch, if there is one. `None`: there is no walk that it says yes to.
+pub(super) fn longest<'a>(
+    walks: &'a [Walk],
+    mut goes_on: impl FnMut(Option<&'a Walk>, &'a Walk) -> bool,
+) -> Option<&'a [Walk]> {
+    let mut best: &[Walk] = &[];
+    let mut begin = 0;
+    for (at, walk) in walks.iter().enumerate() {
+        let before = (at > begin).then(|| &walks[at - 1]);
+        if !goes_on(before, walk) {
+            // It may be the first of another stretch.
+            begin = if before.is_some() && goes_on(None, walk) { at } else { at + 1 };
+        }
+        if at + 1 - begin.min(at + 1) > best.len() {
+            best = &walks[begin..=at];
+        }
+    }
+    (!best.is_empty()).then_some(best)
+}
+
+/// The seconds from the first of these walks to the last.
+pub(super) fn length_s(walks: &[Walk]) -> f64 {
+    match (walks.first(), walks.last()) {
+        (Some(first), Some(last)) => last.at_s - first.at_s,
+        _ => 0.0,
+    }
+}
+
+/// An actor's mailbox on a walk, if it was among the fullest.
+pub(super) fn mailbox(walk: &Walk, actor: u64) -> Option<&MailboxNow> {
+    walk.mailboxes.iter().find(|it| it.actor == actor)
+}
+
+/// Whether an actor was seen to wait for something of its own: a future, a restart, or another's
+/// mailbox.
+pub(super) fn waits_itself(walk: &Walk, actor: u64) -> bool {
+    let is_it = |it: &MailboxNow| it.actor == actor;
+    walk.holding.iter().any(is_it)
+        || walk.restarting.iter().any(is_it)
+        || walk.muted.iter().any(|it| is_it(&it.muted))
+}
+
+/// Each actor that stood among the fullest mailboxes at some time, once.
+pub(super) fn all_mailboxes(flight: &Flight) -> BTreeMap<u64, &MailboxNow> {
+    let all = flight.walks.iter().flat_map(|walk| &walk.mailboxes);
+    all.map(|mailbox| (mailbox.actor, mailbox)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_stretch_is_found() {
+        let walks: Vec<Walk> =
+            [1, 0, 1, 1, 0, 1, 1, 1, 0].map(|outside| Walk { outside, ..Walk::default() }).into();
+        let best = longest(&walks, |_, walk| walk.outside == 1).expect("one");
+        assert_eq!((best.len(), best.as_ptr()), (3, walks[5..].as_ptr()));
+        assert!(longest(&walks, |_, walk| walk.outside == 7).is_none());
+        assert!(longest(&[], |_, _| true).is_none());
+        // One that breaks a stretch may begin the next.
+        let rising: Vec<Walk> =
+            [1, 2, 3, 1, 2, 3, 4].map(|outside| Walk { outside, ..Walk::default() }).into();
+        let rises = |before: Option<&Walk>, walk: &Walk| {
+            before.is_none_or(|before| before.outside < walk.outside)
+        };
+        assert_eq!(longest(&rising, rises).map(<[_]>::len), Some(4));
+    }
+
+    #[test]
+    fn people_can_read_it() {
+        assert_eq!(named(7, "a::b::Counter"), "actor 7 (Counter)");
+        assert_eq!(short("a::Map<b::Key>"), "Map<b::Key>");
+        assert_eq!(count(1, "message"), "1 message");
+        assert_eq!(count(1_234_567, "message"), "1,234,567 messages");
+        assert_eq!(grouped(100), "100");
+    }
+}
