@@ -1,7 +1,7 @@
 //! What the handles of a run share, from before its start until after its end.
 
 use crate::counts::Counts;
-use crate::record::RunSummary;
+use crate::record::{RunSummary, SoFar};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
@@ -19,6 +19,8 @@ pub(crate) trait Controlled: Send + Sync {
     fn wake_feeder(&self);
     /// Calls the waker after this time.
     fn wake_after(&self, time: Duration, waker: Waker);
+    /// How it stands.
+    fn so_far(&self, status: &Status) -> SoFar;
 }
 
 /// Ends a run when it is woken.
@@ -89,6 +91,11 @@ impl Status {
 
     fn run(&self) -> Option<Arc<dyn Controlled>> {
         lock(&self.asked).run.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// How it stands, while it goes on.
+    pub(crate) fn so_far(&self) -> Option<SoFar> {
+        self.run().map(|run| run.so_far(self))
     }
 
     /// How often the run was asked to stop.

@@ -40,19 +40,23 @@ mod page;
 mod recorder;
 mod recording;
 mod report;
+#[cfg(feature = "router")]
+mod router;
 mod trace;
 
 pub use before_main::{ENV_FLIGHT, ENV_REPORT, ENV_TRACE};
 pub use diagnosis::{Diagnosis, Finding, Severity, diagnose, diagnose_run};
 pub use flight::{
-    At, Cause, CpuLook, Did, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem, FlightRecorder,
-    FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords, LaneTraffic, Look,
-    MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records, Seen, TypeName,
-    TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+    At, Cause, CpuLook, Did, FLIGHT_PATH, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem,
+    FlightRecorder, FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords,
+    LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
+    Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
 };
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
+#[cfg(feature = "router")]
+pub use router::flight_router;
 pub use trace::TraceToFile;

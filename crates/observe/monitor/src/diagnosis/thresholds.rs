@@ -14,6 +14,9 @@ pub(super) const STARVED_WALKS: usize = 4;
 /// A worker that was seen at work less often than at four of five looks had time for the actor: it
 /// waits for something else.
 pub(super) const STARVED_BUSY: f64 = 0.8;
+/// An actor that was itself seen to run at one look in twenty has no short turns: it is one of those
+/// that the others wait for.
+pub(super) const STARVED_OWN: f64 = 0.05;
 
 /// A burst of messages is over in less.
 pub(super) const GROWN_S: f64 = 2.0;
@@ -21,11 +24,9 @@ pub(super) const GROWN_S: f64 = 2.0;
 pub(super) const GROWN_WALKS: usize = 6;
 /// Fewer messages than this take a few kilobytes, and are handled within a millisecond.
 pub(super) const GROWN_MESSAGES: u64 = 1_000;
-/// What grows by less than half in seconds may be a wave.
-pub(super) const GROWN_TIMES: f64 = 1.5;
-/// So much of the steps from walk to walk go up: a mailbox that is emptied now and then does not
-/// grow without bound.
-pub(super) const GROWN_STEPS: f64 = 0.9;
+/// What grows by less than one part in fifty in seconds is level, within what a sender puts in at
+/// once.
+pub(super) const GROWN_SHARE: f64 = 0.02;
 
 /// Muting comes and goes within milliseconds where a receiver is quick now and slow then. Who is
 /// held back for 2 s on end has a receiver that is too slow.
@@ -79,9 +80,10 @@ pub(super) const READY_S: f64 = 1.0;
 /// On average at least one event stood in line: whenever the resource was free, it was taken at
 /// once.
 pub(super) const SERIAL_WAITING: f64 = 1.0;
-/// And the module that it is for ran at least so much of the time. Below that, the line comes from
-/// something else, such as a module that waits for a device.
-pub(super) const SERIAL_BUSY: f64 = 0.8;
+/// And the module that it is for ran at least so much of the time; the rest is what passing it on
+/// to the next event takes. Below that, the line comes from something else, such as a module that
+/// waits for a device.
+pub(super) const SERIAL_BUSY: f64 = 0.5;
 
 /// A network that works loses one frame in a thousand at most; a link slows down noticeably at one
 /// in a hundred.

@@ -1,5 +1,6 @@
 //! What several diagnoses ask of a document.
 
+use super::thresholds::{GROWN_MESSAGES, GROWN_SHARE};
 use crate::flight::{Flight, Look, MailboxNow, Seen, Walk};
 use std::collections::BTreeMap;
 
@@ -90,6 +91,21 @@ pub(super) fn longest<'a>(
     (!best.is_empty()).then_some(best)
 }
 
+/// Whether these lengths, one after the other, rise all the time, whatever they do in between: the
+/// mean of each quarter is above that of the one before, and the last quarter is above the first
+/// one by what makes it a growth. From where to where.
+pub(super) fn rise(lengths: &[u64]) -> Option<(u64, u64)> {
+    let quarter = lengths.len() / 4;
+    let quarters: Vec<&[u64]> = lengths.chunks(quarter.max(1)).take(4).collect();
+    let mean = |it: &[u64]| it.iter().map(|&n| n as f64).sum::<f64>() / it.len().max(1) as f64;
+    let means: Vec<f64> = quarters.iter().map(|it| mean(it)).collect();
+    let is_rising = means.len() == 4 && means.windows(2).all(|pair| pair[0] < pair[1]);
+    let (most, least) = (*quarters.first()?.iter().max()?, *quarters.last()?.iter().min()?);
+    let gain = (GROWN_MESSAGES as f64).max(most as f64 * GROWN_SHARE);
+    let is_growth = is_rising && least as f64 >= most as f64 + gain;
+    is_growth.then_some((*lengths.first()?, *lengths.last()?))
+}
+
 /// The seconds from the first of these walks to the last.
 pub(super) fn length_s(walks: &[Walk]) -> f64 {
     match (walks.first(), walks.last()) {
@@ -137,6 +153,28 @@ mod tests {
             before.is_none_or(|before| before.outside < walk.outside)
         };
         assert_eq!(longest(&rising, rises).map(<[_]>::len), Some(4));
+    }
+
+    #[test]
+    fn what_rises_is_told_from_waves_and_steps() {
+        let lengths = |f: fn(u64) -> u64| (0..40).map(f).collect::<Vec<_>>();
+        assert_eq!(rise(&lengths(|n| n * 1_000)), Some((0, 39_000)));
+        // What is sent at once, and handled until the next time.
+        let teeth = lengths(|n| n * 400 + n % 4 * 1_000);
+        assert!(rise(&teeth).is_some());
+        // Large, and hardly larger.
+        assert!(rise(&lengths(|n| 1_000_000 + n * 1_000)).is_some());
+        assert!(rise(&lengths(|n| 1_000_000 + n * 100)).is_none());
+        for level in [
+            lengths(|n| n % 4 * 10_000),
+            lengths(|n| if n < 20 { n * 1_000 } else { (40 - n) * 1_000 }),
+            lengths(|n| 40_000 - n * 1_000),
+            lengths(|_| 5_000),
+            vec![1, 2_000, 4_000],
+            Vec::new(),
+        ] {
+            assert_eq!(rise(&level), None, "{level:?}");
+        }
     }
 
     #[test]

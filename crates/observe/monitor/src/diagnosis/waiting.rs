@@ -3,12 +3,12 @@
 
 use super::finding::{Diagnosis, Finding, Severity};
 use super::thresholds::{
-    GROWN_MESSAGES, GROWN_S, GROWN_STEPS, GROWN_TIMES, GROWN_WALKS, MUTED_S, MUTED_WALKS, MUTUAL_S,
-    MUTUAL_WALKS, STARVED_BUSY, STARVED_S, STARVED_WALKS,
+    GROWN_S, GROWN_WALKS, MUTED_S, MUTED_WALKS, MUTUAL_S, MUTUAL_WALKS, STARVED_BUSY, STARVED_OWN,
+    STARVED_S, STARVED_WALKS,
 };
 use super::view::{
     all_mailboxes, count, grouped, length_s, longest, looks, mailbox, name_of, named, percent,
-    waits_itself, who_ran,
+    rise, waits_itself, who_ran,
 };
 use crate::flight::{Flight, MailboxNow, Walk};
 use std::collections::BTreeMap;
@@ -45,6 +45,14 @@ fn starved(flight: &Flight, actor: &MailboxNow) -> Option<(f64, Finding)> {
     let (from_s, to_s) = (walks.first()?.at_s, walks.last()?.at_s);
     let (seen, occupied) = who_ran(flight, worker, from_s, to_s);
     let all = looks(flight, from_s, to_s).count();
+    let in_turn = |look: &&crate::flight::Look| {
+        let actor = look.workers.get(worker).and_then(|it| it.actor.as_ref());
+        actor.is_some_and(|it| it.actor == number)
+    };
+    let own = flight.looks.iter().filter(in_turn).count();
+    if own as f64 >= STARVED_OWN * flight.looks.len() as f64 {
+        return None;
+    }
     let was_seen = seen.iter().any(|(seen, _)| seen.actor == number);
     if was_seen || (occupied as f64) < STARVED_BUSY * all as f64 {
         return None;
@@ -101,12 +109,7 @@ fn grown(flight: &Flight, actor: &MailboxNow) -> Option<(f64, Finding)> {
     }
     let queued = |walk: &Walk| mailbox(walk, actor.actor).map_or(0, |it| it.queued);
     let lengths: Vec<u64> = walks.iter().map(queued).collect();
-    let (first, last) = (*lengths.first()?, *lengths.last()?);
-    let up = lengths.windows(2).filter(|pair| pair[1] >= pair[0]).count();
-    let grows = up as f64 >= GROWN_STEPS * (lengths.len() - 1) as f64;
-    if last < GROWN_MESSAGES || (last as f64) < GROWN_TIMES * first as f64 || !grows {
-        return None;
-    }
+    let (first, last) = rise(&lengths)?;
     let per_s = (last - first) as f64 / seconds;
     let kind = flight.types.iter().find(|it| it.kind == actor.kind);
     let cost_ns = kind.and_then(|it| it.cost_ns);

@@ -2,8 +2,8 @@
 //! records of turns, and knows who waited only by the fullest mailboxes.
 
 use super::finding::{Diagnosis, Finding, Severity};
-use super::thresholds::{GROWN_MESSAGES, GROWN_S, GROWN_STEPS, GROWN_TIMES, GROWN_WALKS};
-use super::view::{grouped, short};
+use super::thresholds::{GROWN_S, GROWN_WALKS};
+use super::view::{grouped, rise, short};
 use crate::recording::Recording;
 
 /// Says what is wrong with a system, as far as the recording of its run shows
@@ -42,20 +42,13 @@ fn growth(recording: &Recording) -> Option<Finding> {
     let (top, most) = samples.iter().enumerate().max_by_key(|(at, it)| (it.queued, *at))?;
     let risen = &samples[..=top];
     let seconds = most.at_s - risen.first()?.at_s;
-    let half = risen.get(top / 2)?.queued;
-    let up = risen.windows(2).filter(|pair| pair[1].queued >= pair[0].queued).count();
-    let grows = up as f64 >= GROWN_STEPS * top as f64;
     // A wave has its top in the middle.
     let is_late = top * 4 >= samples.len() * 3;
-    if seconds < GROWN_S
-        || top < GROWN_WALKS
-        || most.queued < GROWN_MESSAGES
-        || (most.queued as f64) < GROWN_TIMES * half as f64
-        || !grows
-        || !is_late
-    {
+    if seconds < GROWN_S || top < GROWN_WALKS || !is_late {
         return None;
     }
+    let lengths: Vec<u64> = risen.iter().map(|it| it.queued).collect();
+    let (first, last) = rise(&lengths)?;
     let fullest = recording.mailboxes.first();
     let fullest = fullest.map_or_else(String::new, |it| {
         let (actor, kind) = (&it.actor, short(&it.kind));
@@ -63,14 +56,14 @@ fn growth(recording: &Recording) -> Option<Finding> {
     });
     let text = format!(
         "The messages that wait grew for {seconds:.1} s, from {} to {}.{fullest}",
-        grouped(risen.first()?.queued),
-        grouped(most.queued),
+        grouped(first),
+        grouped(last),
     );
     let finding = Finding::new(Diagnosis::GrowingMailbox, Severity::Warning, text).advise(
         "Bound the mailbox (SpawnOptions::mailbox, Mailbox::bounded): then senders are held back. \
          Or share the work among several actors (Router, Pool).",
     );
-    Some(finding.figure("messages", most.queued as f64).figure("seconds", seconds))
+    Some(finding.figure("messages", last as f64).figure("seconds", seconds))
 }
 
 #[cfg(test)]

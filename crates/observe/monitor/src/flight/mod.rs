@@ -10,12 +10,14 @@
 //! | `alarms` | panics, a signal, and the runtime's own defects |
 //! | `pilot` | the thread that looks, keeps and writes |
 //! | `recorder` | what a program has of it |
+//! | `fetch` | the document of a program that runs, over HTTP |
 //!
 //! Workers do nothing for it, but for records in glimpses of 10 ms twice a second.
 
 mod alarms;
 mod convert;
 pub(crate) mod document;
+mod fetch;
 mod files;
 mod look;
 mod pilot;
@@ -28,5 +30,6 @@ pub use document::{
     LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
     Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
 };
+pub use fetch::FLIGHT_PATH;
 pub use recorder::{FlightError, FlightOfSystem, FlightRecorder};
 pub use settings::{FlightSettings, KeepRecords};

@@ -41,7 +41,8 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Clones are the same recorder. It ends with its system, or with its last clone.
+/// Clones are the same recorder. One that a builder or the environment has asked for ends with its
+/// system; one that was started ends with its last clone.
 #[derive(Clone)]
 pub struct FlightRecorder(Arc<Owner>);
 

@@ -79,7 +79,9 @@ pub fn cpu_times() -> BTreeMap<u32, CpuTime> {
 
 /// Of a line such as `cpu3 10 0 20 700 5 0 1 2 0 0`, in hundredths of a second.
 fn cpu_time(line: &str) -> Option<(u32, CpuTime)> {
-    let mut words = line.strip_prefix("cpu")?.split_whitespace();
+    // The line of all CPUs together has no number right there.
+    let line = line.strip_prefix("cpu").filter(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+    let mut words = line?.split_whitespace();
     let cpu = words.next()?.parse().ok()?;
     let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
     // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user.

@@ -11,6 +11,7 @@ mod events_nodes;
 mod events_page;
 mod events_plan;
 mod events_run;
+mod explain;
 mod launch;
 mod locality;
 mod memory;
