@@ -431,6 +431,9 @@ mod guide {
     struct Asking;
     #[doc = include_str!("../../../docs/actors/coming_from.md")]
     struct ComingFrom;
+    #[cfg(all(feature = "cluster", feature = "events", feature = "gateway", feature = "monitor"))]
+    #[doc = include_str!("../../../docs/diagnosis.md")]
+    struct Diagnosis;
     #[doc = include_str!("../../../docs/actors/failures.md")]
     struct Failures;
     #[cfg(feature = "gateway")]

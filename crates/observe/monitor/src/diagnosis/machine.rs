@@ -2,7 +2,7 @@
 
 use super::finding::{Diagnosis, Finding, Severity};
 use super::thresholds::{READY_CPUS, READY_S, READY_SHARE};
-use super::view::{count, percent};
+use super::view::{count, percent, sum};
 use crate::flight::{Flight, Look, WorkerLook};
 
 /// Workers whose threads are ready to run, and have no CPU.
@@ -13,7 +13,7 @@ pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
     let seconds = last.at_s - first.at_s;
     let delta = |of: fn(&WorkerLook) -> u64| {
         let pairs = first.workers.iter().zip(&last.workers);
-        pairs.map(|(a, b)| of(b).saturating_sub(of(a))).sum::<u64>() as f64 * 1e-9
+        sum(pairs.map(|(a, b)| of(b).saturating_sub(of(a)))) as f64 * 1e-9
     };
     let (cpu_s, ready_s) = (delta(|it| it.cpu_ns), delta(|it| it.ready_ns));
     let wanted = (cpu_s + ready_s) / seconds.max(f64::MIN_POSITIVE);
@@ -22,8 +22,8 @@ pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
         return Vec::new();
     }
     let machine = |of: fn(&crate::flight::CpuLook) -> u64| {
-        let sum = |look: &Look| look.cpus.values().map(of).sum::<u64>();
-        sum(last).saturating_sub(sum(first)) as f64 * 1e-9 / seconds
+        let all = |look: &Look| sum(look.cpus.values().map(of));
+        all(last).saturating_sub(all(first)) as f64 * 1e-9 / seconds
     };
     let own = last.process_cpu_ns.saturating_sub(first.process_cpu_ns) as f64 * 1e-9 / seconds;
     let others = (machine(|it| it.busy_ns) - own).max(0.0);

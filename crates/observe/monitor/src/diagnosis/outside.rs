@@ -2,7 +2,8 @@
 
 use super::finding::{Diagnosis, Finding, Severity};
 use super::thresholds::{
-    FAR_CALLS, FAR_CALLS_AT_HOME, RESENT_FRAMES, RESENT_SHARE, SERIAL_BUSY, SERIAL_WAITING,
+    FAR_CALLS, FAR_CALLS_AT_HOME, RESENT_FRAMES, RESENT_SHARE, SERIAL_BUSY, SERIAL_S,
+    SERIAL_WAITING,
 };
 use super::view::{grouped, percent};
 use crate::flight::{At, Flight, GraphFigures, GraphModule, NodeFigures, PeerFigures};
@@ -37,7 +38,7 @@ fn first_of(flight: &Flight, graph: &GraphFigures) -> GraphFigures {
 fn serial(first: &GraphFigures, last: &GraphFigures) -> Option<Finding> {
     let seconds = last.elapsed_s - first.elapsed_s;
     let ended = last.events.saturating_sub(first.events);
-    if seconds <= 0.0 || last.workers < 2 || ended == 0 {
+    if seconds < SERIAL_S || last.workers < 2 || ended == 0 {
         return None;
     }
     let waited_s = |name: &str| {

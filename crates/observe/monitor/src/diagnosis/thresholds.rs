@@ -1,7 +1,7 @@
 //! From when on something is said, and why from then on.
 
-/// A turn is meant to end after 100 µs. One of 2 s keeps its worker from 20,000 others, and is
-/// longer than Linux lets a thread wait for a CPU on a machine that is merely busy.
+/// A turn is meant to end after 100 µs. One of 2 s keeps its worker from 20,000 others. The time in
+/// which the thread was ready, and had no CPU, does not count.
 pub(super) const STUCK_S: f64 = 2.0;
 /// A module of an event graph may compute for long: that is what graphs are for. One of half a
 /// minute is worth a word.
@@ -77,6 +77,8 @@ pub(super) const READY_CPUS: f64 = 0.5;
 /// A shorter time is one or two of Linux's time slices.
 pub(super) const READY_S: f64 = 1.0;
 
+/// A graph that has just begun fills its slots, and says nothing yet.
+pub(super) const SERIAL_S: f64 = 1.0;
 /// On average at least one event stood in line: whenever the resource was free, it was taken at
 /// once.
 pub(super) const SERIAL_WAITING: f64 = 1.0;

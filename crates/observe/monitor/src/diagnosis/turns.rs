@@ -6,7 +6,7 @@ use super::thresholds::{
     CHATTY_CHUNKS, CHATTY_CROSSED, CHATTY_PER_CHUNK, CHATTY_SHARE, FAR_SHARE, FAR_TURNS, HOT_BUSY,
     HOT_LIVING, HOT_SHARE, HOT_TIMES_FAIR, HOT_TURNS, STUCK_S, STUCK_TASK_S,
 };
-use super::view::{count, grouped, named, percent, short};
+use super::view::{count, grouped, named, percent, ready_s, short, sum};
 use crate::flight::{Did, Flight, Look, RecordNow, Seen, WorkerLook};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,10 @@ fn stuck_worker(flight: &Flight, worker: usize) -> Option<Finding> {
     let turn = longest?;
     let lasted_s = turn.last.at_s - turn.first.at_s;
     let least_s = if turn.seen.is_some() { STUCK_S } else { STUCK_TASK_S };
-    (lasted_s >= least_s).then(|| stuck_in(flight, worker, &turn, lasted_s))
+    let at = |look: &'_ Look| look.workers.get(worker).cloned().unwrap_or_default();
+    // The time in which its thread had no CPU is the machine's.
+    let without_cpu_s = ready_s(&at(turn.first), &at(turn.last));
+    (lasted_s - without_cpu_s >= least_s).then(|| stuck_in(flight, worker, &turn, lasted_s))
 }
 
 fn turns(look: &Look, worker: usize) -> Option<u64> {
@@ -66,7 +69,9 @@ fn stuck_in(flight: &Flight, worker: usize, turn: &OneTurn<'_>, lasted_s: f64) -
     let walk = flight.walks.iter().rev().find(|walk| walk.at_s <= turn.last.at_s);
     let waiting = walk.map_or((0, 0), |walk| {
         let its = walk.mailboxes.iter().filter(|it| it.worker == Some(worker as u32));
-        its.fold((0, 0), |(actors, messages), it| (actors + 1, messages + it.queued))
+        its.fold((0, 0_u64), |(actors, messages), it| {
+            (actors + 1, messages.saturating_add(it.queued))
+        })
     });
     let mut text = format!(
         "Worker {worker} {} one turn of {whom}, for {lasted_s:.1} s; its thread used {cpu_s:.1} s \
@@ -132,21 +137,22 @@ fn turn_records(flight: &Flight) -> impl Iterator<Item = (usize, u64, &str, u64,
 
 /// The time that the records of a worker cover.
 fn covered_ns(records: &[RecordNow]) -> u64 {
-    let mut covered = 0;
+    let mut covered = 0_u64;
     let mut glimpse: Option<(u64, u64)> = None;
     for record in records {
-        let end_ns = record.begin_ns + record.took_ns;
+        let end_ns = record.begin_ns.saturating_add(record.took_ns);
         glimpse = match glimpse {
-            Some((begin, last)) if record.begin_ns <= last + GLIMPSE_GAP_NS => {
+            Some((begin, last)) if record.begin_ns <= last.saturating_add(GLIMPSE_GAP_NS) => {
                 Some((begin.min(record.begin_ns), last.max(end_ns)))
             }
             before => {
-                covered += before.map_or(0, |(begin, last)| last - begin);
+                let length = before.map_or(0, |(begin, last)| last - begin);
+                covered = covered.saturating_add(length);
                 Some((record.begin_ns, end_ns))
             }
         };
     }
-    covered + glimpse.map_or(0, |(begin, last)| last - begin)
+    covered.saturating_add(glimpse.map_or(0, |(begin, last)| last - begin))
 }
 
 /// What an actor did, by records.
@@ -161,8 +167,8 @@ struct Work {
 impl Work {
     fn add(&mut self, worker: usize, handled: u64, took_ns: u64) {
         self.turns += 1;
-        self.handled += handled;
-        self.took_ns += took_ns;
+        self.handled = self.handled.saturating_add(handled);
+        self.took_ns = self.took_ns.saturating_add(took_ns);
         self.workers.insert(worker);
     }
 }
@@ -180,7 +186,7 @@ pub(super) fn hot(flight: &Flight) -> Vec<Finding> {
 fn hot_of(flight: &Flight, kind: &str, actors: &BTreeMap<u64, Work>) -> Option<Finding> {
     let living = flight.types.iter().find(|it| it.kind == kind)?.living;
     let (&actor, work) = actors.iter().max_by_key(|(_, work)| work.took_ns)?;
-    let all = |of: fn(&Work) -> u64| actors.values().map(of).sum::<u64>();
+    let all = |of: fn(&Work) -> u64| sum(actors.values().map(of));
     if living < HOT_LIVING || all(|it| it.turns) < HOT_TURNS {
         return None;
     }
@@ -189,7 +195,7 @@ fn hot_of(flight: &Flight, kind: &str, actors: &BTreeMap<u64, Work>) -> Option<F
     // Both: a thread that loses its CPU in a turn makes that look long.
     let message_share = work.handled as f64 / all(|it| it.handled).max(1) as f64;
     let of_worker = |worker: &usize| flight.records.workers.get(*worker).map(Vec::as_slice);
-    let covered: u64 = work.workers.iter().filter_map(of_worker).map(covered_ns).sum();
+    let covered = sum(work.workers.iter().filter_map(of_worker).map(covered_ns));
     let covered = covered / work.workers.len().max(1) as u64;
     let busy = (work.took_ns as f64 / covered.max(1) as f64).min(1.0);
     if time_share < least || message_share < least || busy < HOT_BUSY {
@@ -233,9 +239,9 @@ fn chatty_pair(flight: &Flight, a: u32, b: u32) -> Option<Finding> {
     let (there, back) = (chunks(a, b), chunks(b, a));
     let touches =
         flight.lanes.iter().filter(|it| [a, b].contains(&it.from) || [a, b].contains(&it.to));
-    let all: u64 = touches.map(|it| it.chunks).sum();
-    let between = there + back;
-    let is_both_ways = there.min(back) * 2 >= there.max(back);
+    let all = sum(touches.map(|it| it.chunks));
+    let between = there.saturating_add(back);
+    let is_both_ways = there.min(back) >= there.max(back) / 2;
     if between < CHATTY_CHUNKS || !is_both_ways || (between as f64) < CHATTY_SHARE * all as f64 {
         return None;
     }
@@ -245,7 +251,7 @@ fn chatty_pair(flight: &Flight, a: u32, b: u32) -> Option<Finding> {
     let last = flight.looks.last()?;
     let delta = |of: fn(&WorkerLook) -> u64| {
         let of = |look: &Look| -> u64 {
-            [a, b].iter().filter_map(|&it| look.workers.get(it as usize)).map(of).sum()
+            sum([a, b].iter().filter_map(|&it| look.workers.get(it as usize)).map(of))
         };
         of(last).saturating_sub(of(first))
     };
@@ -288,7 +294,7 @@ pub(super) fn far(flight: &Flight) -> Vec<Finding> {
     for (worker, actor, _, _, took_ns) in turn_records(flight) {
         let Some(node) = node_of(worker) else { continue };
         let on = actors.entry(actor).or_default().entry(node).or_default();
-        *on = (on.0 + 1, on.1 + took_ns);
+        *on = (on.0 + 1, took_ns.saturating_add(on.1));
     }
     let (mut turns, mut far_turns, mut moved) = (0, 0, 0);
     for on in actors.values() {
@@ -310,7 +316,7 @@ pub(super) fn far(flight: &Flight) -> Vec<Finding> {
             _ => None,
         })
     });
-    let stolen: u64 = steals.sum();
+    let stolen = sum(steals);
     let text = format!(
         "{} of {} had turns on several of the {} NUMA nodes: {} of the recorded turns were on \
          another node than most turns of their actor, so far from the memory that it uses. {} were \

@@ -1,7 +1,7 @@
 //! What several diagnoses ask of a document.
 
 use super::thresholds::{GROWN_MESSAGES, GROWN_SHARE};
-use crate::flight::{Flight, Look, MailboxNow, Seen, Walk};
+use crate::flight::{Flight, Look, MailboxNow, Seen, Walk, WorkerLook};
 use std::collections::BTreeMap;
 
 /// A type's name without the paths before it.
@@ -42,6 +42,16 @@ pub(super) fn grouped(n: u64) -> String {
 /// A share as people read it.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+/// The sum, and the largest number there is if it is larger: a document may hold any numbers.
+pub(super) fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
+}
+
+/// How long a worker's thread was ready, and had no CPU, between two looks.
+pub(super) fn ready_s(before: &WorkerLook, after: &WorkerLook) -> f64 {
+    after.ready_ns.saturating_sub(before.ready_ns) as f64 * 1e-9
 }
 
 /// Looks between two moments, both included.

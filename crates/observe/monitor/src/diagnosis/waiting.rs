@@ -8,7 +8,7 @@ use super::thresholds::{
 };
 use super::view::{
     all_mailboxes, count, grouped, length_s, longest, looks, mailbox, name_of, named, percent,
-    rise, waits_itself, who_ran,
+    ready_s, rise, sum, waits_itself, who_ran,
 };
 use crate::flight::{Flight, MailboxNow, Walk};
 use std::collections::BTreeMap;
@@ -57,11 +57,14 @@ fn starved(flight: &Flight, actor: &MailboxNow) -> Option<(f64, Finding)> {
     if was_seen || (occupied as f64) < STARVED_BUSY * all as f64 {
         return None;
     }
-    let at = |at: Option<&crate::flight::Look>| at?.workers.get(worker).map(|it| it.turns);
-    let first_look = looks(flight, from_s, to_s).next();
-    let turns = at(looks(flight, from_s, to_s).last())?.saturating_sub(at(first_look)?);
-    // Who is ready has a turn after all others that are: with short turns, that is soon.
-    let round_s = waited_s / turns as f64 * first_look?.actors as f64;
+    let (first_look, last_look) =
+        (looks(flight, from_s, to_s).next()?, looks(flight, from_s, to_s).last()?);
+    let (before, after) = (first_look.workers.get(worker)?, last_look.workers.get(worker)?);
+    let turns = after.turns.saturating_sub(before.turns);
+    // Who is ready has a turn after all others that are: with short turns, that is soon. The time
+    // in which the worker itself had no CPU is the machine's.
+    let on_cpu_s = (waited_s - ready_s(before, after)).max(0.0);
+    let round_s = on_cpu_s / turns as f64 * first_look.actors as f64;
     if turns < 2 || round_s < STARVED_S / 2.0 {
         return None;
     }
@@ -249,8 +252,7 @@ pub(super) fn mutual(flight: &Flight) -> Vec<Finding> {
     let lasted_s = last.at_s - first.at_s;
     let is_still = {
         let mut looks = looks(flight, first.at_s, last.at_s);
-        let turns =
-            |look: &crate::flight::Look| look.workers.iter().map(|it| it.turns).sum::<u64>();
+        let turns = |look: &crate::flight::Look| sum(look.workers.iter().map(|it| it.turns));
         let before = looks.next().map(turns);
         looks.all(|look| {
             Some(turns(look)) == before && look.workers.iter().all(|it| !it.is_occupied)

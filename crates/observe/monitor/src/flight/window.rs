@@ -8,6 +8,10 @@ use std::collections::VecDeque;
 /// Records that are kept of all workers together: about two megabytes of a document.
 const RECORDS_MAX: usize = 1 << 14;
 
+/// Looks that are kept at most, and about so many in each part of the time: twice as many as the
+/// recorder takes by itself in ten seconds.
+const KEPT_MAX: f64 = 400.0;
+
 /// Things with their moments, of which those older than some seconds are forgotten.
 #[derive(Debug)]
 pub(super) struct Kept<T>(VecDeque<(f64, T)>);
@@ -19,7 +23,13 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
+    /// Adds the latest. It takes the place of the one before if that came so soon after those before
+    /// it that there would be too many, however often somebody asks.
     pub(super) fn add(&mut self, at_s: f64, it: T, seconds: f64) {
+        let last_but_one = self.0.len().checked_sub(2).and_then(|at| self.0.get(at));
+        if last_but_one.is_some_and(|(then_s, _)| at_s - then_s < seconds / KEPT_MAX) {
+            self.0.pop_back();
+        }
         self.0.push_back((at_s, it));
         while self.0.front().is_some_and(|(then_s, _)| at_s - then_s > seconds) {
             self.0.pop_front();
@@ -99,6 +109,15 @@ mod tests {
     fn taken(records: usize, lost: u64) -> Vec<WorkerRecords> {
         let record = |n| Record { begin_ns: n as u64, took_ns: 0, act: Act::Sleep };
         vec![WorkerRecords { records: (0..records).map(record).collect(), lost }]
+    }
+
+    #[test]
+    fn however_often_somebody_asks_there_are_only_so_many() {
+        let mut kept = Kept::default();
+        (0..100_000).for_each(|n| kept.add(f64::from(n) * 1e-3, n, 10.0));
+        let count = kept.iter().count();
+        assert!(f64::from(count as u32) <= KEPT_MAX + 2.0 && count > 100, "{count}");
+        assert_eq!(kept.latest(), Some(&99_999));
     }
 
     #[test]

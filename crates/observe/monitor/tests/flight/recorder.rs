@@ -7,7 +7,7 @@ use actinium_monitor::{
     Cause, ENV_FLIGHT, Flight, FlightError, FlightRecorder, FlightSettings, KeepRecords, Monitored,
     ReadError, diagnose,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -184,8 +184,30 @@ fn a_document_that_is_cut_off_or_newer_is_an_error_that_says_so() -> Result<(), 
     odd.workers.clear();
     odd.walks.reverse();
     let _ = diagnose(&odd);
+    // The largest numbers wherever there are numbers.
+    let mut largest: Value = serde_json::from_str(&whole)?;
+    enlarge(&mut largest);
+    let _ = diagnose(&serde_json::from_value::<Flight>(largest)?);
     assert!(diagnose(&Flight::default()).is_empty());
     Ok(())
+}
+
+/// Makes each number that has room for it the largest one.
+fn enlarge(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_u64() => *value = json!(u64::MAX),
+        Value::Array(values) => values.iter_mut().for_each(enlarge),
+        Value::Object(values) => {
+            // These have less room.
+            let small =
+                ["schema_version", "process", "pus", "pu", "node", "thread", "cpu", "cost_ns"];
+            let small = small.into_iter().chain(["worker", "from", "to"]);
+            let kept: Vec<_> = small.filter_map(|name| values.remove_entry(name)).collect();
+            values.values_mut().for_each(enlarge);
+            values.extend(kept);
+        }
+        _ => {}
+    }
 }
 
 // ---- what a process does
