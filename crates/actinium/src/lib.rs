@@ -59,12 +59,15 @@
 //! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
 //! | serve figures to Prometheus, health and readiness | `metrics` | `metrics` |
 //! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
+//! | keep the last seconds of a system for when something goes wrong, and be told what it is | `monitor` | `monitor` |
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
 //! (`actinium-events`, for example), and its own examples say so: read `actinium_events::` as
 //! `actinium::events::`, and `actinium_actor::` as `actinium::`.
 
+#[cfg(all(feature = "monitor", any(feature = "events", feature = "cluster")))]
+mod flight;
 pub mod runtime;
 
 /// Makes an actor of an impl block: its methods become messages, and methods of the address. The
@@ -385,6 +388,10 @@ pub mod metrics {
 /// ```
 #[cfg(feature = "monitor")]
 pub mod monitor {
+    #[cfg(feature = "events")]
+    pub use crate::flight::record_graph;
+    #[cfg(feature = "cluster")]
+    pub use crate::flight::record_node;
     pub use actinium_monitor::*;
 }
 
@@ -427,6 +434,9 @@ mod guide {
     struct Asking;
     #[doc = include_str!("../../../docs/actors/coming_from.md")]
     struct ComingFrom;
+    #[cfg(all(feature = "cluster", feature = "events", feature = "gateway", feature = "monitor"))]
+    #[doc = include_str!("../../../docs/diagnosis.md")]
+    struct Diagnosis;
     #[doc = include_str!("../../../docs/actors/failures.md")]
     struct Failures;
     #[cfg(feature = "gateway")]

@@ -4,6 +4,8 @@
 mod examples;
 #[cfg(feature = "serde")]
 mod figures;
+#[cfg(all(feature = "monitor", any(feature = "cluster", feature = "events", feature = "gateway")))]
+mod flight;
 #[cfg(feature = "events")]
 mod graphs;
 mod logging;

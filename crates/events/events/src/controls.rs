@@ -1,6 +1,7 @@
 //! Handles by which other threads stop a run, feed it, and look at it.
 
 use crate::histogram::latency;
+use crate::record::SoFar;
 use crate::status::Status;
 use actinium_observe::Latency;
 use actinium_scheduler::clock::Until;
@@ -72,5 +73,30 @@ impl Monitor {
     pub fn in_flight(&self) -> u64 {
         // Relaxed: a statistic.
         self.0.counts.in_flight.load(Ordering::Relaxed)
+    }
+    /// How the run stands: what its modules and resources have done so far. `None`: it has not
+    /// begun, or is over (see [`RunSummary`](crate::RunSummary) then).
+    ///
+    /// ```
+    /// use actinium_events::{Builder, Cause, Next, Processor, Settings, Source};
+    ///
+    /// struct Numbers;
+    ///
+    /// impl Source for Numbers {
+    ///     type Product = u64;
+    ///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+    ///         Ok(if number < 10 { Next::Event(number) } else { Next::End })
+    ///     }
+    /// }
+    ///
+    /// let graph = Builder::new("numbers", Numbers).build()?;
+    /// let processor = Processor::new(graph, Settings::default().workers(1));
+    /// let monitor = processor.monitor();
+    /// assert!(monitor.so_far().is_none(), "it has not begun");
+    /// processor.run()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn so_far(&self) -> Option<SoFar> {
+        self.0.so_far()
     }
 }

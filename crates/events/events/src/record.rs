@@ -199,6 +199,27 @@ impl RunSummary {
     }
 }
 
+/// How a run stands while it goes on: see [`Monitor::so_far`](crate::Monitor::so_far). The figures
+/// were read one after the other, and are of no single moment.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct SoFar {
+    /// The graph's name.
+    pub graph: String,
+    /// The time since the first event.
+    pub elapsed_ns: u64,
+    /// The number of workers.
+    pub workers: usize,
+    /// Events that have ended, failed ones included.
+    pub events: u64,
+    /// Events in flight.
+    pub in_flight: u64,
+    /// The modules, in the order of registration.
+    pub modules: Vec<ModuleFigures>,
+    /// All resources.
+    pub resources: Vec<ResourceFigures>,
+}
+
 /// A worker that was given up: its thread is left to itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {

@@ -9,7 +9,9 @@ use crate::instances::Instances;
 use crate::order::InOrder;
 use crate::over::Over;
 use crate::record::EventEnd;
-use crate::status::Controlled;
+use crate::record::SoFar;
+use crate::status::{Controlled, Status};
+use crate::summary::so_far;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::task::TaskRef;
 use std::sync::atomic::AtomicU32;
@@ -55,6 +57,10 @@ impl Controlled for Run {
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let shared = &self.engine.shared;
         shared.add_deadline(self.engine.now_ns().saturating_add(time_ns), waker);
+    }
+
+    fn so_far(&self, status: &Status) -> SoFar {
+        so_far(&self.engine, status)
     }
 }
 

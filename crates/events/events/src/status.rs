@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::histogram::Histogram;
-use crate::record::RunSummary;
+use crate::record::{RunSummary, SoFar};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
@@ -20,6 +20,8 @@ pub(crate) trait Controlled: Send + Sync {
     fn wake_feeder(&self);
     /// Calls the waker after this time.
     fn wake_after(&self, time: Duration, waker: Waker);
+    /// How it stands.
+    fn so_far(&self, status: &Status) -> SoFar;
 }
 
 /// Ends a run when it is woken.
@@ -103,6 +105,11 @@ impl Status {
 
     fn run(&self) -> Option<Arc<dyn Controlled>> {
         lock(&self.asked).run.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// How it stands, while it goes on.
+    pub(crate) fn so_far(&self) -> Option<SoFar> {
+        self.run().map(|run| run.so_far(self))
     }
 
     /// How often the run was asked to stop.

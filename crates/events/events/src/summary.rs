@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::histogram::buckets;
-use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Span, Stuck};
+use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, SoFar, Span, Stuck};
 use crate::status::Status;
 use actinium_scheduler::sync::lock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let start_ns = count(&status.start_ns);
     let elapsed_ns = engine.now_ns().saturating_sub(start_ns);
-    let modules = (0..engine.layout.modules).map(|module| module_figures(engine, module));
+    let modules = modules(engine);
     let paths = engine.layout.paths.iter().enumerate().map(|(p, (name, _))| {
         let mut figures = PathFigures { name: name.clone(), ..Default::default() };
         for counts in engine.notes.iter().map(|notes| &notes.paths[p]) {
@@ -24,10 +24,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         }
         figures
     });
-    let resources = engine
-        .resources
-        .iter()
-        .map(|it| ResourceFigures { name: it.name.clone(), waited_ns: count(&it.waited_ns) });
+    let resources = resources(engine);
     let mut spans: Vec<Span> = Vec::new();
     for notes in &engine.notes {
         let ring = std::mem::take(&mut lock(&notes.spans).ring);
@@ -54,12 +51,44 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         slots: engine.slots.len(),
         in_flight_max: count(&counts.in_flight_max),
         latency_buckets: buckets(status.latencies()),
-        modules: modules.collect(),
+        modules,
         products: engine.products(),
         paths: paths.collect(),
-        resources: resources.collect(),
+        resources,
         spans,
         samples: Vec::new(),
+    }
+}
+
+/// The figures of all modules.
+fn modules(engine: &Engine) -> Vec<ModuleFigures> {
+    (0..engine.layout.modules).map(|module| module_figures(engine, module)).collect()
+}
+
+/// The figures of all resources.
+fn resources(engine: &Engine) -> Vec<ResourceFigures> {
+    // Relaxed: a statistic.
+    let waited_ns = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let figures = |it: &crate::resource::Resource| ResourceFigures {
+        name: it.name.clone(),
+        waited_ns: waited_ns(&it.waited_ns),
+    };
+    engine.resources.iter().map(figures).collect()
+}
+
+/// Sums up a run that goes on.
+pub(crate) fn so_far(engine: &Engine, status: &Status) -> SoFar {
+    // Relaxed: statistics.
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let counts = &status.counts;
+    SoFar {
+        graph: status.name.clone(),
+        elapsed_ns: engine.now_ns().saturating_sub(count(&status.start_ns)),
+        workers: engine.shared.workers(),
+        events: count(&counts.done) + count(&counts.failed),
+        in_flight: count(&counts.in_flight),
+        modules: modules(engine),
+        resources: resources(engine),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file about each system, if the environment asks for it: without a change of the program.
 
 use crate::flame::FlameToFile;
+use crate::flight::FlightOfSystem;
 use crate::report::ReportOnEnd;
 use crate::socket::ServeOnSocket;
 use crate::trace::TraceToFile;
@@ -17,6 +18,8 @@ pub const ENV_TRACE: &str = "ACTINIUM_TRACE";
 pub const ENV_TOP: &str = "ACTINIUM_TOP";
 /// The environment variable that names a file for the flame graph of each system.
 pub const ENV_FLAME: &str = "ACTINIUM_FLAME";
+/// The environment variable that names a file for the last seconds of each system.
+pub const ENV_FLIGHT: &str = "ACTINIUM_FLIGHT";
 
 ctor::declarative::ctor! {
     /// Runs before `main` in each program that is linked with this crate, so that the environment
@@ -27,6 +30,7 @@ ctor::declarative::ctor! {
     fn observe_as_environment_says() {
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_REPORT, |file| Box::new(ReportOnEnd::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_TRACE, |file| Box::new(TraceToFile::new(file))));
+        actinium_actor::observe_all(AsEnvironmentSays::new(ENV_FLIGHT, |file| Box::new(FlightOfSystem::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_FLAME, |file| Box::new(FlameToFile::new(file))));
         actinium_actor::observe_all(IfTheEnvironmentWantsTop);
     }

@@ -32,13 +32,19 @@
 //! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at the
 //! system while it runs.
 //!
+//! [`Monitored::flight_recorder`] and `ACTINIUM_FLIGHT` keep the last seconds of a system in memory,
+//! and write them when something goes wrong: see [`FlightRecorder`]. [`diagnose`] says in words what
+//! they show.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
 //! workers measure a sample of their turns; for a trace they keep records.
 
 mod before_main;
+mod diagnosis;
 mod feed;
 mod flame;
+mod flight;
 mod flows;
 pub mod live;
 mod page;
@@ -47,18 +53,29 @@ mod page_turns;
 mod recorder;
 mod recording;
 mod report;
+#[cfg(feature = "router")]
+mod router;
 pub mod socket;
 mod structure;
 mod trace;
 
-pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TOP, ENV_TRACE};
+pub use before_main::{ENV_FLAME, ENV_FLIGHT, ENV_REPORT, ENV_TOP, ENV_TRACE};
+pub use diagnosis::{Diagnosis, Finding, Severity, diagnose, diagnose_run};
 pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
+pub use flight::{
+    At, Cause, CpuLook, Did, FLIGHT_PATH, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem,
+    FlightRecorder, FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords,
+    LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
+    Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+};
 pub use recorder::Recorder;
 pub use recording::{
     MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
     TypeTurns, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
+#[cfg(feature = "router")]
+pub use router::flight_router;
 pub use structure::{Member, Structure, Tree};
 pub use trace::{
     ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,

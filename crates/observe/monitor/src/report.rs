@@ -1,6 +1,7 @@
 //! A file about a system that a builder asks for.
 
 use crate::flame::FlameToFile;
+use crate::flight::{FlightOfSystem, FlightSettings};
 use crate::recorder::Recorder;
 #[cfg(doc)]
 use crate::socket::Folder;
@@ -94,6 +95,15 @@ pub trait Monitored: Sized {
     /// [`FlameGraph`]: crate::FlameGraph
     #[must_use]
     fn flame_graph(self, path: impl Into<PathBuf>) -> Self;
+
+    /// Keeps the last seconds of the system, and writes them to this file when something goes
+    /// wrong: see [`FlightRecorder`](crate::FlightRecorder). The argument is the file's name, or
+    /// [`FlightSettings`].
+    ///
+    /// A file that can not be created is an error of [`SystemBuilder::build`]. One that can not be
+    /// written later, as the disk is full, is logged; the system goes on.
+    #[must_use]
+    fn flight_recorder(self, settings: impl Into<FlightSettings>) -> Self;
 }
 
 impl Monitored for SystemBuilder {
@@ -111,6 +121,10 @@ impl Monitored for SystemBuilder {
 
     fn flame_graph(self, path: impl Into<PathBuf>) -> Self {
         self.observer(FlameToFile::new(path))
+    }
+
+    fn flight_recorder(self, settings: impl Into<FlightSettings>) -> Self {
+        self.observer(FlightOfSystem::new(settings))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What can be typed.
 
 use crate::commands::{
-    completions, elastic, events, launch, locality, man, memory, probe, report, sim, top, topology,
-    wire,
+    completions, elastic, events, explain, launch, locality, man, memory, probe, report, sim, top,
+    topology, wire,
 };
 use actinium_app::Failure;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -41,6 +41,9 @@ pub enum Command {
     /// Look at a running program: throughput, workers, actors, dead letters, latencies.
     #[command(long_about = top::ABOUT)]
     Top(top::Args),
+    /// Say in words what is wrong with a program, and what to do about it.
+    #[command(long_about = explain::ABOUT)]
+    Explain(explain::Args),
     /// Start several nodes on this machine, for trying out: one process each.
     #[command(long_about = launch::ABOUT)]
     Launch(launch::Args),
@@ -79,6 +82,7 @@ impl Command {
             Command::Probe(args) => probe::run(args, matches),
             Command::Report(args) => report::run(args),
             Command::Top(args) => top::run(args),
+            Command::Explain(args) => explain::run(args),
             Command::Launch(args) => launch::run(args, matches, &command_names()),
             Command::Locality(args) => locality::run(args, matches),
             Command::Elastic(args) => elastic::run(args, matches),
@@ -110,6 +114,7 @@ mod tests {
                 "probe",
                 "report",
                 "top",
+                "explain",
                 "launch",
                 "locality",
                 "elastic",

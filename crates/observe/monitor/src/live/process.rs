@@ -31,7 +31,7 @@ impl Process {
         busiest.sort_by_key(|(number, thread)| (Reverse(thread.cpu_ns), *number));
         busiest.truncate(THREADS);
         let shown = |(number, thread): (u32, Thread)| {
-            let Thread { cpu_ns, cpu } = thread;
+            let Thread { cpu_ns, cpu, .. } = thread;
             ThreadNow { number, name: thread_name(number), cpu_ns, cpu }
         };
         let figures = ProcessNow {

@@ -35,6 +35,8 @@ fn time_of(clock: ClockId) -> Duration {
 pub struct Thread {
     /// Nanoseconds on a CPU.
     pub cpu_ns: u64,
+    /// Nanoseconds that it was ready to run, and no CPU was free for it.
+    pub ready_ns: u64,
     /// Which one it was on last.
     pub cpu: u32,
 }
@@ -46,9 +48,10 @@ pub fn thread_times() -> BTreeMap<u32, Thread> {
     let thread = |task: std::fs::DirEntry| {
         let number = task.file_name().to_str()?.parse().ok()?;
         let schedule = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        let cpu_ns = schedule.split_whitespace().next()?.parse().ok()?;
+        let mut schedule = schedule.split_whitespace().map(str::parse);
+        let (cpu_ns, ready_ns) = (schedule.next()?.ok()?, schedule.next()?.ok()?);
         let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
-        Some((number, Thread { cpu_ns, cpu: last_cpu(&stat)? }))
+        Some((number, Thread { cpu_ns, ready_ns, cpu: last_cpu(&stat)? }))
     };
     tasks.filter_map(thread).collect()
 }

@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod elastic;
 pub mod events;
+pub mod explain;
 pub mod launch;
 pub mod locality;
 pub mod man;

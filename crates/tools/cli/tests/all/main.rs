@@ -12,6 +12,7 @@ mod events_nodes;
 mod events_page;
 mod events_plan;
 mod events_run;
+mod explain;
 mod launch;
 mod locality;
 mod memory;

@@ -102,6 +102,8 @@ pub(crate) fn clean(command: &mut Command) {
         "ACTINIUM_ENCODING",
         "ACTINIUM_REPORT",
         "ACTINIUM_TRACE",
+        "ACTINIUM_FLIGHT",
+        "ACTINIUM_TOKEN",
         "ACTINIUM_NODE",
         "ACTINIUM_NODES",
         "ACTINIUM_LISTEN",

@@ -1,0 +1,61 @@
+//! What the machine gives: cores that more threads want than there are.
+
+use super::finding::{Diagnosis, Finding, Severity};
+use super::thresholds::{READY_CPUS, READY_S, READY_SHARE};
+use super::view::{count, percent, sum};
+use crate::flight::{Flight, Look, WorkerLook};
+
+/// Workers whose threads are ready to run, and have no CPU.
+pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
+    let (Some(first), Some(last)) = (flight.looks.first(), flight.looks.last()) else {
+        return Vec::new();
+    };
+    let seconds = last.at_s - first.at_s;
+    let delta = |of: fn(&WorkerLook) -> u64| {
+        let pairs = first.workers.iter().zip(&last.workers);
+        sum(pairs.map(|(a, b)| of(b).saturating_sub(of(a)))) as f64 * 1e-9
+    };
+    let (cpu_s, ready_s) = (delta(|it| it.cpu_ns), delta(|it| it.ready_ns));
+    let wanted = (cpu_s + ready_s) / seconds.max(f64::MIN_POSITIVE);
+    let share = ready_s / (cpu_s + ready_s).max(f64::MIN_POSITIVE);
+    if seconds < READY_S || wanted < READY_CPUS || share < READY_SHARE {
+        return Vec::new();
+    }
+    let machine = |of: fn(&crate::flight::CpuLook) -> u64| {
+        let all = |look: &Look| sum(look.cpus.values().map(of));
+        all(last).saturating_sub(all(first)) as f64 * 1e-9 / seconds
+    };
+    let own = last.process_cpu_ns.saturating_sub(first.process_cpu_ns) as f64 * 1e-9 / seconds;
+    let others = (machine(|it| it.busy_ns) - own).max(0.0);
+    let stolen = machine(|it| it.stolen_ns);
+    let workers = flight.workers.len();
+    let mut text = format!(
+        "The threads of the {} were ready to run, and had no CPU, for {} of the time that they \
+         wanted one: they wanted {wanted:.1} CPUs, and the process may use {}.",
+        count(workers as u64, "worker"),
+        percent(share),
+        flight.pus,
+    );
+    text += &format!(" Others on this machine used {others:.1} CPUs meanwhile");
+    text +=
+        &if stolen > 0.05 { format!(", and its host took {stolen:.1}.") } else { ".".to_owned() };
+    // Its own threads are too many, or others leave it too little.
+    let is_own = wanted > f64::from(flight.pus) && workers as u64 > u64::from(flight.pus);
+    let advice = if is_own {
+        "Use as many workers as there are hardware threads for them (SystemBuilder::workers, \
+         ACTINIUM_WORKERS=all), and leave some to other threads of the program that compute."
+    } else {
+        "Find what else runs there (top, or pidstat -u), and give each program PUs of its own \
+         (SystemBuilder::bind, ACTINIUM_BIND, taskset); or use fewer workers. On a virtual machine, \
+         ask for CPUs that are not shared."
+    };
+    let finding = Finding::new(Diagnosis::OversubscribedCores, Severity::Warning, text);
+    let finding = finding.advise(advice).figure("wanted_cpus", wanted).figure("ready_share", share);
+    vec![
+        finding
+            .figure("usable_cpus", f64::from(flight.pus))
+            .figure("workers", workers as f64)
+            .figure("others_cpus", others)
+            .figure("stolen_cpus", stolen),
+    ]
+}
