@@ -85,7 +85,7 @@ mod strangers;
 mod tests;
 mod tls;
 
-pub use admission::Identity;
+pub use admission::{Identity, is_same_token};
 pub use conversation::{PeerId, Unsent};
 pub use encodings::{content_type, subprotocol};
 pub use fault::{Code, Fault};
