@@ -57,12 +57,15 @@
 //! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
 //! | serve figures to Prometheus, health and readiness | `metrics` | `metrics` |
 //! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
+//! | watch a program by a live page: throughput, latencies, the machine, actors, dead letters | `dashboard` | `dashboard` |
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
 //! (`actinium-events`, for example), and its own examples say so: read `actinium_events::` as
 //! `actinium::events::`, and `actinium_actor::` as `actinium::`.
 
+#[cfg(feature = "dashboard")]
+pub mod dashboard;
 pub mod runtime;
 
 /// Makes an actor of an impl block: its methods become messages, and methods of the address. The
@@ -406,6 +409,8 @@ pub mod prelude {
         Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,
         Supervision, System, SystemHandle, Time, TimerId, TryActor, WeakAddress,
     };
+    #[cfg(feature = "dashboard")]
+    pub use actinium_dashboard::Watched;
     #[cfg(feature = "metrics")]
     pub use actinium_metrics::Measured;
     #[cfg(feature = "monitor")]
@@ -424,6 +429,9 @@ mod guide {
     struct Asking;
     #[doc = include_str!("../../../docs/actors/coming_from.md")]
     struct ComingFrom;
+    #[cfg(feature = "dashboard")]
+    #[doc = include_str!("../../../docs/dashboard.md")]
+    struct Dashboard;
     #[doc = include_str!("../../../docs/actors/failures.md")]
     struct Failures;
     #[cfg(feature = "gateway")]

@@ -1,7 +1,7 @@
 //! What the handles of a run share, from before its start until after its end.
 
 use crate::counts::Counts;
-use crate::record::RunSummary;
+use crate::record::{ResourceQueue, RunSummary};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
@@ -17,6 +17,8 @@ pub(crate) trait Controlled: Send + Sync {
     fn finish(&self);
     /// Has a worker ask the source again.
     fn wake_feeder(&self);
+    /// How many slots there are, and what waits for each resource.
+    fn queues(&self) -> (usize, Vec<ResourceQueue>);
     /// Calls the waker after this time.
     fn wake_after(&self, time: Duration, waker: Waker);
 }
@@ -89,6 +91,11 @@ impl Status {
 
     fn run(&self) -> Option<Arc<dyn Controlled>> {
         lock(&self.asked).run.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// The slots and queues of the run, while it lasts.
+    pub(crate) fn queues(&self) -> Option<(usize, Vec<ResourceQueue>)> {
+        self.run().map(|run| run.queues())
     }
 
     /// How often the run was asked to stop.

@@ -57,11 +57,12 @@ impl Admission {
             return Err(Fault::new(Code::Token, how));
         };
         // All are looked at, so that the time does not tell which was nearly right.
-        let found =
-            self.tokens.iter().fold(None, |found, (name, token)| match is_same_token(token, given) {
+        let found = self.tokens.iter().fold(None, |found, (name, token)| {
+            match is_same_token(token, given) {
                 true => Some(name),
                 false => found,
-            });
+            }
+        });
         match found {
             Some(name) => Ok(by_certificate.unwrap_or_else(|| Identity::Token(name.clone()))),
             None => Err(Fault::new(Code::Token, "the token is not one of those that are allowed")),

@@ -34,7 +34,7 @@ impl Actor for Till {
         // Relaxed: a count.
         self.orders.fetch_add(1, Ordering::Relaxed);
         self.warehouse.tell(order.number);
-        if order.number % 64 == 0 {
+        if order.number.is_multiple_of(64) {
             self.cook.tell(order.number);
         }
         if let Some(next) = self.next.as_ref().filter(|_| order.hops > 0) {
@@ -134,14 +134,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let offices: Vec<_> = (0..3).map(|_| system.spawn(Office { clerks: Vec::new() })).collect();
     let gone = system.spawn(Cook);
     gone.kill();
-    for number in 0.. {
-        let hops = if (number / 3_000) % 2 == 0 { 60 } else { 15 };
+    for number in 0_u64.. {
+        let hops = if (number / 3_000).is_multiple_of(2) { 60 } else { 15 };
         tills[(number as usize * 7) % tills.len()].tell(Order { number, hops });
         offices[number as usize % offices.len()].tell(number);
-        if number % 40 == 0 {
+        if number.is_multiple_of(40) {
             std::thread::sleep(Duration::from_millis(4 + (number / 1_000) % 6));
         }
-        if number % 997 == 0 {
+        if number.is_multiple_of(997) {
             gone.tell(number);
         }
     }

@@ -146,8 +146,10 @@ class Table {
     });
     this.empty = el("p", { class: "empty", text: "nothing yet" });
     const head = el("thead", {}, el("tr", {}, ...this.heads));
-    const table = el("table", {}, caption ? el("caption", { text: caption }) : null, head, this.body);
-    this.element = el("div", { class: "scroll" }, table, this.empty);
+    const table = el("table", { "aria-label": caption ?? null }, head, this.body);
+    // Outside what scrolls: it is not as wide as the table.
+    const above = caption ? el("p", { class: "note above", text: caption }) : null;
+    this.element = el("div", {}, above, el("div", { class: "scroll" }, table), this.empty);
     this.mark();
   }
 
@@ -196,7 +198,12 @@ class Table {
     const cells = this.columns.map((column) => el("td", { class: column.number ? "number" : column.wide ? "wide" : null }));
     const line = { cells, row: null };
     const pick = this.pick && (() => this.pick(line.row));
-    const keyed = (event) => { if (event.key === "Enter") pick(); };
+    const keyed = (event) => {
+      if (event.key !== "Enter") return;
+      // Else the key would also press what has the focus by then.
+      event.preventDefault();
+      pick();
+    };
     line.element = el("tr", pick ? { tabindex: "0", onclick: pick, onkeydown: keyed } : {}, ...cells);
     return line;
   }

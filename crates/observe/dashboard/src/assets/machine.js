@@ -80,7 +80,7 @@ class Machine {
     root.append(this.arcs);
     root.setAttribute("viewBox", "0 0 " + (across + 2) + " " + down);
     // A small machine is drawn larger.
-    root.style.maxWidth = (across + 2) * Math.min(Math.max(wide / across, 1), 2) + "px";
+    root.style.maxWidth = (across + 2) * Math.min(Math.max(wide / across, 1), 1.4) + "px";
     root.style.minWidth = Math.min(across, 300) + "px";
     this.holder.replaceChildren(root);
     const unbound = loose.length ? " Workers that are bound to no PU stand apart: they run wherever the process may." : "";
