@@ -29,7 +29,8 @@ impl Watched for SystemBuilder {
 }
 
 /// Serves a live page of each system that this process builds from now on, until that has ended: at
-/// this address; of one that lives beside another at the next free port.
+/// this address; of one that lives beside another at a further port. Node N of a job whose
+/// processes are told so (by `ACTINIUM_NODE`, as `actinium launch` does) begins N ports later.
 pub fn serve_each(address: impl Into<String>) {
     actinium_actor::observe_all(Each::new(address.into()));
 }
@@ -61,6 +62,9 @@ fn serve(system: &SystemHandle, address: &str) -> Result<Serving, DashboardError
     Ok(serving)
 }
 
+/// Ports that are tried for a system that lives beside another.
+const TRIED: u16 = 100;
+
 /// Serves a page of each system, each at a port of its own.
 pub(crate) struct Each {
     address: String,
@@ -70,21 +74,38 @@ pub(crate) struct Each {
 
 impl Each {
     pub(crate) fn new(address: String) -> Self {
-        Each { address, used: Arc::default() }
+        let node = std::env::var("ACTINIUM_NODE").ok().and_then(|it| it.trim().parse().ok());
+        Each { address: behind(&address, node.unwrap_or(0)), used: Arc::default() }
+    }
+
+    /// Serves it at the first free port that no other system of this process has.
+    fn serve(
+        &self,
+        system: &SystemHandle,
+        used: &BTreeSet<u16>,
+    ) -> Result<(Serving, u16), DashboardError> {
+        let mut free = (0..TRIED).filter(|it| !used.contains(it));
+        loop {
+            let further = free.next().unwrap_or(TRIED);
+            match serve(system, &behind(&self.address, further)) {
+                // Another process may have that port. The first one was asked for.
+                Err(DashboardError::Gateway(_)) if further != 0 && further < TRIED => {}
+                served => return served.map(|serving| (serving, further)),
+            }
+        }
     }
 }
 
 impl Observer for Each {
     fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = (0..).find(|it| !used.contains(it)).unwrap_or(0);
-        let serving = serve(system, &behind(&self.address, free))?;
-        used.insert(free);
+        let (serving, port) = self.serve(system, &used)?;
+        used.insert(port);
         drop(used);
         let used = self.used.clone();
         Ok(OnEnd::new(move |_| {
             serving.stop();
-            used.lock().unwrap_or_else(PoisonError::into_inner).remove(&free);
+            used.lock().unwrap_or_else(PoisonError::into_inner).remove(&port);
         }))
     }
 }

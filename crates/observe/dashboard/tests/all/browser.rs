@@ -162,7 +162,12 @@ impl Browser {
         );
         // Once more if the page has gone meanwhile.
         let came = (0..10).map(|_| self.eval(&wait)).find(|it| !it.is_null());
-        assert_eq!(came, Some(json!(true)), "{expression}: {}", self.eval("document.body.innerText"));
+        assert_eq!(
+            came,
+            Some(json!(true)),
+            "{expression}: {}",
+            self.eval("document.body.innerText")
+        );
     }
 
     /// What was written to the console so far, and what went wrong.
