@@ -1,5 +1,5 @@
-//! A shop of actors with a live page, for looking at: tills that talk with a warehouse, a cook who is
-//! slow, clerks who are supervised and fail now and then, and letters that reach nobody.
+//! A shop of actors with a live page, for looking at: tills that talk with warehouses, cooks who
+//! are slow, clerks who are supervised and fail now and then, and letters that reach nobody.
 //!
 //! ```text
 //! cargo run --example shop -- 127.0.0.1:7070
@@ -135,11 +135,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gone = system.spawn(Cook);
     gone.kill();
     for number in 0_u64.. {
-        let hops = if (number / 3_000).is_multiple_of(2) { 60 } else { 15 };
+        let hops = if (number / 3_000).is_multiple_of(2) { 30 } else { 8 };
         tills[(number as usize * 7) % tills.len()].tell(Order { number, hops });
         offices[number as usize % offices.len()].tell(number);
         if number.is_multiple_of(40) {
-            std::thread::sleep(Duration::from_millis(4 + (number / 1_000) % 6));
+            std::thread::sleep(Duration::from_millis(9 + (number / 1_000) % 6));
         }
         if number.is_multiple_of(997) {
             gone.tell(number);

@@ -1,5 +1,5 @@
-//! Who may come in: who shows the token, where one is asked for; and only by a name of this machine,
-//! where none is.
+//! Who may come in: who shows the token, where one is asked for; and only by a name of this
+//! machine, where none is.
 //!
 //! A web page of somebody else's can have its own name point to this machine, and then read what is
 //! served here, as if it were its own. So without a token a request has to name this machine.

@@ -67,8 +67,8 @@ impl Dashboard {
         }
     }
 
-    /// Shows the nodes whose own live pages are at these addresses, in one view. One that is down is
-    /// shown as such, and comes back.
+    /// Shows the nodes whose own live pages are at these addresses, in one view. One that is down
+    /// is shown as such, and comes back.
     #[must_use]
     pub fn of_nodes(addresses: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let nodes = addresses.into_iter().map(Into::into).collect();
@@ -105,7 +105,7 @@ impl Dashboard {
         self
     }
 
-    /// Serves these figures at `/metrics`, instead of the system's without any of the program's own.
+    /// Serves these figures at `/metrics`, instead of the system's without the program's own.
     #[must_use]
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.metrics = Some(metrics);

@@ -16,8 +16,8 @@ pub trait Watched: Sized {
     /// Serves a live page at this address until the system has ended. If `ACTINIUM_DASHBOARD_TOKEN`
     /// is set, it asks for that token.
     ///
-    /// An address that can not be listened at is an error of [`SystemBuilder::build`], and so is one
-    /// that other machines reach if there is no token.
+    /// An address that can not be listened at is an error of [`SystemBuilder::build`], and so is
+    /// one that other machines reach if there is no token.
     #[must_use]
     fn dashboard(self, address: impl Into<String>) -> Self;
 }

@@ -24,8 +24,8 @@ use tokio::sync::Semaphore;
 const AT_ONCE: usize = 2;
 
 const PAGE: &str = include_str!("assets/page.html");
-/// The other parts of the page. Its scripts are no modules: for those, browsers ask as for pages from
-/// elsewhere, which the gateway refuses.
+/// The other parts of the page. Its scripts are no modules: for those, browsers ask as for pages
+/// from elsewhere, which the gateway refuses.
 const ASSETS: [(&str, &str, &str); 2] = [
     ("/page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", SCRIPT),

@@ -21,8 +21,8 @@ pub struct Cli {
     /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
-    /// Serve a live page of what runs at this address: see docs/dashboard.md. Beyond this machine it
-    /// needs a token, in ACTINIUM_DASHBOARD_TOKEN.
+    /// Serve a live page of what runs at this address: see docs/dashboard.md. Beyond this machine
+    /// it needs a token, in ACTINIUM_DASHBOARD_TOKEN.
     #[arg(long, value_name = "ADDR", global = true, display_order = 900)]
     pub dashboard: Option<String>,
 }

@@ -138,10 +138,10 @@ class Machine {
       this.seat(worker, seat);
     });
     const height = HEAD + Math.ceil(workers.length / per_row) * (PU + GAP) + 4;
-    const width = 2 * PAD + per_row * (PU + GAP) - GAP;
+    const width = Math.max(2 * PAD + per_row * (PU + GAP) - GAP, 190);
     element.append(svg("rect", { class: "box", x: 1, y: down + 1, width, height, rx: 9 }));
     element.append(svg("text", { x: 10, y: down + 15, text: "workers that are not bound" }));
-    return { element, width: Math.max(width, 190), height: height + 2 };
+    return { element, width, height: height + 2 };
   }
 
   seat(worker, seat) {

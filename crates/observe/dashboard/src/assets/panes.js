@@ -250,7 +250,7 @@ class Nodes {
     this.table = new Table({
       caption: "Nodes. Enter, or a click, shows one.", columns: [
         { name: "node", of: (it) => it.address, wide: true },
-        { name: "state", of: (it) => (it.error ? "down" : it.is_ending ? "ends" : "up") },
+        { name: "state", of: (it) => (it.error ? "down: " + it.error : it.is_ending ? "ends" : "up"), wide: true },
         { name: "program", of: (it) => it.program }, { name: "host", of: (it) => it.host },
         { name: "workers", of: (it) => it.workers, number: true },
         { name: "messages", of: (it) => it.rate, show: rate, number: true },
@@ -259,17 +259,22 @@ class Nodes {
         { name: "dead letters", of: (it) => it.dead, show: count, number: true },
         { name: "CPUs busy", of: (it) => it.busy, show: (value) => (Number.isFinite(value) ? value.toFixed(2) : "–"), number: true },
         { name: "memory", of: (it) => it.memory_bytes, show: bytes, number: true },
-        { name: "why it is down", of: (it) => it.error ?? "", wide: true },
       ],
       key: (it) => it.index, sort: 0, descending: false, pick: (it) => choose(it.index), most: 1_000,
     });
     this.element = el("div", { class: "pane" }, el("section", { class: "card" }, this.table.element));
   }
 
-  show(about, history, { nodes }) { this.table.show(nodes.map((node, index) => ({ ...node, index }))); }
+  show(about, history, { nodes }) {
+    const unknown = { workers: null, rate: null, waiting: null, actors: null, dead: null, busy: null, memory_bytes: null };
+    this.table.show(nodes.map((node, index) => ({ ...node, ...(node.error ? unknown : {}), index })));
+  }
 }
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+// What ends in `_ns` is shown as a time.
+const isTime = (key) => key.endsWith("_ns");
+const label = (key) => key.replace(/_ns$/, "").replaceAll("_", " ");
 const plain = (value) => (typeof value === "number" ? count(value) : value === null ? "–" : typeof value === "boolean" ? (value ? "yes" : "no") : String(value));
 
 // What a part of the program has to show: objects are tables of names and values, lists of objects have a column for
@@ -317,20 +322,21 @@ class Section {
   pairs(name, value, before, span) {
     const table = this.keep(name, () => new Table({
       columns: [
-        { name: "", of: (it) => it.key }, { name: "now", of: (it) => it.value, show: plain, number: true },
+        { name: "", of: (it) => label(it.key) }, { name: "now", of: (it) => it.value, number: true },
         { name: "change", of: (it) => it.change, show: rate, number: true },
       ],
       key: (it) => it.key,
     }));
     const change = (key) => (typeof value[key] === "number" && typeof before[key] === "number" && span > 0 ? (value[key] - before[key]) / span : null);
-    table.show(Object.keys(value).map((key) => ({ key, value: value[key], change: change(key) })));
+    const text = (key) => (isTime(key) && typeof value[key] === "number" ? seconds(value[key] * 1e-9) : plain(value[key]));
+    table.show(Object.keys(value).map((key) => ({ key, value: text(key), change: isTime(key) ? null : change(key) })));
   }
 
   list(name, rows) {
     const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
     const number = (key) => rows.some((row) => typeof row[key] === "number");
-    const text = (value) => (isObject(value) || Array.isArray(value) ? JSON.stringify(value) : plain(value));
-    const columns = () => keys.map((key) => ({ name: key, of: (it) => it.row[key], show: text, number: number(key), wide: !number(key) }));
+    const text = (key) => (value) => (isObject(value) || Array.isArray(value) ? JSON.stringify(value) : isTime(key) && typeof value === "number" ? seconds(value * 1e-9) : plain(value));
+    const columns = () => keys.map((key) => ({ name: label(key), of: (it) => it.row[key], show: text(key), number: number(key), wide: !number(key) }));
     const table = this.keep(name + " (" + keys.length + " columns)", () => new Table({ columns: columns(), key: (it) => it.at, sort: null }));
     const part = this.parts.get(name + " (" + keys.length + " columns)");
     say(part.element.firstChild, name);
