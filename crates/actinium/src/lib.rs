@@ -60,12 +60,15 @@
 //! | serve figures to Prometheus, health and readiness | `metrics` | `metrics` |
 //! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
 //! | keep the last seconds of a system for when something goes wrong, and be told what it is | `monitor` | `monitor` |
+//! | watch a program by a live page: throughput, latencies, the machine, actors, dead letters | `dashboard` | `dashboard` |
 //! | turn measurements into quantiles and throughput | `observe` | `observe` |
 //!
 //! Each feature is off by default. Each module is a crate of its own, named after it
 //! (`actinium-events`, for example), and its own examples say so: read `actinium_events::` as
 //! `actinium::events::`, and `actinium_actor::` as `actinium::`.
 
+#[cfg(feature = "dashboard")]
+pub mod dashboard;
 #[cfg(all(feature = "monitor", any(feature = "events", feature = "cluster")))]
 mod flight;
 pub mod runtime;
@@ -416,6 +419,8 @@ pub mod prelude {
         Policy, Recipient, Reply, SendError, Shutdown, SpawnError, SpawnOptions, StopReason,
         Supervision, System, SystemHandle, Time, TimerId, TryActor, WeakAddress,
     };
+    #[cfg(feature = "dashboard")]
+    pub use actinium_dashboard::Watched;
     #[cfg(feature = "metrics")]
     pub use actinium_metrics::Measured;
     #[cfg(feature = "monitor")]
@@ -434,6 +439,9 @@ mod guide {
     struct Asking;
     #[doc = include_str!("../../../docs/actors/coming_from.md")]
     struct ComingFrom;
+    #[cfg(feature = "dashboard")]
+    #[doc = include_str!("../../../docs/dashboard.md")]
+    struct Dashboard;
     #[cfg(all(feature = "cluster", feature = "events", feature = "gateway", feature = "monitor"))]
     #[doc = include_str!("../../../docs/diagnosis.md")]
     struct Diagnosis;

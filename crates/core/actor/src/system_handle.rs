@@ -249,6 +249,11 @@ impl SystemHandle {
         self.inner.shared.recording().start(per_worker);
     }
 
+    /// Whether records are kept.
+    pub fn is_recording(&self) -> bool {
+        self.inner.shared.recording().is_on()
+    }
+
     /// Keeps no further records. Those that were kept can still be taken.
     pub fn stop_recording(&self) {
         self.inner.shared.recording().stop();

@@ -97,6 +97,7 @@ impl Runner {
         let graph = processor.drawing();
         let progress = Arc::new(progress);
         let bar = progress.clone();
+        let _shown = shown(processor.monitor());
         self.set(Some(stopper));
         let sampler = Sampler::start(move || bar.set(monitor.events()))
             .map_err(|error| Failure::Failed(format!("can not start a thread: {error}")))?;
@@ -126,6 +127,11 @@ impl Runner {
         }
         now.stopper = stopper;
     }
+}
+
+/// Shows the run in live views of this process while it lasts.
+fn shown(monitor: actinium_events::Monitor) -> actinium_monitor::live::Section {
+    actinium_monitor::live::section("Events", move || serde_json::json!(monitor.progress()))
 }
 
 /// Stops the run. The first request lets events in flight finish; a further one does not wait for

@@ -108,6 +108,40 @@ pub struct ResourceFigures {
     pub waited_ns: u64,
 }
 
+/// What waits for a resource at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceQueue {
+    /// The name: see [`ResourceFigures`].
+    pub name: String,
+    /// Modules of events that wait for it.
+    pub waiting: u64,
+    /// Nanoseconds that modules have waited for it so far.
+    pub waited_ns: u64,
+}
+
+/// A run at a moment. See [`Monitor::progress`](crate::Monitor::progress).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunProgress {
+    /// The name of the graph.
+    pub name: String,
+    /// Slots: so many events may be in flight; 0 while the run does not last.
+    pub slots: u64,
+    /// Events in flight.
+    pub in_flight: u64,
+    /// Events that the source has made.
+    pub begun: u64,
+    /// Events that have ended, failed ones included.
+    pub ended: u64,
+    /// Events that have failed.
+    pub failed: u64,
+    /// Events that were run again after a failure.
+    pub retries: u64,
+    /// What waits for each resource.
+    pub queues: Vec<ResourceQueue>,
+}
+
 /// A failure: of an event, or of the source or a transition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failure {

@@ -8,13 +8,13 @@ use crate::feed::Feed;
 use crate::instances::Instances;
 use crate::order::InOrder;
 use crate::over::Over;
-use crate::record::EventEnd;
-use crate::record::SoFar;
+use crate::record::{EventEnd, ResourceQueue, SoFar};
+use crate::resource::Resource;
 use crate::status::{Controlled, Status};
 use crate::summary::so_far;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::task::TaskRef;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
@@ -51,6 +51,16 @@ impl Controlled for Run {
 
     fn wake_feeder(&self) {
         self.feeder.get().into_iter().for_each(TaskRef::wake);
+    }
+
+    fn queues(&self) -> (usize, Vec<ResourceQueue>) {
+        let queue = |it: &Resource| ResourceQueue {
+            name: it.name.clone(),
+            // Relaxed, both: statistics.
+            waiting: it.waiting.load(Ordering::Relaxed) as u64,
+            waited_ns: it.waited_ns.load(Ordering::Relaxed),
+        };
+        (self.engine.slots.len(), self.engine.resources.iter().map(queue).collect())
     }
 
     fn wake_after(&self, time: Duration, waker: Waker) {

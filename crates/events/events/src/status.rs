@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::histogram::Histogram;
-use crate::record::{RunSummary, SoFar};
+use crate::record::{ResourceQueue, RunSummary, SoFar};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
@@ -18,6 +18,8 @@ pub(crate) trait Controlled: Send + Sync {
     fn finish(&self);
     /// Has a worker ask the source again.
     fn wake_feeder(&self);
+    /// How many slots there are, and what waits for each resource.
+    fn queues(&self) -> (usize, Vec<ResourceQueue>);
     /// Calls the waker after this time.
     fn wake_after(&self, time: Duration, waker: Waker);
     /// How it stands.
@@ -110,6 +112,11 @@ impl Status {
     /// How it stands, while it goes on.
     pub(crate) fn so_far(&self) -> Option<SoFar> {
         self.run().map(|run| run.so_far(self))
+    }
+
+    /// The slots and queues of the run, while it lasts.
+    pub(crate) fn queues(&self) -> Option<(usize, Vec<ResourceQueue>)> {
+        self.run().map(|run| run.queues())
     }
 
     /// How often the run was asked to stop.

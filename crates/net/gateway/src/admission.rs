@@ -57,11 +57,12 @@ impl Admission {
             return Err(Fault::new(Code::Token, how));
         };
         // All are looked at, so that the time does not tell which was nearly right.
-        let found =
-            self.tokens.iter().fold(None, |found, (name, token)| match is_same(token, given) {
+        let found = self.tokens.iter().fold(None, |found, (name, token)| {
+            match is_same_token(token, given) {
                 true => Some(name),
                 false => found,
-            });
+            }
+        });
         match found {
             Some(name) => Ok(by_certificate.unwrap_or_else(|| Identity::Token(name.clone()))),
             None => Err(Fault::new(Code::Token, "the token is not one of those that are allowed")),
@@ -107,8 +108,9 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     by_header.or_else(|| all_offered(headers).find_map(|one| one.strip_prefix(BEARER)))
 }
 
-/// Compares in a time that depends on the length alone.
-fn is_same(token: &str, given: &str) -> bool {
+/// Whether a token is the one that was given. It takes a time that depends on the length alone.
+#[must_use]
+pub fn is_same_token(token: &str, given: &str) -> bool {
     let differing =
         token.bytes().zip(given.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b));
     token.len() == given.len() && std::hint::black_box(differing) == 0

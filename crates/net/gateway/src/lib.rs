@@ -86,7 +86,7 @@ mod tests;
 mod tls;
 mod traced;
 
-pub use admission::Identity;
+pub use admission::{Identity, is_same_token};
 pub use conversation::{PeerId, Unsent};
 pub use encodings::{content_type, subprotocol};
 pub use fault::{Code, Fault};

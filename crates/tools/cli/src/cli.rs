@@ -1,8 +1,8 @@
 //! What can be typed.
 
 use crate::commands::{
-    completions, elastic, events, explain, launch, locality, man, memory, probe, report, sim, top,
-    topology, wire,
+    completions, dashboard, elastic, events, explain, launch, locality, man, memory, probe, report,
+    sim, top, topology, wire,
 };
 use actinium_app::Failure;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -21,6 +21,26 @@ pub struct Cli {
     /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
+    /// Serve a live page of what runs at this address: see docs/dashboard.md. Beyond this machine
+    /// it needs a token, in ACTINIUM_DASHBOARD_TOKEN.
+    #[arg(long, value_name = "ADDR", global = true, display_order = 900)]
+    pub dashboard: Option<String>,
+}
+
+impl Cli {
+    /// Has what the command runs be seen, if that is wanted.
+    ///
+    /// # Errors
+    /// If the command runs nothing that can be seen.
+    pub fn observe(&self) -> Result<(), Failure> {
+        let Some(address) = &self.dashboard else { return Ok(()) };
+        if !self.command.runs_systems() {
+            let why = "--dashboard: this command runs no system that a page could show";
+            return Err(Failure::Asked(why.to_owned()));
+        }
+        actinium::dashboard::serve_each(address);
+        Ok(())
+    }
 }
 
 /// Subcommands.
@@ -35,6 +55,9 @@ pub enum Command {
     /// Measure throughput and delivery latency of messages between many actors.
     #[command(long_about = probe::ABOUT)]
     Probe(Box<probe::Args>),
+    /// Show programs that serve live pages in one view.
+    #[command(long_about = dashboard::ABOUT)]
+    Dashboard(dashboard::Args),
     /// Make a page of a recorded run.
     #[command(long_about = report::ABOUT)]
     Report(report::Args),
@@ -69,6 +92,27 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it runs systems in this process.
+    fn runs_systems(&self) -> bool {
+        match self {
+            Command::Events(_)
+            | Command::Probe(_)
+            | Command::Locality(_)
+            | Command::Elastic(_)
+            | Command::Memory(_)
+            | Command::Wire(_) => true,
+            Command::Topology(_)
+            | Command::Dashboard(_)
+            | Command::Report(_)
+            | Command::Top(_)
+            | Command::Explain(_)
+            | Command::Launch(_)
+            | Command::Sim(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
+        }
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -80,6 +124,7 @@ impl Command {
             Command::Events(args) => events::run(args, matches),
             Command::Memory(args) => memory::run(args, matches),
             Command::Probe(args) => probe::run(args, matches),
+            Command::Dashboard(args) => dashboard::run(args),
             Command::Report(args) => report::run(args),
             Command::Top(args) => top::run(args),
             Command::Explain(args) => explain::run(args),
@@ -112,6 +157,7 @@ mod tests {
                 "topology",
                 "events",
                 "probe",
+                "dashboard",
                 "report",
                 "top",
                 "explain",

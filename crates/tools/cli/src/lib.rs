@@ -16,5 +16,8 @@ use std::process::ExitCode;
 
 /// Runs the command with this process's arguments.
 pub fn main() -> ExitCode {
-    actinium_app::main(|cli: cli::Cli, matches| cli.command.run(matches))
+    actinium_app::main(|cli: cli::Cli, matches| {
+        cli.observe()?;
+        cli.command.run(matches)
+    })
 }

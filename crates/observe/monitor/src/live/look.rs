@@ -11,6 +11,7 @@ use actinium_actor::{
     ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Exchange, Measure,
     MeasuredType, Measuring, Stats, SystemHandle,
 };
+use actinium_observe::process::cpu_time::thread_time;
 use actinium_observe::process::proc;
 use actinium_topology::{Pu, Topology};
 use std::collections::BTreeMap;
@@ -70,11 +71,10 @@ struct Rested<T> {
 
 impl<T: Clone> Rested<T> {
     fn get(&mut self, pause: Duration, look: impl FnOnce() -> T) -> T {
-        let begin = now();
-        if self.next.is_none_or(|next| next <= begin) {
+        if self.next.is_none_or(|next| next <= now()) {
+            let used = thread_time();
             self.value = look();
-            let end = now();
-            self.next = Some(end + pause.max((end - begin) * REST));
+            self.next = Some(now() + pause.max((thread_time() - used) * REST));
         }
         self.value.clone()
     }

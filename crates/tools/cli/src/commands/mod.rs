@@ -1,6 +1,7 @@
 //! The subcommands: each takes what was typed, and passes it on.
 
 pub mod completions;
+pub mod dashboard;
 pub mod elastic;
 pub mod events;
 pub mod explain;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod binding;
 mod common;
+mod dashboard;
 mod elastic;
 mod events_cluster;
 mod events_drawn;

@@ -12,7 +12,7 @@ pub const FLOORS: &[(u8, &[&str])] = &[
     (10, &["actinium-lab", "actinium-top"]),
     (9, &["actinium"]),
     (8, &["actinium-app"]),
-    (7, &["actinium-events-cluster"]),
+    (7, &["actinium-dashboard", "actinium-events-cluster"]),
     (6, &["actinium-metrics", "actinium-workload"]),
     (5, &["actinium-cluster", "actinium-events", "actinium-gateway", "actinium-monitor"]),
     (4, &["actinium-actor"]),

@@ -12,6 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // processes share.
     ("cluster", &["mpi_bell", "mpi_transfer", "mpi_window"]),
     // A function that runs before `main`.
+    ("dashboard", &["before_main"]),
     ("monitor", &["before_main"]),
     // FFI: binding threads.
     ("topology", &["bind"]),

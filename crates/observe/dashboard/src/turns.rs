@@ -1,0 +1,149 @@
+//! The last turns of actors that somebody looks at. Workers keep records only meanwhile.
+
+use actinium_actor::SystemHandle;
+use actinium_actor::recording::{Act, Record};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Records that a worker keeps until they are taken.
+const PER_WORKER: usize = 8_192;
+/// The last turns that are kept of an actor.
+const TURNS: usize = 50;
+/// The most actors that are looked at.
+const ACTORS: usize = 16;
+/// An actor that nobody has asked for in this time is looked at no more.
+pub(crate) const FORGOTTEN: Duration = Duration::from_secs(5);
+
+/// A turn of an actor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Turn {
+    /// When it began, in seconds since the system started.
+    begin_s: f64,
+    /// How long it took.
+    took_ns: u64,
+    /// The worker.
+    worker: usize,
+    /// Messages that were handled.
+    handled: u64,
+}
+
+/// The last turns of an actor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct LastTurns {
+    /// Oldest first.
+    turns: Vec<Turn>,
+    /// Records that were lost meanwhile: turns may be missing.
+    lost: u64,
+    /// Why there are none, if so.
+    note: Option<&'static str>,
+}
+
+/// The actors that are looked at.
+pub(crate) struct Turns {
+    system: SystemHandle,
+    watched: Mutex<Watching>,
+}
+
+#[derive(Default)]
+struct Watching {
+    /// Whether this has switched recording on.
+    is_on: bool,
+    actors: BTreeMap<u64, Watched>,
+}
+
+struct Watched {
+    asked: Instant,
+    turns: VecDeque<Turn>,
+    lost: u64,
+}
+
+fn now() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "people look in real time")]
+    Instant::now()
+}
+
+impl Turns {
+    pub(crate) fn new(system: &SystemHandle) -> Self {
+        Turns { system: system.clone(), watched: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watching> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last turns of an actor since it was first asked for. Who goes on asking sees more.
+    pub(crate) fn of(&self, actor: u64) -> LastTurns {
+        let mut watching = self.lock();
+        if !watching.is_on {
+            if self.system.is_recording() {
+                let note = Some("the records are written to a file: its trace has the turns");
+                return LastTurns { note, ..LastTurns::default() };
+            }
+            self.system.record(PER_WORKER);
+            watching.is_on = true;
+        }
+        watching.take(&self.system);
+        if !watching.actors.contains_key(&actor) && watching.actors.len() == ACTORS {
+            let oldest = watching.actors.iter().min_by_key(|(_, it)| it.asked).map(|it| *it.0);
+            oldest.and_then(|oldest| watching.actors.remove(&oldest));
+        }
+        let new = || Watched { asked: now(), turns: VecDeque::new(), lost: 0 };
+        let watched = watching.actors.entry(actor).or_insert_with(new);
+        watched.asked = now();
+        let turns = watched.turns.iter().cloned().collect();
+        LastTurns { turns, lost: watched.lost, note: None }
+    }
+
+    /// Forgets actors that nobody asks for any more, and keeps no records if there are none left.
+    pub(crate) fn rest(&self) {
+        let mut watching = self.lock();
+        watching.actors.retain(|_, it| it.asked.elapsed() < FORGOTTEN);
+        if watching.is_on && watching.actors.is_empty() {
+            self.stop(&mut watching);
+        }
+    }
+
+    fn stop(&self, watching: &mut Watching) {
+        self.system.stop_recording();
+        drop(self.system.take_records());
+        watching.is_on = false;
+    }
+}
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        let mut watching = std::mem::take(&mut *self.lock());
+        if watching.is_on {
+            self.stop(&mut watching);
+        }
+    }
+}
+
+impl Watching {
+    fn take(&mut self, system: &SystemHandle) {
+        for (worker, taken) in system.take_records().into_iter().enumerate() {
+            self.actors.values_mut().for_each(|it| it.lost += taken.lost);
+            taken.records.iter().for_each(|record| self.add(worker, record));
+        }
+        // Of several workers.
+        for watched in self.actors.values_mut() {
+            watched.turns.make_contiguous().sort_by(|a, b| a.begin_s.total_cmp(&b.begin_s));
+            while watched.turns.len() > TURNS {
+                watched.turns.pop_front();
+            }
+        }
+    }
+
+    fn add(&mut self, worker: usize, record: &Record) {
+        let Act::Turn { number, handled, .. } = record.act else { return };
+        let Some(watched) = self.actors.get_mut(&number) else { return };
+        let begin_s = record.begin_ns as f64 * 1e-9;
+        watched.turns.push_back(Turn { begin_s, took_ns: record.took_ns, worker, handled });
+        // With room for those of other workers, which are sorted in.
+        if watched.turns.len() > 2 * PER_WORKER {
+            watched.turns.pop_front();
+        }
+    }
+}
