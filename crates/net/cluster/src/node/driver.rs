@@ -14,6 +14,7 @@ use crate::payload::is_datagram;
 use crate::route::{Grid, Route};
 use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
+use actinium_tap::Direction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -110,6 +111,9 @@ impl Driver {
             {
                 did = true;
                 let payload = &batch.frame[HEADER_BYTES..];
+                if inner.taps.is_on() {
+                    inner.show(Direction::Out, node, payload);
+                }
                 end.exchange.frame_leaves(&end.peer, end.link.next_number(), payload);
                 let sent = end.link.send(batch.messages, batch.frame);
                 debug_assert!(sent.is_ok(), "it had credit");

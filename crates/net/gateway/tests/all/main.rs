@@ -8,4 +8,5 @@ mod panics;
 mod shop_example;
 mod strangers;
 mod talking;
+mod taps;
 mod wrong;

@@ -23,6 +23,8 @@ mod sim;
 mod sim_cluster;
 mod terminal;
 mod topology;
+mod traces;
 mod wire;
 mod wire_live;
+mod wire_look;
 mod wire_typescript;
