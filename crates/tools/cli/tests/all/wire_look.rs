@@ -111,7 +111,7 @@ fn who_is_not_there_or_makes_no_sense_is_said() {
         ran.stderr
     );
     for (flags, parts) in [
-        (&["--from", "client"][..], ["--from", "--listen"]),
+        (&["--from", "client"][..], ["--listen", "missing"]),
         (&["--listen", "127.0.0.1:0", "--contents"], ["--contents", "--listen"]),
         (&["--direction", "up"], ["--direction", "up"]),
         (&["--sample", "0"], ["--sample", "0"]),
