@@ -214,8 +214,8 @@ impl SystemHandle {
 
     /// Keeps records of what each worker does from now on, the latest so many of each, until
     /// [`stop_recording`](SystemHandle::stop_recording): turns, calls of modules in them, sleeps,
-    /// steals, moves, wake-ups and changes of the number of workers. A worker begins with its next round. It then reads the
-    /// clock twice in each turn; one record takes 56 bytes.
+    /// steals, moves, wake-ups and changes of the number of workers. A worker begins with its next
+    /// round. It then reads the clock twice in each turn; one record takes 56 bytes.
     ///
     /// ```
     /// # use actinium_actor::{Actor, Context, System};

@@ -28,7 +28,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `filter.rs` | what a tap wants |
-//! | `point.rs` | where messages are shown; all points and taps of the process |
+//! | `point.rs`, `world.rs` | where messages are shown; all points and taps of the process |
 //! | `queue.rs` | what a tap has not taken yet |
 //! | `tap.rs`, `tapped.rs` | taking and decoding |
 //! | `place.rs` | where a program serves taps |
@@ -43,6 +43,7 @@ mod rate;
 mod server;
 mod tap;
 mod tapped;
+mod world;
 
 pub use client::{Heard, TapClient};
 pub use filter::{Direction, TapFilter};

@@ -5,8 +5,8 @@
 
 use crate::filter::TapFilter;
 use crate::place::{PlaceError, TapPlace};
-use crate::point::names;
 use crate::tap::Tap;
+use crate::world::names;
 use actinium_scheduler::log;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

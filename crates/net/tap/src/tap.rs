@@ -1,9 +1,9 @@
 //! Somebody who looks at messages.
 
 use crate::filter::TapFilter;
-use crate::point::{add_to_all, remove_from_all};
 use crate::queue::{Missed, Queue, Waiting, What};
 use crate::tapped::Tapped;
+use crate::world::{add_to_all, remove_from_all};
 use actinium_scheduler::guard;
 use actinium_wire::schema::ValidSchema;
 use actinium_wire::{Encoding, Limits, Value};

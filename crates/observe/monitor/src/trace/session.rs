@@ -106,8 +106,8 @@ impl Observer for OfSession {
     }
 }
 
-/// Where a part lies until all are there: beside the whole, unless that is a device; with its ending,
-/// which names the format.
+/// Where a part lies until all are there: beside the whole, unless that is a device; with its
+/// ending, which names the format.
 fn part(path: &Path, number: u32) -> PathBuf {
     let mut name = std::ffi::OsString::from(format!("part-{number}-of-"));
     name.push(path.file_name().unwrap_or_default());
