@@ -42,9 +42,11 @@
 //! | end in good order at Ctrl-C or `SIGTERM` | `System::run_until_signal`, `System::wait_for_signal` | `signals` |
 //! | put an actor behind the layers of tower | `Address::service`, `AskRecipient::service` | `tower` |
 //! | get what the runtime logs, in a hook or as events of `tracing` | [`logging`] | `tracing` for events |
+//! | follow a request from actor to actor, and from node to node | [`trace`] | `tracing` for its spans |
 //! | write figures as JSON, say | [`Stats`], [`Audit`] | `serde` |
 //! | serve HTTP, by axum | the examples `bank`, and `service` with a graph | `tokio`, `events` |
 //! | run events through a graph of modules | `events` | `events` |
+//! | draw such a graph: DOT, Mermaid, SVG | `events::Graph::drawing` | `events` |
 //! | read and write files of events | `events::data` | `csv`, `arrow`, `parquet` |
 //! | run such a graph on several nodes | `events::cluster` | `events-cluster` |
 //! | give such a program flags, progress, signals and reports | `app` | `app` |
@@ -380,7 +382,8 @@ pub mod metrics {
     pub use actinium_metrics::*;
 }
 
-/// What a system does, recorded while it runs: a page afterwards (feature `monitor`).
+/// What a system does, recorded while it runs: a page afterwards, and `actinium top` meanwhile
+/// (feature `monitor`). docs/watching.md and docs/top.md show both.
 ///
 /// ```
 /// use actinium::prelude::*;
@@ -464,6 +467,11 @@ mod guide {
     #[cfg(feature = "monitor")]
     #[doc = include_str!("../../../docs/traces.md")]
     struct Traces;
+    #[doc = include_str!("../../../docs/tracing.md")]
+    struct Tracing;
+    #[cfg(feature = "monitor")]
+    #[doc = include_str!("../../../docs/top.md")]
+    struct Top;
     #[doc = include_str!("../../../docs/actors/waiting.md")]
     struct Waiting;
     #[cfg(feature = "monitor")]

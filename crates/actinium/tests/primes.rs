@@ -34,6 +34,7 @@ const TESTS: &[(&str, fn())] = &[
         the_environment_counts_unless_there_is_a_flag,
     ),
     ("a_page_is_written", a_page_is_written),
+    ("its_graph_is_drawn_and_its_calls_are_traced", its_graph_is_drawn_and_its_calls_are_traced),
     ("a_failed_event_is_a_failure", a_failed_event_is_a_failure),
     ("what_is_not_allowed_is_refused", what_is_not_allowed_is_refused),
     ("ctrl_c_ends_it_orderly", ctrl_c_ends_it_orderly),
@@ -119,6 +120,29 @@ fn the_environment_counts_unless_there_is_a_flag() {
     };
     assert_eq!(workers(&[]), ("3".into(), "env".into()));
     assert_eq!(workers(&["--workers", "2"]), ("2".into(), "flag".into()));
+}
+
+fn its_graph_is_drawn_and_its_calls_are_traced() {
+    let mermaid = ok(&["--draw", "mermaid"]);
+    assert!(mermaid.starts_with("flowchart LR\n") && mermaid.contains("is prime"), "{mermaid}");
+    let [svg, trace, saved, page] = ["g.svg", "t.json", "run.json", "run.html"].map(scratch);
+    let text = |path: &PathBuf| std::fs::read_to_string(path).expect("it was written");
+    let name = |path: &PathBuf| path.to_str().expect("UTF-8").to_owned();
+    ok(&["--draw", &name(&svg)]);
+    assert!(text(&svg).starts_with("<svg"));
+    ok(&["--to", "1000", "--quiet", "--trace", &name(&trace), "--report", &name(&saved)]);
+    let traced: Value = serde_json::from_str(&text(&trace)).expect("JSON");
+    let events = traced["traceEvents"].as_array().expect("a list");
+    assert!(events.iter().any(|it| it["cat"] == "module" && it["name"] == "is prime"));
+    // A page of the saved figures, as a program makes it itself.
+    let made = actinium::app::saved::page(&saved).expect("they are figures");
+    made.write(&page).expect("it is written");
+    assert!(text(&page).contains("Modules and what they need"));
+    for path in [svg, trace, saved, page] {
+        let _ = std::fs::remove_file(path);
+    }
+    let (code, _, stderr) = run(&["--trace", "/no/such/folder/x"]);
+    assert!(code == Some(2) && stderr.contains("--trace: "), "{stderr}");
 }
 
 fn a_page_is_written() {

@@ -40,6 +40,19 @@ examples! {
     ];
 }
 
+#[cfg(all(feature = "cluster", feature = "events", feature = "gateway"))]
+examples! {
+    follow_request "../../examples/follow_request.rs": [
+        "HTTP/1.1 200 OK, and the price is 10",
+        "node 0: POST Shop",
+        "  node 0: message to Shop",
+        "    node 1: message to Store",
+        "      node 1: hold",
+        "      node 1: event 0",
+        "        node 1: message to Clerk",
+    ];
+}
+
 #[cfg(feature = "cluster")]
 examples! {
     at_least_once "../../examples/at_least_once.rs": [

@@ -7,6 +7,8 @@ mod figures;
 #[cfg(feature = "events")]
 mod graphs;
 mod logging;
+#[cfg(all(feature = "cluster", feature = "events", feature = "metrics"))]
+mod metrics;
 #[cfg(all(feature = "cluster", feature = "gateway"))]
 mod outside;
 #[cfg(feature = "memory")]
@@ -14,5 +16,7 @@ mod payloads;
 mod runtime;
 #[cfg(feature = "tokio")]
 mod tokio;
+#[cfg(feature = "tracing")]
+mod traces;
 #[cfg(feature = "wire")]
 mod wire;

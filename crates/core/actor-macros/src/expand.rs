@@ -7,6 +7,7 @@ use crate::outside::Outside;
 use crate::tokens::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{Error, Ident, ImplItem, Path, Result, ReturnType, Visibility};
 
 /// Expands `#[actor(arguments)] item`.
@@ -141,6 +142,11 @@ fn actor_impl(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStrea
     let may_be_unused = takers.peek().is_some() && takers.all(|it| !it.cfgs().is_empty());
     let unused_context = may_be_unused.then(|| quote! { #[allow(unused_variables)] });
     let arms = block.methods.iter().map(|method| arm(method, names, &context));
+    let called = block.methods.iter().map(|method| {
+        let (cfgs, name) = (method.cfgs(), method.name().unraw().to_string());
+        quote! { #(#cfgs)* #name, }
+    });
+    let message_names = outside.message_names();
     let outside = outside.arms(|method| done(method, &context));
     let started = started(block, root);
     let unused = unused(block).map(|_| quote! { #msg::__Unused(_, never) => match never {}, });
@@ -149,6 +155,7 @@ fn actor_impl(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStrea
     quote! {
         impl #parameters #root::Actor for #actor #bounds {
             #kind
+            const MESSAGE_NAMES: &'static [&'static str] = &[#(#called)* #message_names];
 
             #started
             #(#hooks)*

@@ -42,6 +42,13 @@ impl<'a> Outside<'a> {
         quote! { #remote #gateway }
     }
 
+    /// What their variants are called in figures, in the order of the variants.
+    pub(crate) fn message_names(&self) -> TokenStream {
+        let remote = self.remote.as_ref().map(|_| quote! { "from a node", });
+        let gateway = self.gateway.as_ref().map(|_| quote! { "from a client", });
+        quote! { #remote #gateway }
+    }
+
     /// All that stands beside the actor.
     pub(crate) fn items(&self) -> TokenStream {
         let remote = self.remote.as_ref().map(RemoteNames::items);

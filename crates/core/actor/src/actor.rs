@@ -54,6 +54,13 @@ pub trait Actor: Send + Sized + 'static {
     /// ```
     type Msg: Send + 'static;
 
+    /// The names of the variants of its messages, in the order in which their enum declares them;
+    /// the enum gives them no numbers of its own. [`SystemHandle::measured`] counts messages by
+    /// them. `#[actor]` names them by the methods.
+    ///
+    /// [`SystemHandle::measured`]: crate::SystemHandle::measured
+    const MESSAGE_NAMES: &'static [&'static str] = &[];
+
     /// Prepares the actor: called before the first message, and again after each restart.
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
         let _ = ctx;

@@ -14,7 +14,7 @@
 
 use crate::actor_id::ActorId;
 use crate::backpressure::{Backpressure, Sender};
-use crate::control::{Control, Controls};
+use crate::control::{Control, Controls, LockedControls};
 use crate::failure::{BoxError, Failure};
 use crate::mailbox::own::RawRing;
 use crate::state::dead_letters::DeadLetter;
@@ -25,7 +25,8 @@ use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::Panicked;
 use actinium_scheduler::runnable::{CONTROL_PENDING, FIRST_FREE, Kind};
 use actinium_scheduler::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use actinium_scheduler::sync::{Arc, Mutex, OwnerCell, lock};
+use actinium_scheduler::sync::{Arc, Mutex, OwnerCell};
+use actinium_scheduler::trace::{Beside, Receiver, is_traced, message_lost};
 use actinium_scheduler::{Header, Runnable, VTable, Worker, log, logging};
 use std::any::TypeId;
 use std::ops::Deref;
@@ -72,6 +73,9 @@ pub(crate) const NOTE_YIELD: u32 = 8;
 /// A worker's note for the running actor: it has failed.
 pub(crate) const NOTE_FAILED: u32 = 16;
 
+/// A worker's note for the running actor: the message that it handles is traced.
+pub(crate) const NOTE_TRACED: u32 = 32;
+
 /// More references than this, of one sort to one actor, end the process. As many threads again may
 /// pass it before the process has ended.
 pub(crate) const MOST: u32 = i32::MAX as u32;
@@ -112,7 +116,9 @@ pub(crate) struct Core {
     named: AtomicBool,
     /// The memory is the global allocator's: see `cell::memory`.
     pub(crate) is_global: bool,
-    pub(crate) controls: Mutex<Controls<CoreRef>>,
+    /// Why the actor has ended, as a code: see [`LockedControls`].
+    ended: AtomicU8,
+    controls: Mutex<Controls<CoreRef>>,
     /// The place in the system's register: shard and key, packed; written once, before it starts.
     place: AtomicU64,
 }
@@ -142,6 +148,7 @@ impl Core {
             own: OwnerCell::new(RawRing::new()),
             own_len: AtomicU32::new(0),
             place: AtomicU64::new(0),
+            ended: AtomicU8::new(0),
             controls: Mutex::new(Controls::default()),
             strong: AtomicU32::new(1),
             // One for the addresses, one of the scheduler's.
@@ -183,7 +190,7 @@ impl Core {
         let own_len = self.own_len.load(Ordering::Relaxed) as usize;
         // Relaxed: as above.
         let has_urgent = self.flags.load(Ordering::Relaxed) & URGENT != 0;
-        let urgent = if has_urgent { lock(&self.controls).urgent() } else { 0 };
+        let urgent = if has_urgent { self.controls().urgent() } else { 0 };
         own_len + (self.shared_len)(self) + urgent
     }
 
@@ -213,6 +220,11 @@ impl Core {
     // ---- controls
     // ------------------------------------------------------------------------------------------------
 
+    /// The controls that wait, under their lock.
+    pub(crate) fn controls(&self) -> LockedControls<'_, CoreRef> {
+        LockedControls::new(&self.controls, &self.ended)
+    }
+
     /// Hands a control to the actor; it comes back if the actor has ended.
     pub(crate) fn control(
         &self,
@@ -220,7 +232,7 @@ impl Core {
     ) -> Result<(), (Control<CoreRef>, StopReason)> {
         // What the running turn has sent before comes before.
         self.system.with_worker(|worker| worker.into_iter().for_each(Worker::flush_lanes));
-        let mut controls = lock(&self.controls);
+        let mut controls = self.controls();
         controls.push(control)?;
         // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
         self.flags.fetch_or(CONTROL, Ordering::Release);
@@ -266,6 +278,22 @@ impl Core {
             count,
             reason,
         });
+    }
+
+    /// Ends the span of a message of type `M` that reached nobody, if this is the stamp of a traced
+    /// one.
+    #[inline]
+    pub(crate) fn trace_lost<M>(&self, stamp_ns: u64, why: &'static str) {
+        if is_traced(stamp_ns) {
+            let message = std::any::type_name::<M>();
+            let to = Receiver { kind: self.kind(), actor: self.id.as_u64(), message };
+            message_lost(&self.system.shared, stamp_ns, to, why);
+        }
+    }
+
+    /// Begins what goes on beside the message that the actor handles, if that is traced.
+    pub(crate) fn beside(&self, name: &'static str) -> Beside {
+        Beside::begin(&self.system.shared, name, self.id.as_u64())
     }
 
     /// Counts messages of type `M` that were accepted, but arrived after the actor had ended.

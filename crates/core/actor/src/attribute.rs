@@ -138,6 +138,7 @@
 /// }
 /// impl actinium_actor::Actor for Counter {
 ///     type Msg = CounterMsg;
+///     const MESSAGE_NAMES: &'static [&'static str] = &["add", "get"];
 ///     #[inline]
 ///     fn handle(&mut self, msg: Self::Msg, _ctx: &mut actinium_actor::Context<'_, Self>) {
 ///         match msg {

@@ -73,6 +73,7 @@ pub struct SystemBuilder {
     given_seats: Option<Seats>,
     stack_bytes: usize,
     figures: bool,
+    traces: Option<f64>,
     elastic: Option<Elastic>,
     topology: Option<Topology>,
     observers: Observers,
@@ -94,6 +95,7 @@ impl Default for SystemBuilder {
             given_seats: None,
             stack_bytes: STACK_BYTES,
             figures: true,
+            traces: None,
             elastic: None,
             topology: None,
             observers: Observers::default(),
@@ -243,6 +245,15 @@ impl SystemBuilder {
     /// message was lost.
     pub fn counters(mut self, counters: bool) -> Self {
         self.figures = counters;
+        self
+    }
+
+    /// Traces requests: those that come in with a context of a trace, and this share of the
+    /// messages that come from outside without one, as `1.0 / 1000.0`. See
+    /// [`SystemHandle::sample_traces`](crate::SystemHandle::sample_traces). Default: nothing is
+    /// traced.
+    pub fn sample_traces(mut self, share: f64) -> Self {
+        self.traces = Some(share);
         self
     }
 
@@ -484,6 +495,9 @@ impl SystemBuilder {
         );
         let system =
             System::start(inner, seats.seats, self.stack_bytes).map_err(BuildError::Thread)?;
+        if let Some(share) = self.traces {
+            system.handle.sample_traces(share);
+        }
         let told = self.observers.started(&system.handle).map_err(BuildError::Observer)?;
         *lock(&system.end.observers) = told;
         Ok(system)

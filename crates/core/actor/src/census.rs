@@ -8,8 +8,10 @@
 use crate::actor_core::{Core, Inner};
 use crate::actor_id::ActorId;
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// Actors looked at under one lock.
 const AT_ONCE: usize = 256;
@@ -50,6 +52,106 @@ pub struct ActorFigures {
     pub worker: Option<usize>,
     /// Messages in its mailbox.
     pub queued: u64,
+    /// The name that it was given; of several, the first by the alphabet.
+    pub name: Option<String>,
+    /// The actor that supervises it, if it is somebody's child.
+    pub parent: Option<ActorId>,
+}
+
+/// The place of an actor in an order: what a further page begins after. It is made of the actor's
+/// figures, or of the text that another one was shown as.
+///
+/// ```
+/// use actinium_actor::ActorCursor;
+///
+/// let cursor: ActorCursor = "17,3,-,shop::Till".parse()?;
+/// assert_eq!(cursor.to_string(), "17,3,-,shop::Till");
+/// assert!("17,3".parse::<ActorCursor>().is_err());
+/// # Ok::<(), actinium_actor::WrongCursor>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActorCursor {
+    actor: ActorId,
+    queued: u64,
+    worker: Option<usize>,
+    kind: String,
+}
+
+/// Why a text is no [`ActorCursor`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongCursor {
+    /// The text.
+    pub text: String,
+}
+
+impl fmt::Display for WrongCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        write!(f, "'{text}': expected ACTOR,QUEUED,WORKER,TYPE with numbers, WORKER may be '-'")
+    }
+}
+
+impl std::error::Error for WrongCursor {}
+
+impl fmt::Display for ActorCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let worker = self.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
+        write!(f, "{},{},{worker},{}", self.actor.as_u64(), self.queued, self.kind)
+    }
+}
+
+impl FromStr for ActorCursor {
+    type Err = WrongCursor;
+
+    fn from_str(text: &str) -> Result<Self, WrongCursor> {
+        let parse = || {
+            let mut parts = text.splitn(4, ',');
+            let mut part = || parts.next();
+            let (actor, queued) = (part()?.parse().ok()?, part()?.parse().ok()?);
+            let worker = match part()? {
+                "-" => None,
+                worker => Some(worker.parse().ok()?),
+            };
+            let kind = part()?.to_owned();
+            Some(ActorCursor { actor: ActorId(actor), queued, worker, kind })
+        };
+        parse().ok_or_else(|| WrongCursor { text: text.to_owned() })
+    }
+}
+
+impl From<&ActorFigures> for ActorCursor {
+    fn from(figures: &ActorFigures) -> Self {
+        let &ActorFigures { actor, queued, worker, kind, .. } = figures;
+        ActorCursor { actor, queued, worker, kind: kind.to_owned() }
+    }
+}
+
+impl From<&ActorCursor> for ActorCursor {
+    fn from(cursor: &ActorCursor) -> Self {
+        cursor.clone()
+    }
+}
+
+/// What an order looks at.
+struct Rank<'a> {
+    actor: ActorId,
+    queued: u64,
+    worker: Option<usize>,
+    kind: &'a str,
+}
+
+impl ActorFigures {
+    fn rank(&self) -> Rank<'_> {
+        let &ActorFigures { actor, queued, worker, kind, .. } = self;
+        Rank { actor, queued, worker, kind }
+    }
+}
+
+impl ActorCursor {
+    fn rank(&self) -> Rank<'_> {
+        let &ActorCursor { actor, queued, worker, ref kind } = self;
+        Rank { actor, queued, worker, kind }
+    }
 }
 
 /// The order of a list of actors; among equals, the oldest comes first.
@@ -74,8 +176,9 @@ pub enum ActorOrder {
 #[derive(Clone, Debug)]
 pub struct ActorQuery {
     kind: Option<String>,
+    search: Option<String>,
     order: ActorOrder,
-    after: Option<ActorFigures>,
+    after: Option<ActorCursor>,
     skip: usize,
     take: usize,
 }
@@ -94,13 +197,28 @@ pub struct ActorPage {
 impl ActorQuery {
     /// The oldest hundred actors.
     pub fn new() -> Self {
-        ActorQuery { kind: None, order: ActorOrder::Oldest, after: None, skip: 0, take: 100 }
+        ActorQuery {
+            kind: None,
+            search: None,
+            order: ActorOrder::Oldest,
+            after: None,
+            skip: 0,
+            take: 100,
+        }
     }
 
     /// Only actors whose type has this in its name.
     #[must_use]
     pub fn kind(mut self, part: impl Into<String>) -> Self {
         self.kind = Some(part.into());
+        self
+    }
+
+    /// Only actors that have this in their names or those of their types, in upper or lower case,
+    /// and the one with this number (`17` or `actor 17`). An empty text chooses all.
+    #[must_use]
+    pub fn search(mut self, text: impl Into<String>) -> Self {
+        self.search = Some(text.into()).filter(|it| !it.is_empty());
         self
     }
 
@@ -115,8 +233,8 @@ impl ActorQuery {
     /// before. Each page costs as much as the first, and no actor stands on two of them, unless its
     /// own figures change meanwhile.
     #[must_use]
-    pub fn after(mut self, actor: &ActorFigures) -> Self {
-        self.after = Some(actor.clone());
+    pub fn after(mut self, actor: impl Into<ActorCursor>) -> Self {
+        self.after = Some(actor.into());
         self
     }
 
@@ -143,13 +261,13 @@ impl Default for ActorQuery {
 }
 
 impl ActorOrder {
-    fn compare(self, a: &ActorFigures, b: &ActorFigures) -> Ordering {
+    fn compare(self, a: &Rank<'_>, b: &Rank<'_>) -> Ordering {
         let first = match self {
             ActorOrder::Oldest => Ordering::Equal,
             ActorOrder::Youngest => return b.actor.cmp(&a.actor),
             ActorOrder::Queued => b.queued.cmp(&a.queued),
             ActorOrder::Worker => {
-                let key = |it: &ActorFigures| (it.worker.is_none(), it.worker);
+                let key = |it: &Rank<'_>| (it.worker.is_none(), it.worker);
                 key(a).cmp(&key(b))
             }
             ActorOrder::Kind => a.kind.cmp(b.kind),
@@ -161,7 +279,7 @@ impl ActorOrder {
 /// The first actors of an order, of those that are offered.
 struct First<'a> {
     order: ActorOrder,
-    after: Option<&'a ActorFigures>,
+    after: Option<&'a ActorCursor>,
     most: usize,
     kept: Vec<ActorFigures>,
     /// The last of those that were kept when others were thrown away: whatever comes behind it is
@@ -174,8 +292,9 @@ impl First<'_> {
     /// one more place in memory.
     fn offer(&mut self, mut figures: ActorFigures, queued: impl FnOnce() -> u64) {
         let is_wanted = |figures: &ActorFigures| {
-            let is_behind = |it: &ActorFigures| self.order.compare(figures, it).is_gt();
-            self.after.is_none_or(is_behind) && !self.last.as_ref().is_some_and(is_behind)
+            let is_behind = |it: &Rank<'_>| self.order.compare(&figures.rank(), it).is_gt();
+            self.after.is_none_or(|it| is_behind(&it.rank()))
+                && !self.last.as_ref().is_some_and(|it| is_behind(&it.rank()))
         };
         let is_ordered_by_it = self.order == ActorOrder::Queued;
         if !is_ordered_by_it && !is_wanted(&figures) {
@@ -188,20 +307,25 @@ impl First<'_> {
         self.kept.push(figures);
         if self.kept.len() >= self.most.saturating_mul(2).saturating_add(SPARE) {
             self.prune();
-            self.last = self.kept.iter().max_by(|a, b| self.order.compare(a, b)).cloned();
+            let order = self.order;
+            let last = self.kept.iter().max_by(|a, b| order.compare(&a.rank(), &b.rank()));
+            self.last = last.cloned();
         }
     }
 
     fn prune(&mut self) {
         if self.kept.len() > self.most {
-            self.kept.select_nth_unstable_by(self.most, |a, b| self.order.compare(a, b));
+            let order = self.order;
+            let compare = |a: &ActorFigures, b: &ActorFigures| order.compare(&a.rank(), &b.rank());
+            self.kept.select_nth_unstable_by(self.most, compare);
             self.kept.truncate(self.most);
         }
     }
 
     fn sorted(mut self) -> Vec<ActorFigures> {
         self.prune();
-        self.kept.sort_unstable_by(|a, b| self.order.compare(a, b));
+        let order = self.order;
+        self.kept.sort_unstable_by(|a, b| order.compare(&a.rank(), &b.rank()));
         self.kept
     }
 }
@@ -254,26 +378,85 @@ impl Inner {
         let most = query.skip.saturating_add(query.take);
         let after = query.after.as_ref();
         let mut first = First { order: query.order, after, most, kept: Vec::new(), last: None };
+        let search = query.search.as_deref().map(|text| Search::new(text, self));
         let mut total = 0;
         // Actors of one type often stand in a row.
-        let mut latest: Option<(&'static str, bool)> = None;
+        let mut latest: Option<(&'static str, bool, bool)> = None;
         // Walked so, the youngest are met first, and most others are known to come behind them.
         self.each_actor(query.order == ActorOrder::Youngest, |core| {
             let kind = core.kind();
-            let is_wanted = match latest {
-                Some((known, is_wanted)) if std::ptr::eq(known, kind) => is_wanted,
-                _ => query.kind.as_ref().is_none_or(|part| kind.contains(part.as_str())),
+            let (of_kind, is_found) = match latest {
+                Some((known, of_kind, is_found)) if std::ptr::eq(known, kind) => {
+                    (of_kind, is_found)
+                }
+                _ => (
+                    query.kind.as_ref().is_none_or(|part| kind.contains(part.as_str())),
+                    search.as_ref().is_none_or(|search| search.is_in(kind)),
+                ),
             };
-            latest = Some((kind, is_wanted));
-            if is_wanted {
+            latest = Some((kind, of_kind, is_found));
+            if of_kind && (is_found || search.as_ref().is_some_and(|it| it.names(core.id))) {
                 total += 1;
-                let worker = self.shared.worker_of(&core.header);
-                let figures = ActorFigures { actor: core.id, kind, worker, queued: 0 };
-                first.offer(figures, || core.mailbox_len() as u64);
+                first.offer(self.bare(core), || core.mailbox_len() as u64);
             }
         });
         let mut actors = first.sorted();
         actors.drain(..query.skip.min(actors.len()));
+        self.complete(&mut actors);
         ActorPage { total, actors }
+    }
+
+    /// The figures of these actors, of those that live, by their identity.
+    pub(crate) fn figures_of(&self, ids: &BTreeSet<ActorId>) -> Vec<ActorFigures> {
+        let mut found = Vec::new();
+        self.each_actor(false, |core| {
+            if ids.contains(&core.id) {
+                let queued = core.mailbox_len() as u64;
+                found.push(ActorFigures { queued, ..self.bare(core) });
+            }
+        });
+        found.sort_unstable_by_key(|it| it.actor);
+        self.complete(&mut found);
+        found
+    }
+
+    /// What a walk sees of each actor at once.
+    fn bare(&self, core: &Core) -> ActorFigures {
+        let worker = self.shared.worker_of(&core.header);
+        let (actor, kind) = (core.id, core.kind());
+        ActorFigures { actor, kind, worker, queued: 0, name: None, parent: None }
+    }
+
+    /// Adds what is looked up only for those that are shown.
+    fn complete(&self, actors: &mut [ActorFigures]) {
+        let mut names = self.names.of(&actors.iter().map(|it| it.actor).collect());
+        for it in actors {
+            it.name = names.remove(&it.actor);
+            it.parent = self.register.parent_of(it.actor);
+        }
+    }
+}
+
+/// A text that is looked for.
+struct Search {
+    lower: String,
+    /// The actor of this number, and those that have the text in their names.
+    ids: BTreeSet<ActorId>,
+}
+
+impl Search {
+    fn new(text: &str, system: &Inner) -> Self {
+        let lower = text.to_lowercase();
+        let mut ids = system.names.containing(&lower);
+        ids.extend(lower.trim_start_matches("actor ").parse().ok().map(ActorId));
+        Search { lower, ids }
+    }
+
+    fn is_in(&self, kind: &str) -> bool {
+        kind.to_lowercase().contains(&self.lower)
+    }
+
+    fn names(&self, id: ActorId) -> bool {
+        !self.ids.is_empty() && self.ids.contains(&id)
     }
 }

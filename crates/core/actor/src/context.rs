@@ -204,7 +204,11 @@ impl<A: Actor> Context<'_, A> {
     /// actor itself has asked for it.
     pub fn after(&self, delay: Duration, msg: A::Msg) -> TimerId {
         let (me, msg) = (self.address(), Guarded::new(msg));
-        let send = move || me.tell_over(msg.into_inner());
+        let beside = self.core().beside("timer");
+        let send = move || {
+            beside.scope(|| me.tell_over(msg.into_inner()));
+            beside.end(None);
+        };
         self.with_life(|life| life.extra().timers.after(self.on(), nanoseconds(delay), send))
     }
 

@@ -66,7 +66,7 @@ impl<A: Actor> Context<'_, A> {
         F: Future + Send + 'static,
         T: FnOnce(&mut A, F::Output, &mut Context<'_, A>) + Send + 'static,
     {
-        let held = held(future, then);
+        let held = held(future, then, self.core().beside("hold"));
         self.with_waits(|waits| {
             waits.held.push_back(held);
             waits.held_due = true;
@@ -108,11 +108,14 @@ impl<A: Actor> Context<'_, A> {
     ) {
         let (sender, result) = oneshot::channel();
         let closure = Guarded::new(closure);
+        let beside = self.core().beside("hold_blocking");
         offload(&self.core().system, Work::Closure, move || {
             if sender.is_canceled() {
                 return;
             }
-            if let Err(unwanted) = sender.send(guard::catch(closure.into_inner())) {
+            let result = guard::catch(|| beside.scope(closure.into_inner()));
+            beside.end(result.is_err().then_some("the closure panicked"));
+            if let Err(unwanted) = sender.send(result) {
                 guard::drop_guarded(unwanted);
             }
         });
@@ -175,7 +178,7 @@ impl<A: Actor> Context<'_, A> {
         F: Future + Send + 'static,
         T: FnOnce(&mut A, F::Output, &mut Context<'_, A>) + Send + 'static,
     {
-        let each = Each::new(future, then);
+        let each = Each::new(future, then, self.core().beside("concurrent"));
         let is_full = self.with_waits(|waits| {
             waits.fresh.push(each);
             waits.set_due = true;

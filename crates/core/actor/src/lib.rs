@@ -25,6 +25,7 @@ mod ending;
 mod ending_async;
 mod estimates;
 mod failure;
+mod family;
 mod feed;
 mod groups;
 // Parts of it serve handles of actors elsewhere, which the feature `wire` brings.
@@ -32,6 +33,8 @@ mod groups;
 mod handle;
 mod hold;
 mod mailbox;
+mod measured;
+mod message_name;
 mod observer;
 mod offload;
 mod options;
@@ -74,9 +77,12 @@ mod waits;
 pub use actinium_actor_macros::{facade_actor, facade_test};
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
+pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
+pub use actinium_scheduler::trace;
 pub use actinium_scheduler::{
-    Affine, CounterValues, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy,
+    Affine, CounterValues, Elastic, Exchange, Policy, ScaleEvent, ScaleReason, ScaleView,
+    UnknownPolicy,
 };
 pub use actinium_topology::Bind;
 pub use actor::{Actor, Context};
@@ -111,9 +117,13 @@ pub mod travel {
     pub use crate::handle::travel::made::{fingerprint, given, recipient_here, recipient_there};
 }
 pub use cell::waits::StreamId;
-pub use census::{ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigures};
+pub use census::{
+    ActorCursor, ActorFigures, ActorOrder, ActorPage, ActorQuery, ActorTypeFigures, WrongCursor,
+};
 pub use context::Timer;
+pub use family::{Family, Relative};
 pub use feed::{Detached, Output};
+pub use measured::{Measure, Measured, MeasuredActor, MeasuredType, Measuring};
 pub use observer::{Observer, observe_all};
 #[doc(hidden)]
 pub use offload::is_supervised_here;

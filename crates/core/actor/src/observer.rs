@@ -38,6 +38,12 @@ pub trait Observer: Send + Sync + 'static {
     fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>>;
 }
 
+impl Observer for Box<dyn Observer> {
+    fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
+        (**self).started(system)
+    }
+}
+
 /// The observers of each system of this process.
 static OF_ALL: Mutex<Vec<Arc<dyn Observer>>> = Mutex::new(Vec::new());
 

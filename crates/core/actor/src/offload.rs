@@ -128,13 +128,19 @@ impl<A: Actor> Context<'_, A> {
     ) {
         let me = self.address();
         let closure = Guarded::new(closure);
+        let beside = self.core().beside("offload");
         offload(&self.core().system, Work::Closure, move || {
             let me = me;
-            let result = guard::catch(closure.into_inner());
-            match guard::catch(|| msg(result)).and_then(identity) {
-                Ok(msg) => me.tell_at_any_time(msg),
-                Err(panicked) => me.0.core.fail(panicked),
+            let result = guard::catch(|| beside.scope(closure.into_inner()));
+            let mut error = result.is_err().then_some("the closure panicked");
+            match guard::catch(|| beside.scope(|| msg(result))).and_then(identity) {
+                Ok(msg) => beside.scope(|| me.tell_at_any_time(msg)),
+                Err(panicked) => {
+                    error = error.or(Some("making the message panicked"));
+                    me.0.core.fail(panicked);
+                }
             }
+            beside.end(error);
         });
     }
 }

@@ -6,6 +6,7 @@
 use crate::actor::{Actor, Context};
 use crate::address::Address;
 use actinium_scheduler::guard::{self, Guarded, Panicked};
+use actinium_scheduler::trace::{Beside, apart};
 use std::convert::identity;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,6 +20,8 @@ struct Pilot<F: Future + 'static, A: Actor, M> {
     future: Option<Guarded<Pin<Box<F>>>>,
     /// To whom its result goes, and how it becomes a message, unless it is left at the panic.
     result: Option<(Address<A>, M)>,
+    /// The span of the future, if the message that began it is traced.
+    beside: Beside,
     /// The waker, and whether it has rung since the last poll.
     bell: Option<(Waker, Arc<AtomicBool>)>,
 }
@@ -39,7 +42,8 @@ impl<P: Actor<Msg = ()>> Wake for Bell<P> {
         if !self.rung.swap(true, Ordering::AcqRel) {
             // From an external thread it is refused while the system drains, and counted; one that
             // has ended needs no waking.
-            let _ = self.pilot.send(());
+            // It is no step of a trace.
+            let _ = apart(|| self.pilot.send(()));
         }
     }
 }
@@ -66,17 +70,23 @@ where
         // AcqRel: see `wake_by_ref`.
         rung.swap(false, Ordering::AcqRel);
         let mut cx = std::task::Context::from_waker(waker);
-        let output = match guard::catch(|| future.as_mut().poll(&mut cx)) {
+        let polled = guard::catch(|| self.beside.scope(|| future.as_mut().poll(&mut cx)));
+        let output = match polled {
             Ok(Poll::Pending) => return,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panicked) => Err(panicked),
         };
+        let mut error = output.is_err().then_some("the future panicked");
         if let Some((owner, msg)) = self.result.take() {
-            match guard::catch(|| msg(output)).and_then(identity) {
-                Ok(msg) => owner.tell(msg),
-                Err(panicked) => owner.0.core.fail(panicked),
+            match guard::catch(|| self.beside.scope(|| msg(output))).and_then(identity) {
+                Ok(msg) => self.beside.scope(|| owner.tell(msg)),
+                Err(panicked) => {
+                    error = error.or(Some("making the message panicked"));
+                    owner.0.core.fail(panicked);
+                }
             }
         }
+        std::mem::take(&mut self.beside).end(error);
         self.future = None;
         // A ring that is under way would become a dead letter: it ends this actor when it arrives.
         // Nobody rings from here on. AcqRel: see `wake_by_ref`.
@@ -162,6 +172,7 @@ impl<A: Actor> Context<'_, A> {
         self.spawn_detached(Pilot {
             future: Some(Guarded::new(Box::pin(future))),
             result,
+            beside: self.core().beside("pipe"),
             bell: None,
         });
     }

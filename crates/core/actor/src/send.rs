@@ -21,7 +21,7 @@ use crate::cell::reference::CellRef;
 use crate::mailbox::carrier::{Carrier, is_boxed};
 use crate::mailbox::envelope::Envelope;
 use crate::mailbox::shared::PushError;
-use crate::send_error::SendError;
+use crate::send_error::{ENDED, FULL, SendError};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::sync::Arc;
 use actinium_scheduler::worker::RunBuffer;
@@ -223,6 +223,7 @@ impl<A: Actor> ActorCell<A> {
         let system = &self.core.system;
         let send = system.external.begin(&system.shared);
         let result = if is_refused {
+            self.core.trace_lost::<A::Msg>(send.stamp_ns(), ENDED);
             Err(SendError::Closed(msg))
         } else {
             self.push_shared(msg, send.stamp_ns(), when_full, None)
@@ -383,7 +384,10 @@ impl<A: Actor, T: Carrier<A::Msg>> Run<A, T> {
     fn drop_messages(&mut self, worker: &Worker) {
         self.target.core.count_dead::<A::Msg>(self.messages.len(), worker);
         let system = &self.target.core.system;
-        self.messages.drain(..).for_each(|envelope| system.drop_guarded(envelope.msg));
+        self.messages.drain(..).for_each(|envelope| {
+            self.target.core.trace_lost::<A::Msg>(envelope.stamp_ns, ENDED);
+            system.drop_guarded(envelope.msg);
+        });
     }
 }
 
@@ -419,10 +423,12 @@ impl<A: Actor> ActorCell<A> {
                 if let Some(worker) = worker {
                     worker.counters().returned.add(1);
                 }
-                Err(match refused {
-                    PushError::Closed(msg) => SendError::Closed(msg),
-                    PushError::Full(msg) => SendError::Full(msg),
-                })
+                let (error, why) = match refused {
+                    PushError::Closed(msg) => (SendError::Closed(msg), ENDED),
+                    PushError::Full(msg) => (SendError::Full(msg), FULL),
+                };
+                self.core.trace_lost::<A::Msg>(stamp_ns, why);
+                Err(error)
             }
         }
     }

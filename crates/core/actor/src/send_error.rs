@@ -3,6 +3,12 @@
 use crate::mailbox::carrier::Carrier;
 use std::fmt;
 
+/// Why a traced message was lost: its actor has ended, or ends.
+pub(crate) const ENDED: &str = "the actor has ended";
+
+/// Why a traced message was lost: too many wait.
+pub(crate) const FULL: &str = "the mailbox is full";
+
 /// Why a message was not accepted; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -182,5 +182,6 @@ impl Drop for System {
         }
         self.shutdown(Shutdown::Drop);
         self.inner.dead_letters.dismiss_listeners();
+        self.inner.shared.traces().dismiss_listeners();
     }
 }

@@ -49,7 +49,7 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Address<A> {
         let home = worker.map_or_else(|| self.place_external(), Worker::place);
-        self.launch(self.make(self.next_id(), home, None, actor, None, None), home, worker)
+        self.launch(self.make(self.next_id(), home, None, actor, None, None), home, worker, None)
     }
 
     /// Starts a child without anything special, on its parent's worker.
@@ -60,9 +60,10 @@ impl Inner {
         worker: &Worker,
     ) -> Address<A> {
         let home = worker.place();
+        let parent_id = parent.id;
         let extra = Box::new(Extra { parent: Some(parent), ..Extra::default() });
         let cell = self.make(self.next_id(), home, None, actor, Some(extra), None);
-        self.launch(cell, home, Some(worker))
+        self.launch(cell, home, Some(worker), Some(parent_id))
     }
 
     /// Starts an actor with all that the options say.
@@ -106,6 +107,7 @@ impl Inner {
         let here = worker.map(Worker::index);
         let place = || worker.map_or_else(|| self.place_external(), Worker::place);
         let home = chosen.unwrap_or_else(place);
+        let parent_id = parent.as_ref().map(|it| it.id);
         let extra = Extra {
             parent,
             supervision: options.supervision,
@@ -116,9 +118,11 @@ impl Inner {
         let cell = self.make(id, home, capacity, actor, Some(Box::new(extra)), block);
         // Wherever its home is, it begins here, unless somebody says where it has to be.
         let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
-        let Some(name) = options.name else { return Ok(self.launch(cell, home, worker)) };
+        let Some(name) = options.name else {
+            return Ok(self.launch(cell, home, worker, parent_id));
+        };
         // Whoever finds it by its name may send to it: by then it is launched.
-        let launch = || self.launch(cell.clone(), home, worker);
+        let launch = || self.launch(cell.clone(), home, worker, parent_id);
         let Ok(address) = self.names.give_and(&name, cell.core_ref(), launch) else {
             cell.discard(StopReason::AlreadyStopped);
             return Err(SpawnError::NameTaken(name));
@@ -157,6 +161,7 @@ impl Inner {
         cell: CellRef<A>,
         home: usize,
         worker: Option<&Worker>,
+        parent: Option<ActorId>,
     ) -> Address<A> {
         let external = self.register.external();
         let shard = self.with_worker(|worker| worker.map_or(external, Worker::index));
@@ -170,6 +175,9 @@ impl Inner {
             drop(register);
             cell.discard(StopReason::Shutdown);
             return Address(cell);
+        }
+        if let Some(parent) = parent {
+            register.parents.insert(cell.core.id, parent);
         }
         let key = register.living.insert(runnable);
         cell.core.set_place(Place { shard, key });

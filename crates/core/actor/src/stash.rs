@@ -1,6 +1,7 @@
 //! Messages put aside, to be handled when the actor is ready for them.
 
 use crate::actor::{Actor, Context};
+use crate::cell::waits::Aside;
 use actinium_scheduler::guard::Guarded;
 use std::collections::VecDeque;
 use std::fmt;
@@ -73,7 +74,8 @@ impl<A: Actor> Context<'_, A> {
     /// # Errors
     /// If as many are put aside as may be ([`Context::stash_limit`]); the message comes back.
     pub fn stash(&self, msg: A::Msg) -> Result<(), StashFull<A::Msg>> {
-        let msg = Guarded::new(msg);
+        let stamp_ns = self.on().trace_stamp();
+        let msg = Aside { stamp_ns, msg: Guarded::new(msg) };
         let refused = self.with_stash(|waits| {
             if waits.stash.len() >= waits.stash_limit {
                 return Some(msg);
@@ -81,7 +83,10 @@ impl<A: Actor> Context<'_, A> {
             waits.stash.push_back(msg);
             None
         });
-        refused.map_or(Ok(()), |msg| Err(StashFull(msg.into_inner())))
+        refused.map_or(Ok(()), |Aside { stamp_ns, msg }| {
+            self.core().trace_lost::<A::Msg>(stamp_ns, "the stash is full");
+            Err(StashFull(msg.into_inner()))
+        })
     }
 
     /// Sets how many messages may be put aside. Default: 1,000. What is put aside already stays.
@@ -110,7 +115,7 @@ impl<A: Actor> Context<'_, A> {
     }
 }
 
-type Messages<A> = VecDeque<Guarded<<A as Actor>::Msg>>;
+type Messages<A> = VecDeque<Aside<A>>;
 
 /// The stash while the actor's code chooses from it. If that panics, nothing is lost.
 struct Sorting<'c, 'a, A: Actor> {
@@ -123,7 +128,7 @@ struct Sorting<'c, 'a, A: Actor> {
 impl<A: Actor> Sorting<'_, '_, A> {
     fn sort(mut self, mut wanted: impl FnMut(&A::Msg) -> bool) {
         while let Some(msg) = self.left.front() {
-            let to = if wanted(msg) { &mut self.ready } else { &mut self.kept };
+            let to = if wanted(&msg.msg) { &mut self.ready } else { &mut self.kept };
             to.extend(self.left.pop_front());
         }
     }

@@ -2,12 +2,15 @@
 
 use crate::actor::Actor;
 use crate::actor_core::Inner;
+use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::cell::reference::CellRef;
-use crate::census::{ActorPage, ActorQuery, ActorTypeFigures};
+use crate::census::{ActorFigures, ActorPage, ActorQuery, ActorTypeFigures};
 use crate::control::Control;
 use crate::estimates::Estimates;
 use crate::failure::Failure;
+use crate::family::Family;
+use crate::measured::{Measure, Measured, Measuring};
 use crate::options::{SpawnError, SpawnOptions};
 use crate::source::Source;
 use crate::spawn::all_or_none;
@@ -17,8 +20,10 @@ use crate::stats::Stats;
 use crate::unfinished::Occupied;
 use actinium_scheduler::recording::{Guest, Name, WorkerRecords};
 use actinium_scheduler::sync::lock;
-use actinium_scheduler::{IdlePoller, Policy};
+use actinium_scheduler::trace;
+use actinium_scheduler::{Exchange, IdlePoller, Policy};
 use actinium_topology::PuId;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,6 +38,12 @@ pub struct SystemHandle {
 impl SystemHandle {
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
         SystemHandle { inner }
+    }
+
+    /// The system that an actor lives in: for crates that bring requests from elsewhere.
+    #[doc(hidden)]
+    pub fn of<A: Actor>(address: &Address<A>) -> Self {
+        SystemHandle::new(address.0.core.system.clone())
     }
 
     /// Starts an actor: on this worker if called on one, else where the policy places it.
@@ -249,6 +260,49 @@ impl SystemHandle {
         self.inner.shared.recording().take()
     }
 
+    /// The text of a name in a record: the label of a module, in
+    /// [`Act::Call`](crate::recording::Act::Call).
+    pub fn recorded_name(&self, name: Name) -> Arc<str> {
+        self.inner.shared.recording().text(name)
+    }
+
+    /// Measures turns and messages by types of actors, and of chosen actors, until the guard is
+    /// dropped: how many, how long turns take, how long messages wait, and which. Several may
+    /// measure at a time: what any of them asks for is measured. A worker begins with its next
+    /// round. The figures are in [`measured`](SystemHandle::measured).
+    ///
+    /// By default a worker notes the turns of one round of up to 64 in each millisecond, which
+    /// stand for all since the round before; and each turn of an actor that takes more than 2 µs
+    /// for a message. While nobody measures, it costs nothing.
+    ///
+    /// ```
+    /// # use actinium_actor::{Measure, System};
+    /// # struct Counter;
+    /// # #[actinium_actor::actor]
+    /// # impl Counter { fn add(&mut self, _n: u64) {} }
+    /// let system = System::builder().workers(1).build()?;
+    /// let counter = system.spawn(Counter);
+    /// let measuring = system.measure(&Measure::new().every_turn().actors([counter.id()]));
+    /// for n in 0..10 {
+    ///     counter.add(n);
+    /// }
+    /// system.wait_idle(std::time::Duration::from_secs(60))?;
+    /// for it in system.measured().types {
+    ///     println!("{}: {} messages in {} ns", it.kind, it.figures.handled, it.figures.busy_ns);
+    /// }
+    /// drop(measuring);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn measure(&self, measure: &Measure) -> Measuring {
+        Inner::measure(&self.inner, measure)
+    }
+
+    /// What was measured since the system started: see [`measure`](SystemHandle::measure). It lacks
+    /// what workers have noted in the rounds that they are in.
+    pub fn measured(&self) -> Measured {
+        self.inner.measured()
+    }
+
     /// Keeps records as [`record`](SystemHandle::record) does, unless somebody else has them kept:
     /// for one who looks at a few now and then. Whoever calls `record` later takes them over.
     ///
@@ -278,10 +332,95 @@ impl SystemHandle {
         self.inner.shared.recording().stop_as(guest);
     }
 
-    /// The text of a name in a record: the label of a module, in
-    /// [`Act::Call`](crate::recording::Act::Call).
-    pub fn recorded_name(&self, name: Name) -> Arc<str> {
-        self.inner.shared.recording().text(name)
+    // ---- traces
+    // ----------------------------------------------------------------------------------------------
+
+    /// Traces requests from now on: those that come in with a context of a trace
+    /// ([`trace::scope`], a gateway's `traceparent`, a message from another node), and this share
+    /// of the messages that come from outside without one: from 0 to 1, as `1.0 / 1000.0`.
+    ///
+    /// Each message that the handler of a traced one sends is traced, too. Others carry nothing for
+    /// it, and cost what they cost without traces; but each message from outside then reads the
+    /// clock. What is known of a request goes to the listeners of [`SystemHandle::on_span`].
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, testing::TestSystem};
+    /// # use std::sync::mpsc::channel;
+    /// # struct Counter;
+    /// # impl Actor for Counter {
+    /// #     type Msg = u64;
+    /// #     fn handle(&mut self, _: u64, _: &mut Context<'_, Self>) {}
+    /// # }
+    /// let mut system = TestSystem::seeded(1);
+    /// let (sender, spans) = channel();
+    /// system.on_span(move |span| drop(sender.send(span.clone())));
+    /// system.sample_traces(1.0);
+    /// let counter = system.spawn(Counter);
+    /// counter.send(7)?;
+    /// system.run_until_idle();
+    /// let span = spans.recv()?;
+    /// assert_eq!((span.parent, span.actor, span.message), (None, counter.id().as_u64(), "u64"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sample_traces(&self, share: f64) {
+        self.inner.shared.start_traces(share);
+        self.inner.external.look_at_each(true);
+    }
+
+    /// Traces no further messages. The spans of those under way still end.
+    pub fn stop_traces(&self) {
+        self.inner.shared.traces().stop();
+        self.inner.external.look_at_each(false);
+    }
+
+    /// Follows one in some thousand messages between actors, too, each for a few steps: for a
+    /// picture of a run. Call [`SystemHandle::sample_traces`] first.
+    #[doc(hidden)]
+    pub fn start_flows(&self) {
+        self.inner.shared.traces().start_flows();
+    }
+
+    /// Whether requests are traced.
+    pub fn traces(&self) -> bool {
+        self.inner.shared.traces().is_on()
+    }
+
+    /// Calls `listener` with each span that ends, on the thread on which it ends: often a worker,
+    /// so it should be quick. What it sends is part of no trace. It is dropped with the
+    /// [`System`](crate::System). Its panic is caught and logged.
+    pub fn on_span(&self, listener: impl Fn(&trace::Span) + Send + Sync + 'static) {
+        self.inner.shared.traces().listen(listener);
+    }
+
+    /// How many traces and spans there were.
+    pub fn trace_figures(&self) -> trace::TraceFigures {
+        self.inner.shared.traces().figures()
+    }
+
+    /// Reads the header `traceparent` of a request, for [`trace::scope`]. One that is none is
+    /// ignored, and counted in [`trace::TraceFigures::bad_traceparents`].
+    pub fn read_traceparent(&self, header: &str) -> Option<trace::TraceContext> {
+        self.inner.shared.traces().read(header)
+    }
+
+    /// Calls `f` as a step of this name: as part of the current one if there is one, else as the
+    /// beginning of a trace if it is one of the sample; if it is none, nothing that it sends begins
+    /// one. If nobody traces, it just calls `f`. On any thread. If `f` panics, the step has failed.
+    pub fn span<R>(&self, name: impl Into<Cow<'static, str>>, f: impl FnOnce() -> R) -> R {
+        let step = self.begin_span(name, None);
+        let result = step.scope(f);
+        step.end(None);
+        result
+    }
+
+    /// Begins a step of this name, as [`SystemHandle::span`] does, whose end is up to the caller;
+    /// with a parent from elsewhere, if there is one.
+    pub fn begin_span(
+        &self,
+        name: impl Into<Cow<'static, str>>,
+        parent: Option<trace::TraceContext>,
+    ) -> trace::Step {
+        trace::Step::begin(&self.inner.shared, name, parent)
     }
 
     /// Figures of each type that actors were started of, those of most actors first. The workers
@@ -315,6 +454,54 @@ impl SystemHandle {
     /// moment of the system: actors that start or end meanwhile may be on it or not.
     pub fn actors(&self, query: &ActorQuery) -> ActorPage {
         self.inner.actors(query)
+    }
+
+    /// The figures of one actor, if it lives. It takes a walk over all actors.
+    pub fn actor(&self, actor: u64) -> Option<ActorFigures> {
+        self.inner.figures_of(&[ActorId(actor)].into()).pop()
+    }
+
+    /// Actors that this one supervises (its number is [`ActorId::as_u64`]), or, for `None`, those
+    /// that supervise others and have no parent: the first `take` of them, those with most children
+    /// first. It takes a walk over all actors.
+    ///
+    /// ```
+    /// # use actinium_actor::{Actor, Context, testing::TestSystem};
+    /// struct Leaf;
+    /// # impl Actor for Leaf {
+    /// #     type Msg = ();
+    /// #     fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    /// # }
+    ///
+    /// struct Tree(Vec<actinium_actor::Address<Leaf>>);
+    ///
+    /// impl Actor for Tree {
+    ///     type Msg = ();
+    ///     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+    ///         self.0.push(ctx.spawn(Leaf));
+    ///     }
+    /// }
+    ///
+    /// let mut system = TestSystem::seeded(1);
+    /// let tree = system.spawn(Tree(Vec::new()));
+    /// (0..3).try_for_each(|_| tree.send(()))?;
+    /// system.run_until_idle();
+    ///
+    /// let roots = system.family(None, 10);
+    /// assert_eq!((roots.total, roots.members[0].children), (1, 3));
+    /// let children = system.family(Some(tree.id().as_u64()), 2);
+    /// assert_eq!((children.total, children.members.len()), (3, 2));
+    /// assert_eq!(children.members[0].figures.parent, Some(tree.id()));
+    /// # Ok::<(), actinium_actor::SendError<()>>(())
+    /// ```
+    pub fn family(&self, of: Option<u64>, take: usize) -> Family {
+        self.inner.family(of.map(ActorId), take)
+    }
+
+    /// What each worker got from each other one since the start: actors stolen, and chunks of
+    /// messages by lanes; of pairs with anything only.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.inner.shared.exchanges()
     }
 
     /// The PU to which each worker is bound; `None` for one that runs wherever the process may. See

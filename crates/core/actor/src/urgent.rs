@@ -7,10 +7,9 @@ use crate::cell::actor_cell::ActorCell;
 use crate::cell::waiting::new_waits;
 use crate::cell::waits::WaitsBox;
 use crate::control::Refused;
-use crate::send_error::SendError;
+use crate::send_error::{ENDED, FULL, SendError};
 use actinium_scheduler::Worker;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use std::any::Any;
 
 impl<A: Actor> Address<A> {
@@ -51,7 +50,8 @@ impl<A: Actor> Address<A> {
         system.with_worker(|worker| match worker {
             Some(worker) => {
                 worker.counters().sent.add(1);
-                let sent = self.0.push_urgent(msg, most, Some(worker));
+                let stamp_ns = worker.trace_stamp();
+                let sent = self.0.push_urgent(msg, stamp_ns, most, Some(worker));
                 worker.counters().returned.add(u64::from(sent.is_err()));
                 sent
             }
@@ -60,7 +60,7 @@ impl<A: Actor> Address<A> {
                 let sent = if self.refuses_external() {
                     Err(SendError::Closed(msg))
                 } else {
-                    self.0.push_urgent(msg, most, None)
+                    self.0.push_urgent(msg, send.trace_stamp(), most, None)
                 };
                 if sent.is_err() {
                     send.count_returned();
@@ -78,7 +78,7 @@ impl<A: Actor> Address<A> {
 
     /// Whether as many urgent messages wait as may.
     pub(crate) fn is_urgent_full(&self) -> bool {
-        lock(&self.0.core.controls).urgent() >= self.0.urgent_most()
+        self.0.core.controls().urgent() >= self.0.urgent_most()
     }
 }
 
@@ -94,17 +94,23 @@ impl<A: Actor> ActorCell<A> {
     fn push_urgent(
         &self,
         msg: A::Msg,
+        stamp_ns: u64,
         most: usize,
         worker: Option<&Worker>,
     ) -> Result<(), SendError<A::Msg>> {
         if self.is_closed() {
+            self.core.trace_lost::<A::Msg>(stamp_ns, ENDED);
             return Err(SendError::Closed(msg));
         }
         let core = &self.core;
         let msg: Box<A::Msg> = Box::new(msg);
-        let mut controls = lock(&core.controls);
-        let pushed =
-            controls.push_urgent(msg, most, const { &(new_waits::<A> as fn() -> WaitsBox<A>) });
+        let mut controls = core.controls();
+        let pushed = controls.push_urgent(
+            msg,
+            stamp_ns,
+            most,
+            const { &(new_waits::<A> as fn() -> WaitsBox<A>) },
+        );
         if pushed.is_ok() {
             // Release: pairs with the acquire at the turn's start; the lock orders the list itself.
             core.flags.fetch_or(URGENT, Ordering::Release);
@@ -112,8 +118,14 @@ impl<A: Actor> ActorCell<A> {
         drop(controls);
         let open = |msg: Box<dyn Any + Send>| *msg.downcast::<A::Msg>().expect("what it was sent");
         pushed.map_err(|refused| match refused {
-            Refused::Closed(msg) => SendError::Closed(open(msg)),
-            Refused::Full(msg) => SendError::Full(open(msg)),
+            Refused::Closed(msg) => {
+                core.trace_lost::<A::Msg>(stamp_ns, ENDED);
+                SendError::Closed(open(msg))
+            }
+            Refused::Full(msg) => {
+                core.trace_lost::<A::Msg>(stamp_ns, FULL);
+                SendError::Full(open(msg))
+            }
         })?;
         if let Some(worker) = worker.filter(|it| it.running() == Some(core.runnable())) {
             // To itself: nobody is woken by what runs already.

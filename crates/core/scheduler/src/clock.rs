@@ -5,7 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the clock")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Nanoseconds since the clock was made.
 #[derive(Debug)]
@@ -75,6 +75,13 @@ impl Clock {
                 now_ns
             }
         }
+    }
+
+    /// When the clock was made, in nanoseconds since 1970; 0 if it is not the machine's.
+    pub fn zero_unix_ns(&self) -> u64 {
+        let Clock::Real(start) = self else { return 0 };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        now.saturating_sub(start.elapsed()).as_nanos() as u64
     }
 
     /// Whether it stands still until somebody moves it.

@@ -4,10 +4,13 @@
 //! A lock guards the ring against whoever takes the records. The worker never waits for that lock:
 //! what it cannot write it counts as lost, as it counts what the ring forgets.
 //!
+//! Figures by kinds are kept likewise: see [`crate::measure`].
+//!
 //! While nobody asks, a worker looks at one flag once a round.
 
+use crate::measure::{Measure, Measured, Measuring};
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -124,13 +127,20 @@ struct Ring {
 /// The records of a scheduler's workers.
 #[derive(Debug)]
 pub struct Recording {
-    is_on: AtomicBool,
+    /// What is kept: [`RECORDS`], [`FIGURES`].
+    keeps: AtomicU32,
     per_worker: AtomicUsize,
     rings: Box<[Ring]>,
+    names: Mutex<Names>,
+    measuring: Measuring,
     /// How often records were begun to be kept: tells a guest whether they are still its own.
     begun: Mutex<u64>,
-    names: Mutex<Names>,
 }
+
+/// Records are kept.
+pub(crate) const RECORDS: u32 = 1;
+/// Figures are kept.
+pub(crate) const FIGURES: u32 = 2;
 
 /// Records that are kept for a guest, who makes room for whoever wants them for sure: see
 /// [`Recording::try_start`].
@@ -140,17 +150,13 @@ pub struct Guest(u64);
 impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
         Recording {
-            is_on: AtomicBool::new(false),
+            keeps: AtomicU32::new(0),
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
-            begun: Mutex::new(0),
             names: Mutex::default(),
+            measuring: Measuring::new(workers),
+            begun: Mutex::new(0),
         }
-    }
-
-    /// Only begins and ends wait for each other; workers do not come here.
-    fn begun(&self) -> MutexGuard<'_, u64> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The name that stands for this text in records, the same for the same text. It takes a lock:
@@ -165,11 +171,22 @@ impl Recording {
         names.texts.get(number as usize).cloned().unwrap_or_else(|| NAMELESS.into())
     }
 
+    /// Only begins and ends wait for each other; workers do not come here.
+    fn begun(&self) -> MutexGuard<'_, u64> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether records are kept.
     #[inline]
     pub fn is_on(&self) -> bool {
+        self.keeps() & RECORDS != 0
+    }
+
+    /// What is kept: [`RECORDS`], [`FIGURES`].
+    #[inline]
+    pub(crate) fn keeps(&self) -> u32 {
         // Relaxed: a worker may learn of it a round later.
-        self.is_on.load(Ordering::Relaxed)
+        self.keeps.load(Ordering::Relaxed)
     }
 
     /// Keeps the latest so many records of each worker from now on, at least one.
@@ -193,14 +210,42 @@ impl Recording {
         *begun += 1;
         // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
-        self.is_on.store(true, Ordering::Relaxed);
+        self.keeps.fetch_or(RECORDS, Ordering::Relaxed);
     }
 
     /// Keeps no further records, once each worker has ended its round. Those that were kept can
     /// still be taken.
     pub fn stop(&self) {
-        // Relaxed: as in `is_on`.
-        self.is_on.store(false, Ordering::Relaxed);
+        // Relaxed: as in `keeps`.
+        self.keeps.fetch_and(!RECORDS, Ordering::Relaxed);
+    }
+
+    /// Keeps figures of this, too, from now on, until [`end_measuring`](Recording::end_measuring)
+    /// with the number that is returned.
+    pub fn measure(&self, measure: Measure) -> u64 {
+        self.measuring.begin(measure, || {
+            // Relaxed: as in `keeps`.
+            self.keeps.fetch_or(FIGURES, Ordering::Relaxed);
+        })
+    }
+
+    /// Keeps no further figures for the one who was given this number.
+    pub fn end_measuring(&self, number: u64) {
+        self.measuring.end(number, || {
+            // Relaxed: as in `keeps`.
+            self.keeps.fetch_and(!FIGURES, Ordering::Relaxed);
+        });
+    }
+
+    /// What was measured since the scheduler was made. It lacks what workers have noted in the
+    /// round that they are in.
+    pub fn measured(&self) -> Measured {
+        self.measuring.measured()
+    }
+
+    /// What is measured.
+    pub(crate) fn measuring(&self) -> &Measuring {
+        &self.measuring
     }
 
     /// Takes a guest's records; `None`: they are somebody else's by now.
@@ -287,6 +332,19 @@ mod tests {
     }
 
     #[test]
+    fn a_text_has_one_name_and_there_is_an_end_to_names() {
+        let recording = Recording::new(1);
+        let (a, b) = (recording.name("a"), recording.name("b"));
+        assert_ne!(a, b);
+        assert_eq!((recording.name("a"), &*recording.text(b)), (a, "b"));
+        let others: Vec<Name> = (0..NAMES_MAX).map(|n| recording.name(&n.to_string())).collect();
+        assert_eq!(&*recording.text(others[NAMES_MAX - 3]), "65533");
+        assert_eq!(recording.name("new"), others[NAMES_MAX - 1]);
+        assert_eq!(&*recording.text(recording.name("newer")), NAMELESS);
+        assert_eq!(recording.name("a"), a, "what has a name keeps it");
+    }
+
+    #[test]
     fn a_guest_makes_room_for_whoever_wants_the_records_for_sure() {
         let recording = Recording::new(1);
         let guest = recording.try_start(8).expect("nobody records");
@@ -301,19 +359,6 @@ mod tests {
         recording.stop();
         recording.stop_as(recording.try_start(8).expect("nobody records"));
         assert!(!recording.is_on());
-    }
-
-    #[test]
-    fn a_text_has_one_name_and_there_is_an_end_to_names() {
-        let recording = Recording::new(1);
-        let (a, b) = (recording.name("a"), recording.name("b"));
-        assert_ne!(a, b);
-        assert_eq!((recording.name("a"), &*recording.text(b)), (a, "b"));
-        let others: Vec<Name> = (0..NAMES_MAX).map(|n| recording.name(&n.to_string())).collect();
-        assert_eq!(&*recording.text(others[NAMES_MAX - 3]), "65533");
-        assert_eq!(recording.name("new"), others[NAMES_MAX - 1]);
-        assert_eq!(&*recording.text(recording.name("newer")), NAMELESS);
-        assert_eq!(recording.name("a"), a, "what has a name keeps it");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::clock::{Clock, Until};
 use crate::control::Control;
 use crate::counters::{CounterValues, Counters};
 use crate::deadlines::{DeadlineKey, Deadlines};
+use crate::exchanges::{Exchange, Exchanges};
 use crate::idle_poller::{IdlePoller, PollerCell};
 use crate::ids::Ids;
 use crate::inbox::Inbox;
@@ -19,6 +20,7 @@ use crate::sleep::Sleep;
 use crate::steal_queue::StealQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
+use crate::trace::traces::Traces;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
 use std::ptr::NonNull;
@@ -62,6 +64,9 @@ pub struct Shared {
     pub(crate) clock: Clock,
     idle_poller: PollerCell,
     recording: Recording,
+    pub(crate) exchanges: Exchanges,
+    /// Apart: only traced messages come there.
+    traces: Box<Traces>,
     /// Worker `i` has the first of these and `i`.
     ids: Ids,
     pub(crate) inboxes: Box<[Inbox]>,
@@ -149,6 +154,8 @@ impl Shared {
             deadlines: Deadlines::default(),
             idle_poller: PollerCell::default(),
             recording: Recording::new(n),
+            exchanges: Exchanges::new(n),
+            traces: Box::new(Traces::new()),
             settings,
         }
     }
@@ -182,6 +189,12 @@ impl Shared {
         self.sleep.idle().saturating_sub(self.workers() - self.working())
     }
 
+    /// What each worker got from each other one since the start: of pairs with anything only. It
+    /// looks at as many places in memory as there are pairs.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.exchanges.all(&self.lanes)
+    }
+
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -196,6 +209,18 @@ impl Shared {
     #[inline]
     pub fn recording(&self) -> &Recording {
         &self.recording
+    }
+
+    /// Traced messages, and who hears of spans.
+    #[inline]
+    pub fn traces(&self) -> &Traces {
+        &self.traces
+    }
+
+    /// Traces from now on: what comes with a context, and this share of the messages that come from
+    /// outside without one (from 0 to 1).
+    pub fn start_traces(&self, share: f64) {
+        self.traces.start(share, self.clock.zero_unix_ns());
     }
 
     /// Ends timers and refuses messages from outside from now on (those who take them ask

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Indices beyond this are taken for garbage: Linux itself stops at 8,192.
 pub(crate) const MAX_INDEX: u32 = (1 << 20) - 1;
 
 /// A PU (hwloc: processing unit; a hardware thread), by the number that the operating system gives
 /// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PuId(pub u32);
 

@@ -1,8 +1,10 @@
 //! The figures of a run, which serialise as JSON.
 
 use crate::run::Outcome;
+use actinium_events::drawing::Drawing;
 use actinium_events::{
-    Failure as EventFailure, ModuleFigures, PathFigures, ProductFigures, ResourceFigures,
+    Failure as EventFailure, ModuleFigures, PathFigures, ProductFigures, Quantiles,
+    ResourceFigures, Sample, Span,
 };
 use actinium_observe::process::Load;
 use actinium_topology::PuId;
@@ -31,6 +33,17 @@ pub struct RunFigures<'a> {
     pub cpu_s: f64,
     /// CPU time that was used, by the elapsed time.
     pub cpus_used: f64,
+    /// How long events took, from the begin of an event to its end; `None` if none has ended.
+    pub latency: Option<Quantiles>,
+    /// The distribution behind that: nanoseconds, and how many events took about as long.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub latency_buckets: &'a [(u64, u64)],
+    /// Worker threads.
+    pub workers: usize,
+    /// Events that may be in flight.
+    pub slots: usize,
+    /// Whether it ended because something failed.
+    pub ended_by_failure: bool,
     /// Calls of all modules together.
     pub module_calls: u64,
     /// The PU that each worker was bound to, if to any.
@@ -54,6 +67,14 @@ pub struct RunFigures<'a> {
     pub failures: &'a [EventFailure],
     /// CPU time on each CPU over time.
     pub load: Load,
+    /// The graph: modules, and what they need.
+    pub graph: &'a Drawing,
+    /// How things stood again and again; only if the run was looked at closely.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub samples: &'a [Sample],
+    /// The last calls of modules; only if the run was looked at closely.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub spans: &'a [Span],
 }
 
 impl<'a> RunFigures<'a> {
@@ -72,6 +93,11 @@ impl<'a> RunFigures<'a> {
             events_per_s: outcome.events_per_s(),
             cpu_s: outcome.cpu_s,
             cpus_used: outcome.cpu_s / elapsed_s,
+            latency: Some(summary.latency().quantiles()).filter(|latency| latency.count > 0),
+            latency_buckets: &summary.latency_buckets,
+            workers: summary.workers,
+            slots: summary.slots,
+            ended_by_failure: summary.ended_by_failure,
             module_calls: summary.modules.iter().map(|module| module.calls).sum(),
             worker_pus: &summary.pus,
             threads_max: outcome.threads_max,
@@ -83,6 +109,9 @@ impl<'a> RunFigures<'a> {
             resources: &summary.resources,
             failures: &summary.failures,
             load: Load::of(&outcome.samples),
+            graph: &outcome.graph,
+            samples: &summary.samples,
+            spans: &summary.spans,
         }
     }
 }

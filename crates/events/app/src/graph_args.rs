@@ -4,7 +4,7 @@ use crate::figures::RunFigures;
 use crate::output::{OutputArgs, ReportArgs, ShowArgs};
 use crate::run::{Outcome, Runner, progress};
 use crate::settings::{FileSettings, RunArgs, RunSettings};
-use crate::{Failure, name, page, tables};
+use crate::{DrawArgs, Failure, TraceArgs, name, page, tables};
 use actinium_events::{Graph, Processor};
 use actinium_report::html::{Page, Section};
 use clap::ArgMatches;
@@ -26,6 +26,12 @@ pub struct GraphArgs {
     report: ReportArgs,
 
     #[command(flatten)]
+    trace: TraceArgs,
+
+    #[command(flatten)]
+    draw: DrawArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     #[command(flatten)]
@@ -37,6 +43,8 @@ pub struct GraphArgs {
 struct Report<'a> {
     schema_version: u32,
     actinium_version: &'static str,
+    command: &'a str,
+    workload: &'a str,
     settings: &'a RunSettings,
     #[serde(flatten)]
     figures: &'a RunFigures<'a>,
@@ -80,22 +88,30 @@ impl GraphArgs {
             return self.output.settings(SCHEMA_VERSION, &settings, settings.rows());
         }
         self.report.check()?;
+        self.trace.check()?;
         let graph = graph(&settings)?;
+        if let Some(draw) = &self.draw.draw {
+            return draw.write(&graph.drawing());
+        }
         let mut of_processor =
             settings.processor(self.report.report.is_some().then_some(SAMPLE_EVERY));
         of_processor.events_max = settings.events.value;
         let due = settings.events.value;
         let progress = progress(due, "events", self.output.quiet);
-        let outcome = Runner::new()?.run(Processor::new(graph, of_processor), due, progress)?;
+        let processor = self.trace.observe(Processor::new(graph, of_processor));
+        let outcome = Runner::new()?.run(processor, due, progress)?;
         let sections = then(&outcome)?;
-        self.report.write(|| page(&settings, &outcome, sections))?;
         let figures = RunFigures::new(&outcome);
+        let (command, workload) = (command(), name::program());
         let report = Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
+            command: &command,
+            workload: &workload,
             settings: &settings,
             figures: &figures,
         };
+        self.report.write_or_json(&report, || page(&settings, &outcome, &command, sections))?;
         self.output.report(&report, |_, quiet| text(&settings, &figures, quiet))?;
         figures.verdict()
     }
@@ -108,12 +124,16 @@ fn text(settings: &RunSettings, figures: &RunFigures<'_>, is_quiet: bool) -> Str
     format!("{}{}{remarks}", table.table(), figures.details())
 }
 
-fn page(settings: &RunSettings, outcome: &Outcome, sections: Vec<Section>) -> Page {
+/// What was typed.
+fn command() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| quoted(&argument.to_string_lossy()));
-    let command: Vec<String> = std::iter::once(name::program()).chain(arguments).collect();
+    std::iter::once(name::program()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+fn page(settings: &RunSettings, outcome: &Outcome, command: &str, sections: Vec<Section>) -> Page {
     let cpus = page::cpu_load(outcome);
     let report = page::report(name::program(), outcome, &cpus, settings.rows());
-    let mut page = report.command(command.join(" ")).page();
+    let mut page = report.command(command).page();
     page.sections.splice(0..0, sections);
     page
 }

@@ -42,9 +42,9 @@
 //! ```
 //!
 //! The program then knows `--workers`, `--slots`, `--events`, `--bind`, `--policy`, `--order`,
-//! `--on-error`, `--report`, `--json`, `--quiet` and `--show-settings`. It shows its progress, ends
-//! orderly at Ctrl-C, and prints a summary. It returns 0 if it is done, 1 if it failed, and 2 if it
-//! was asked wrongly.
+//! `--on-error`, `--report`, `--trace`, `--draw`, `--json`, `--quiet` and `--show-settings`. It
+//! shows its progress, ends orderly at Ctrl-C, and prints a summary. It returns 0 if it is done, 1
+//! if it failed, and 2 if it was asked wrongly.
 //!
 //! A program that wants more takes the parts:
 //!
@@ -58,6 +58,8 @@
 //! | [`Interrupts`] | Ctrl-C and `SIGTERM` |
 //! | [`output`] | stdout, stderr, and the flags that say what goes there |
 //! | [`page`], [`tables`] | figures as a page, and as text |
+//! | [`saved`] | the page of figures that were saved as JSON |
+//! | [`DrawArgs`], [`TraceArgs`] | `--draw`: the graph as DOT, Mermaid or SVG; `--trace`: a file for Perfetto |
 //! | [`parse`], [`setting`] | values of flags, and of the environment |
 //! | `nodes`, `launch` (feature `nodes`) | flags for several nodes, workloads over them, and the start of a job's processes |
 
@@ -65,6 +67,7 @@
 #![deny(missing_docs)]
 
 mod bind;
+mod draw;
 pub mod events;
 mod failure;
 mod figures;
@@ -79,15 +82,18 @@ pub mod page;
 pub mod parse;
 mod program;
 mod run;
+pub mod saved;
 pub mod setting;
 mod settings;
 pub mod tables;
+mod trace;
 mod usage;
 
 pub use actinium_actor::Interrupts;
 pub use actinium_workload::registry::{ModuleInputs, Registered, Registry, Slot};
 pub use bind::{BindArgs, count_workers, machine};
 pub use clap;
+pub use draw::{Draw, DrawArgs};
 pub use events::events_main;
 pub use failure::Failure;
 pub use figures::RunFigures;
@@ -97,3 +103,4 @@ pub use run::{Outcome, Runner};
 pub use settings::{
     EVENTS_MAX, FileSettings, OnError, Order, RunArgs, RunSettings, SLOTS_MAX, slots,
 };
+pub use trace::TraceArgs;

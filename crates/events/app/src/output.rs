@@ -6,6 +6,7 @@
 use crate::Failure;
 use crate::name::program;
 use crate::setting::{self, Row, SettingsReport};
+use actinium_observe::file::{NewFile, WriteError};
 use actinium_report::html::{Page, writable};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
@@ -52,6 +53,29 @@ impl ReportArgs {
             }
             None => Ok(()),
         }
+    }
+
+    /// Writes the page, if one was asked for; these figures instead, as JSON, if the file's name
+    /// ends in `.json`: [`saved::page`](crate::saved::page) makes the page of them.
+    ///
+    /// # Errors
+    /// If it can not be written.
+    pub fn write_or_json(
+        &self,
+        figures: &impl Serialize,
+        page: impl FnOnce() -> Page,
+    ) -> Result<(), Failure> {
+        let Some(path) =
+            self.report.as_deref().filter(|it| it.extension() == Some("json".as_ref()))
+        else {
+            return self.write(page);
+        };
+        let failed = |error: WriteError| Failure::Failed(error.to_string());
+        let mut file = NewFile::create(path).map_err(failed)?;
+        let written = serde_json::to_writer(&mut file, figures).map_err(io::Error::from);
+        let written = written.and_then(|()| file.flush());
+        written.map_err(|cause| failed(file.error(cause)))?;
+        file.finish().map_err(failed)
     }
 
     /// Writes the page, if one was asked for.

@@ -2,6 +2,7 @@
 
 use crate::{Failure, output};
 use actinium_actor::Interrupts;
+use actinium_events::drawing::Drawing;
 use actinium_events::{Processor, RunSummary, Stopper};
 use actinium_observe::process::cpu_time::process_time;
 use actinium_observe::process::proc;
@@ -25,6 +26,8 @@ pub struct Outcome {
     pub memory_max_bytes: u64,
     /// Samples of the process during the run.
     pub samples: Samples,
+    /// The graph that was run.
+    pub graph: Drawing,
 }
 
 impl Outcome {
@@ -91,6 +94,7 @@ impl Runner {
         progress: Progress,
     ) -> Result<Outcome, Failure> {
         let (stopper, monitor) = (processor.stopper(), processor.monitor());
+        let graph = processor.drawing();
         let progress = Arc::new(progress);
         let bar = progress.clone();
         self.set(Some(stopper));
@@ -111,6 +115,7 @@ impl Runner {
             threads_max: samples.threads_max,
             memory_max_bytes: proc::memory_max_bytes(),
             samples,
+            graph,
         })
     }
 

@@ -4,6 +4,7 @@ use crate::cause::Cause;
 use crate::module::{Next, Source};
 use crate::product::Product;
 use actinium_actor::SendError;
+use actinium_scheduler::trace::{self, TraceContext};
 use async_channel::{Receiver, Sender, TrySendError};
 use futures_lite::Stream;
 use std::fmt;
@@ -53,9 +54,22 @@ pub fn channel<T: Product>(capacity: usize) -> (EventSender<T>, ChannelSource<T>
     let source = ChannelSource {
         receiver: Box::pin(receiver),
         shared: shared.clone(),
+        context: None,
         waker: Waker::noop().clone(),
     };
     (EventSender { sender, shared }, source)
+}
+
+/// An event in the queue, with the step of a trace that it was sent in, if it was.
+struct Sent<T> {
+    event: T,
+    context: Option<Box<TraceContext>>,
+}
+
+impl<T> Sent<T> {
+    fn here(event: T) -> Self {
+        Sent { event, context: trace::current().map(Box::new) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,7 +85,7 @@ struct Shared {
 /// dropped without that, because the actor that had the last one has failed, say, the run ends with
 /// an error: after the events that were sent.
 pub struct EventSender<T> {
-    sender: Sender<T>,
+    sender: Sender<Sent<T>>,
     shared: Arc<Shared>,
 }
 
@@ -82,9 +96,9 @@ impl<T: Product> EventSender<T> {
     /// [`SendError::Full`] if it has not, [`SendError::Closed`] if the run has ended, or somebody
     /// has said that no more events come.
     pub fn try_send(&self, event: T) -> Result<(), SendError<T>> {
-        self.sender.try_send(event).map_err(|error| match error {
-            TrySendError::Full(event) => SendError::Full(event),
-            TrySendError::Closed(event) => SendError::Closed(event),
+        self.sender.try_send(Sent::here(event)).map_err(|error| match error {
+            TrySendError::Full(sent) => SendError::Full(sent.event),
+            TrySendError::Closed(sent) => SendError::Closed(sent.event),
         })
     }
 
@@ -96,9 +110,11 @@ impl<T: Product> EventSender<T> {
     /// [`SendError::Closed`] as for [`EventSender::try_send`].
     pub fn send(&self, event: T) -> impl Future<Output = Result<(), SendError<T>>> + Send + use<T> {
         let (sent, sender) = (self.try_send(event), self.sender.clone());
+        let context = sent.is_err().then(trace::current).flatten().map(Box::new);
         async move {
             let Err(SendError::Full(event)) = sent else { return sent };
-            sender.send(event).await.map_err(|error| SendError::Closed(error.0))
+            let sent = sender.send(Sent { event, context }).await;
+            sent.map_err(|error| SendError::Closed(error.0.event))
         }
     }
 
@@ -112,7 +128,8 @@ impl<T: Product> EventSender<T> {
         if actinium_scheduler::current(|worker| worker.is_some()) {
             return self.try_send(event);
         }
-        self.sender.send_blocking(event).map_err(|error| SendError::Closed(error.0))
+        let sent = self.sender.send_blocking(Sent::here(event));
+        sent.map_err(|error| SendError::Closed(error.0.event))
     }
 
     /// No more events come. Those that were sent still run; what is sent from now on comes back.
@@ -144,7 +161,9 @@ impl<T> fmt::Debug for EventSender<T> {
 
 /// The source of the events that are sent into a [`channel`].
 pub struct ChannelSource<T> {
-    receiver: Pin<Box<Receiver<T>>>,
+    receiver: Pin<Box<Receiver<Sent<T>>>>,
+    /// The step that the last event is part of.
+    context: Option<Box<TraceContext>>,
     shared: Arc<Shared>,
     waker: Waker,
 }
@@ -154,7 +173,10 @@ impl<T: Product> Source for ChannelSource<T> {
 
     fn next(&mut self, _number: u64) -> Result<Next<T>, Cause> {
         match self.receiver.as_mut().poll_next(&mut Context::from_waker(&self.waker)) {
-            Poll::Ready(Some(event)) => Ok(Next::Event(event)),
+            Poll::Ready(Some(Sent { event, context })) => {
+                self.context = context;
+                Ok(Next::Event(event))
+            }
             Poll::Pending => Ok(Next::Later),
             // Acquire: pairs with the release in `end`.
             Poll::Ready(None) if self.shared.is_ended.load(Ordering::Acquire) => Ok(Next::End),
@@ -162,6 +184,10 @@ impl<T: Product> Source for ChannelSource<T> {
                 "all its senders were dropped, and none had called EventSender::end: has the actor that sent events ended?".into(),
             ),
         }
+    }
+
+    fn context(&mut self) -> Option<TraceContext> {
+        self.context.take().map(|context| *context)
     }
 
     fn attach(&mut self, waker: &Waker) {

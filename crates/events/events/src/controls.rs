@@ -1,6 +1,8 @@
 //! Handles by which other threads stop a run, feed it, and look at it.
 
+use crate::histogram::latency;
 use crate::status::Status;
+use actinium_observe::Latency;
 use actinium_scheduler::clock::Until;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -58,6 +60,12 @@ impl Monitor {
         let counts = &self.0.counts;
         // Relaxed: statistics.
         counts.done.load(Ordering::Relaxed) + counts.failed.load(Ordering::Relaxed)
+    }
+
+    /// How long events have taken so far: see
+    /// [`RunSummary::latency_buckets`](crate::RunSummary::latency_buckets).
+    pub fn latency(&self) -> Latency {
+        latency(self.0.latencies())
     }
 
     /// Events in flight.

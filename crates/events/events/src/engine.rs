@@ -17,13 +17,14 @@ use crate::product::{Product, Read};
 use crate::record::{Failure, Figures, ProductFigures, WorkerNotes};
 use crate::resource::Resource;
 use crate::settings::Settings;
-use crate::slot::State;
+use crate::slot::{State, Traced};
 use crate::slot_tasks::{RunKey, SlotTasks, Wanted};
 use crate::split::Splits;
 use crate::timers::Timers;
 use crate::woken::Woken;
 use actinium_scheduler::recording::Name;
 use actinium_scheduler::sync::lock;
+use actinium_scheduler::trace::{Step, TraceContext};
 use actinium_scheduler::{Shared, Worker};
 use std::any::Any;
 use std::sync::atomic::Ordering;
@@ -130,6 +131,13 @@ impl Engine {
             settings,
             shared,
         }
+    }
+
+    /// The event that the slot gets is part of a trace.
+    #[cold]
+    pub(crate) fn begin_traced(&self, slot: u32, number: u64, parent: TraceContext) {
+        let step = Step::begin(&self.shared, format!("event {number}"), Some(parent));
+        self.state(slot).traced = Traced::of(step);
     }
 
     /// Locks a slot's state.

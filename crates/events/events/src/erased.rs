@@ -210,6 +210,9 @@ pub(crate) struct OfSource<S: 'static>(pub(crate) Guarded<S>);
 impl<S: Source> ErasedSource for OfSource<S> {
     fn next(&mut self, engine: &Engine, slot: u32, number: u64) -> Result<Next<()>, Cause> {
         let next = self.0.next(number)?;
+        if let (Next::Event(_) | Next::Numbered(..), Some(context)) = (&next, self.0.context()) {
+            engine.begin_traced(slot, number, context);
+        }
         Ok(next.map(|product| engine.put(slot, engine.layout.source, product)))
     }
 

@@ -9,6 +9,7 @@ use crate::nodes::condition::AnyCondition;
 use crate::options::Threads;
 use crate::product::Inputs;
 use crate::products::Made;
+pub(crate) use crate::role::Role;
 use crate::settings::StartError;
 use crate::stamp::Stamp;
 use actinium_scheduler::guard;
@@ -16,14 +17,6 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Producer,
-    Filter,
-    Analyzer,
-    Output,
-}
 
 // tidy: guard: what it holds of the user's is guarded, and so is what it makes.
 pub(crate) type Make = Box<dyn FnMut(&mut Inputs) -> Result<Box<dyn Erased>, Cause> + Send>;
@@ -150,6 +143,7 @@ impl Sketch {
         let roots = self.roots(&paths);
         let (columns_of, columns) = self.columns();
         let modules = self.drafts.len() as u16;
+        let roles = self.drafts.iter().map(|draft| draft.role).collect();
         let Registered { made, traits, resources, exclusives } = Registered::of(self.drafts, n);
         let layout = Layout {
             modules,
@@ -165,6 +159,7 @@ impl Sketch {
             columns_of,
             columns,
             traits: traits.into(),
+            roles,
             stamps,
             resources,
             exclusives,

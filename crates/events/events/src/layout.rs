@@ -1,6 +1,7 @@
 //! The layout of a graph: which module needs what, in flat arrays. It knows no module's code.
 
 use crate::cells::AnyStore;
+use crate::role::Role;
 use crate::stamp::Stamp;
 
 /// Makes a store for chunks of so many cells, at most so many; and how many make such products.
@@ -69,6 +70,8 @@ pub(crate) struct Layout {
     pub(crate) columns_of: Box<[u16]>,
     pub(crate) columns: Vec<ColumnOf>,
     pub(crate) traits: Box<[Traits]>,
+    /// Of the modules.
+    pub(crate) roles: Box<[Role]>,
     /// As `labels`.
     pub(crate) stamps: Box<[Stamp]>,
     /// Their names, and how many may use each at a time.

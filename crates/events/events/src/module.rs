@@ -8,6 +8,7 @@ use crate::cause::Cause;
 use crate::completion::Completion;
 use crate::event::Event;
 use crate::product::Product;
+use actinium_scheduler::trace::TraceContext;
 use std::task::Waker;
 
 /// A change that all events before it and none after it belong to: a barrier.
@@ -80,6 +81,11 @@ pub trait Source: Send + 'static {
     /// # Errors
     /// Ends the run after the events before it.
     fn next(&mut self, number: u64) -> Result<Next<Self::Product>, Cause>;
+    /// The step of a trace that the event is part of which `next` has just returned, if it is part
+    /// of one: what its modules send is then, too. See `actinium::trace`.
+    fn context(&mut self) -> Option<TraceContext> {
+        None
+    }
     /// The run begins. After [`Next::Later`], this waker has the source asked again, from any
     /// thread.
     fn attach(&mut self, _: &Waker) {}

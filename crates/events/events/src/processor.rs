@@ -9,13 +9,14 @@ use crate::future::Polls;
 use crate::graph::Graph;
 use crate::helper::Helper;
 use crate::over::{Over, Work};
-use crate::record::{EventEnd, RunSummary};
+use crate::record::{EventEnd, Figures, RunSummary};
 use crate::run::{OfWorker, OnEnd, Run};
 use crate::running::Running;
 use crate::settings::{Settings, StartError};
 use crate::slot_tasks::SlotTasks;
 use crate::status::{Controlled, Status};
-use actinium_actor::{Shutdown, System, SystemHandle};
+use actinium_actor::{Observer, Shutdown, System, SystemHandle};
+use actinium_drawing::Drawing;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::task::{Task, TaskRef};
@@ -30,6 +31,7 @@ pub struct Processor {
     settings: Settings,
     status: Arc<Status>,
     on_end: Option<OnEnd>,
+    observers: Vec<Box<dyn Observer>>,
 }
 
 impl std::fmt::Debug for Processor {
@@ -45,7 +47,7 @@ impl Processor {
     /// A graph with its settings.
     pub fn new(graph: Graph, settings: Settings) -> Self {
         let status = Arc::new(Status::new(graph.name().to_owned()));
-        Processor { graph, settings, status, on_end: None }
+        Processor { graph, settings, status, on_end: None, observers: Vec::new() }
     }
 
     /// Calls this at the end of each event, when its slot is not yet free: with
@@ -56,6 +58,20 @@ impl Processor {
     pub fn on_end(mut self, on_end: impl Fn(&EventEnd<'_>) + Send + Sync + 'static) -> Self {
         self.on_end = Some(Guarded::new(Box::new(on_end)));
         self
+    }
+
+    /// For [`Processor::run`]: has this observe the system that the run makes for itself. To trace
+    /// what each worker does, calls of modules included: `TraceToFile` of the crate
+    /// `actinium-monitor`, the facade's feature `monitor`.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observers.push(Box::new(observer));
+        self
+    }
+
+    /// The graph, to be drawn: see [`Graph::drawing`].
+    pub fn drawing(&self) -> Drawing {
+        self.graph.drawing()
     }
 
     /// Something to have the source asked again with.
@@ -136,6 +152,7 @@ impl Processor {
             ("policy", self.settings.policy.is_some()),
             ("bind", self.settings.bind.is_some()),
             ("stack_size", self.settings.stack_size.is_some()),
+            ("observer", !self.observers.is_empty()),
         ];
         if let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
             return Err(StartError::OfSystem(name));
@@ -157,7 +174,7 @@ impl Processor {
     /// # Errors
     /// If a setting is not allowed, a module can not be made, or the workers can not be started.
     /// What fails later is in the summary.
-    pub fn run(self) -> Result<RunSummary, StartError> {
+    pub fn run(mut self) -> Result<RunSummary, StartError> {
         let Settings { workers, policy, stack_size, .. } = self.settings;
         let mut builder = System::builder().counters(false);
         if let Some(workers) = workers {
@@ -171,6 +188,9 @@ impl Processor {
         }
         if let Some(bind) = self.settings.bind.clone() {
             builder = builder.bind(bind);
+        }
+        for observer in std::mem::take(&mut self.observers) {
+            builder = builder.observer(observer);
         }
         self.check()?;
         let system = builder.build().map_err(StartError::System)?;
@@ -196,7 +216,7 @@ impl Processor {
 
     fn start_on(self, system: &SystemHandle) -> Result<Running, StartError> {
         self.check()?;
-        let Processor { graph, settings, status, on_end } = self;
+        let Processor { graph, settings, status, on_end, observers: _ } = self;
         let shared = system.scheduler().clone();
         let (slots, weight) = (settings.slots_or(shared.workers()), settings.weight);
         let exclusives = system.extension(Exclusives::default);
@@ -207,6 +227,9 @@ impl Processor {
         let (layout, source, instances) = graph.into_parts(slots)?;
         let slot_tasks = system.extension(|| SlotTasks::start(system.tasks(), shared.workers()));
         let engine = Arc::new(Engine::new(layout, settings, shared, slot_tasks));
+        if engine.settings.figures >= Figures::Times {
+            status.set_workers(engine.shared.workers());
+        }
         let work = Arc::new(Work { engine: engine.clone(), status: status.clone() });
         let Some(attached) = system.attach(work.clone()) else {
             engine.slot_tasks.remove(engine.key);

@@ -1,5 +1,6 @@
 //! The record of a run: figures per module, path and resource; spans; samples over time.
 
+use actinium_observe::Latency;
 use actinium_topology::PuId;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ pub enum Figures {
 }
 
 /// One call of one module, or the wait that a call started.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Span {
     /// The event's number.
     pub event: u64,
@@ -37,7 +38,7 @@ pub struct Span {
 }
 
 /// How things stood at one moment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sample {
     /// Nanoseconds since the run began.
     pub at_ns: u64,
@@ -108,7 +109,7 @@ pub struct ResourceFigures {
 }
 
 /// A failure: of an event, or of the source or a transition.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failure {
     /// The module's label, or the source's.
     pub module: String,
@@ -133,7 +134,7 @@ pub struct EventEnd<'a> {
 }
 
 /// The results and figures of a run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Events that went through.
     pub events: u64,
@@ -163,6 +164,11 @@ pub struct RunSummary {
     pub slots: usize,
     /// Most events in flight at a time.
     pub in_flight_max: u64,
+    /// How long events took, from the begin of an event, when the source has made it, to its end,
+    /// all attempts and outputs included: nanoseconds, rising, and how many events took about as
+    /// long. A time is that of the slowest event of a step, and steps are 6 % wide. Empty with
+    /// [`Figures::Counts`].
+    pub latency_buckets: Vec<(u64, u64)>,
     /// In the order of registration.
     pub modules: Vec<ModuleFigures>,
     /// In the order of registration, with [`Figures::Spans`].
@@ -177,8 +183,24 @@ pub struct RunSummary {
     pub samples: Vec<Sample>,
 }
 
+impl RunSummary {
+    /// How long events took: the quantiles of [`RunSummary::latency_buckets`].
+    ///
+    /// ```
+    /// use actinium_events::RunSummary;
+    ///
+    /// let latency_buckets = vec![(1_000, 99), (50_000, 1)];
+    /// let summary = RunSummary { latency_buckets, ..RunSummary::default() };
+    /// assert_eq!(summary.latency().quantile_ns(0.99), 1_000);
+    /// ```
+    #[must_use]
+    pub fn latency(&self) -> Latency {
+        Latency::from_buckets(self.latency_buckets.iter().copied())
+    }
+}
+
 /// A worker that was given up: its thread is left to itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The number.
     pub worker: usize,

@@ -12,6 +12,7 @@ use crate::layout::Layout;
 
 pub(crate) use crate::module_states::{ACQUIRED, QUEUED, RUNNING};
 use crate::module_states::{IDLE, ModuleStates, NO, REQUESTED, SKIPPED, YES};
+use actinium_scheduler::trace::{Scope, Step};
 
 /// Gives back what nobody needs any more of what a module made.
 pub(crate) type Free<'a> = &'a mut dyn FnMut(&ModuleStates, &mut Cells, u16);
@@ -76,6 +77,37 @@ pub(crate) struct State {
     steps: Box<[u16]>,
     /// Paths that reached an end since it was last looked: for their figures.
     pub(crate) ended_paths: Vec<u16>,
+    /// The step of a trace that the event is.
+    pub(crate) traced: Traced,
+}
+
+/// The step of a trace that an event is, if it is part of one. No other event is that step.
+#[derive(Debug, Default)]
+pub(crate) struct Traced(Option<Box<Step>>);
+
+impl Traced {
+    pub(crate) fn of(step: Step) -> Self {
+        Traced(Some(Box::new(step)))
+    }
+
+    /// Makes it the current step of this thread, until the result is dropped.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<Scope> {
+        self.0.as_ref().map(|step| Scope::enter(step.context()))
+    }
+
+    /// The event has ended; the words say why it failed, if it did.
+    pub(crate) fn end(self, failure: Option<&str>) {
+        if let Some(step) = self.0 {
+            step.end(failure.map(|it| it.to_owned().into()));
+        }
+    }
+}
+
+impl Clone for Traced {
+    fn clone(&self) -> Self {
+        Traced::default()
+    }
 }
 
 impl State {

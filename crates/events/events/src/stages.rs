@@ -34,8 +34,11 @@ impl Run {
             return state;
         }
         state.stage = Stage::Free;
+        let traced = std::mem::take(&mut state.traced);
         let (number, turn, start_ns) = (state.number, state.turn, state.start_ns);
         drop(state);
+        self.note_latency(start_ns, worker);
+        traced.end(failure.as_ref().map(|(_, cause)| cause.as_str()));
         let failed = self.count_end(number, failure);
         self.tell_end(slot, number, start_ns, failed);
         self.let_next_write(turn, worker);
@@ -86,6 +89,13 @@ impl Run {
         state.pass += 1;
         self.feed.counts().retries.fetch_add(1, Ordering::Relaxed); // Relaxed: a statistic.
         state.begin(&self.engine.template);
+    }
+
+    /// Notes how long the event took, with times.
+    fn note_latency(&self, start_ns: u64, worker: &Worker) {
+        if let Some(latencies) = self.over.work.status.latencies().get(worker.index()) {
+            latencies.record(self.engine.now_ns().saturating_sub(start_ns));
+        }
     }
 
     /// Counts an event that has ended. Returns its failure if somebody is to be told.

@@ -1,13 +1,14 @@
 //! What the handles of a run share, from before its start until after its end.
 
 use crate::counts::Counts;
+use crate::histogram::Histogram;
 use crate::record::RunSummary;
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub(crate) struct Status {
     /// The graph's name.
     pub(crate) name: String,
     pub(crate) counts: Counts,
+    /// How long events took, by worker; from the start of the run.
+    latencies: OnceLock<Box<[Histogram]>>,
     asked: Mutex<Asked>,
     pub(crate) start_ns: AtomicU64,
     ending: Mutex<Ending>,
@@ -64,11 +67,22 @@ impl Status {
         Status {
             name,
             counts: Counts::default(),
+            latencies: OnceLock::new(),
             asked: Mutex::default(),
             start_ns: AtomicU64::new(0),
             ending: Mutex::default(),
             changed: Condvar::new(),
         }
+    }
+
+    /// Makes room for what so many workers note of events.
+    pub(crate) fn set_workers(&self, workers: usize) {
+        let _ = self.latencies.set((0..workers).map(|_| Histogram::default()).collect());
+    }
+
+    /// How long events took, by worker; nothing before the start.
+    pub(crate) fn latencies(&self) -> &[Histogram] {
+        self.latencies.get().map_or(&[], |all| all)
     }
 
     /// The run has begun, and can be reached: what it was asked before, it is told now.

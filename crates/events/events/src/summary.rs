@@ -1,6 +1,7 @@
 //! The summary of a run, from the engine's notes.
 
 use crate::engine::Engine;
+use crate::histogram::buckets;
 use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Span, Stuck};
 use crate::status::Status;
 use actinium_scheduler::sync::lock;
@@ -52,6 +53,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         pus: engine.shared.settings().pus.clone(),
         slots: engine.slots.len(),
         in_flight_max: count(&counts.in_flight_max),
+        latency_buckets: buckets(status.latencies()),
         modules: modules.collect(),
         products: engine.products(),
         paths: paths.collect(),

@@ -6,6 +6,7 @@ use crate::event::Event;
 use crate::module::AsyncAnalyzer;
 use crate::product::{Input, Product};
 use actinium_actor::{Recipient, SendError};
+use actinium_scheduler::trace::follow;
 use std::fmt;
 
 /// Sends an actor a message about each event: an analyzer or output that waits, without holding a
@@ -73,7 +74,9 @@ where
             Ok(()) => done.finish(Ok(())),
             Err(SendError::Full(message)) => {
                 let to = self.to.clone();
-                done.run(async move { to.send_async(message).await.map_err(|it| not(&to, &it)) });
+                let sent =
+                    follow(async move { to.send_async(message).await.map_err(|it| not(&to, &it)) });
+                done.run(sent);
             }
             Err(error) => done.finish(Err(not(&self.to, &error))),
         }

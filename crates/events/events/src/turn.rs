@@ -79,11 +79,15 @@ impl Run {
         let mut last_ns = 0;
         let mut leaves_acquired = false;
         let mut state = engine.state(slot);
+        let mut scope = state.traced.enter();
         loop {
             // Choose.
             let Some(module) = state.take_ready(std::mem::take(&mut leaves_acquired)) else {
                 if state.is_stage_over() {
                     state = self.stage_over(slot, state, worker);
+                    // It may be another event by now.
+                    drop(scope);
+                    scope = state.traced.enter();
                     if !state.stage.is_resting() {
                         continue;
                     }

@@ -8,7 +8,7 @@
 //! | [`gaudi`] | reads GaudiHive's data flow with its timing and its control flow |
 //! | [`own`] | reads our own format, as TOML or JSON |
 //! | [`generate`] | makes the synthetic workload that is shipped |
-//! | [`graph`] | says which modules run |
+//! | [`graph`] | says which modules run, and makes a drawing of them |
 //! | [`plan`] | says what a workload costs, and how fast it can go |
 //! | [`replay`] | makes a graph of a workload, which the event processor runs |
 //! | [`registry`] | holds a program's own types of modules |
@@ -40,6 +40,9 @@ pub mod replay;
 mod check;
 mod checked;
 mod draft;
+mod drawn;
+mod latency;
+mod products;
 mod toml_tree;
 mod tree;
 

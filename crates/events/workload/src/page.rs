@@ -8,7 +8,11 @@ use actinium_report::html::{
 };
 use std::time::Duration;
 
+use crate::drawn;
+use crate::latency;
 use crate::plan::{Ceiling, Plan};
+use crate::products;
+use actinium_events::drawing::Drawing;
 use actinium_events::{ModuleFigures, RunSummary, Sample};
 
 /// More resources than this in one chart cannot be told apart.
@@ -60,6 +64,8 @@ pub struct RunReport<'a> {
     /// Whether `cpus` is this process's share alone.
     cpus_of_process: bool,
     sweep: &'a [SweepPoint],
+    graph: Option<&'a Drawing>,
+    sections: Vec<Section>,
 }
 
 impl<'a> RunReport<'a> {
@@ -77,6 +83,8 @@ impl<'a> RunReport<'a> {
             cpus: None,
             cpus_of_process: false,
             sweep: &[],
+            graph: None,
+            sections: Vec::new(),
         }
     }
 
@@ -137,6 +145,21 @@ impl<'a> RunReport<'a> {
         self
     }
 
+    /// Draws the graph ([`Graph::drawing`](actinium_events::Graph::drawing)), with the critical
+    /// path: that of the plan, or else the longest chain by the times that were measured.
+    #[must_use]
+    pub fn graph(mut self, graph: &'a Drawing) -> Self {
+        self.graph = Some(graph);
+        self
+    }
+
+    /// Adds a section behind those that are made from the run.
+    #[must_use]
+    pub fn section(mut self, section: Section) -> Self {
+        self.sections.push(section);
+        self
+    }
+
     /// The page; [`Page::write`] writes it.
     #[must_use]
     pub fn page(&self) -> Page {
@@ -147,12 +170,15 @@ impl<'a> RunReport<'a> {
         let sections = [
             self.failures(),
             self.over_time(),
+            latency::section(self.summary),
             self.spans(),
             self.modules(),
+            self.graph.and_then(|graph| drawn::section(self.summary, graph, self.plan)),
             self.critical_path(),
             self.scaling(),
         ];
         page.sections = sections.into_iter().flatten().collect();
+        page.sections.extend(self.sections.iter().cloned());
         page
     }
 
@@ -423,22 +449,12 @@ impl<'a> RunReport<'a> {
             .chart(Bars::new("Longest running", Unit::Seconds, bars(|module| module.busy_ns)))
             .chart(self.stalls(bars(|module| module.wait_resource_ns)))
             .chart(table);
-        let section =
-            if run.products.is_empty() { section } else { section.chart(self.products()) };
+        let section = products::charts(run, self.graph)
+            .into_iter()
+            .fold(section, |section, chart| section.chart(chart));
         Some(match run.paths.is_empty() {
             true => section,
             false => section.chart(self.paths()),
-        })
-    }
-
-    fn products(&self) -> Table {
-        let columns = vec![Column::text("product"), Column::number("at most", Unit::Count)];
-        let mut products: Vec<_> = self.summary.products.iter().collect();
-        products.sort_by_key(|product| std::cmp::Reverse(product.alive_max));
-        let table = Table::new("Products that lived at a time", columns)
-            .note("A product lives from the call that makes it until its last reader is done.");
-        products.into_iter().fold(table, |table, product| {
-            table.row(vec![product.label.as_str().into(), product.alive_max.into()])
         })
     }
 

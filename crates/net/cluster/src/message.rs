@@ -3,6 +3,7 @@
 use crate::codec::{CodecError, NODES, decode, encode};
 use crate::denial::Denial;
 use crate::link::HEADER_BYTES;
+use actinium_scheduler::trace::TraceContext;
 use actinium_wire::Encoding;
 use serde::{Deserialize, Serialize};
 
@@ -194,9 +195,13 @@ const TELL_WITH: u8 = 5;
 const TELL_TO: u8 = 6;
 const ASK_TO: u8 = 7;
 const REPLY: u8 = 8;
+/// A message that is part of a trace: the context, and the message.
+const TRACED: u8 = 9;
 
 /// The encoding stands above the kind.
 const ENCODING_FROM_BIT: u32 = 4;
+/// The bits of the kind.
+const KIND: u8 = (1 << ENCODING_FROM_BIT) - 1;
 
 /// Kind with encoding, and length.
 const HEAD_BYTES: usize = 5;
@@ -214,6 +219,19 @@ fn with_head(
     let len = (into.len() - start - HEAD_BYTES) as u32;
     into[start + 1..start + HEAD_BYTES].copy_from_slice(&len.to_le_bytes());
     Ok(())
+}
+
+/// Makes a message part of a trace. It stays one message.
+#[cold]
+pub(crate) fn traced(context: TraceContext, message: &[u8]) -> Vec<u8> {
+    let mut into = Vec::with_capacity(HEAD_BYTES + TraceContext::BYTES + message.len());
+    let written = with_head(TRACED, NODES, &mut into, |into| {
+        into.extend_from_slice(&context.to_bytes());
+        into.extend_from_slice(message);
+        Ok(())
+    });
+    debug_assert_eq!(written, Ok(()));
+    into
 }
 
 fn put_key(key: ActorKey, into: &mut Vec<u8>) {
@@ -375,10 +393,18 @@ fn read_envelope(body: &[u8]) -> Option<Envelope<'_>> {
 
 /// Calls `each` for what lies in a frame's payload, in order. False if it is no sequence of
 /// messages; those before the fault were read.
-pub(crate) fn read<'a>(mut payload: &'a [u8], mut each: impl FnMut(Item<'a>)) -> bool {
+pub(crate) fn read<'a>(payload: &'a [u8], mut each: impl FnMut(Item<'a>)) -> bool {
+    read_traced(payload, |_, item| each(item))
+}
+
+/// Reads like [`read`], with the traces that messages are part of.
+pub(crate) fn read_traced<'a>(
+    mut payload: &'a [u8],
+    mut each: impl FnMut(Option<TraceContext>, Item<'a>),
+) -> bool {
     while !payload.is_empty() {
-        let Some((item, rest)) = read_one(payload) else { return false };
-        each(item);
+        let Some((context, item, rest)) = read_one_traced(payload) else { return false };
+        each(context, item);
         payload = rest;
     }
     true
@@ -399,11 +425,29 @@ fn read_head(payload: &[u8]) -> Option<(u8, Encoding, &[u8], &[u8])> {
     let (&[kind, a, b, c, d], rest) = payload.split_first_chunk::<HEAD_BYTES>()?;
     let (body, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
     let encoding = Encoding::of_id(kind >> ENCODING_FROM_BIT)?;
-    Some((kind & ((1 << ENCODING_FROM_BIT) - 1), encoding, body, rest))
+    Some((kind & KIND, encoding, body, rest))
 }
 
 /// The first message, and what is behind it; None if there is none.
 pub(crate) fn read_one(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
+    read_one_traced(payload).map(|(_, item, rest)| (item, rest))
+}
+
+/// The first message with the trace that it is part of, and what is behind it; None if there is
+/// none.
+pub(crate) fn read_one_traced(payload: &[u8]) -> Option<(Option<TraceContext>, Item<'_>, &[u8])> {
+    if payload.first().is_none_or(|kind| kind & KIND != TRACED) {
+        return read_plain(payload).map(|(item, rest)| (None, item, rest));
+    }
+    let (_, _, body, rest) = read_head(payload)?;
+    let (context, message) = body.split_first_chunk()?;
+    // One message, and none in it that is part of another trace.
+    let (item, []) = read_plain(message)? else { return None };
+    // A context that is none loses no message.
+    Some((TraceContext::from_bytes(context), item, rest))
+}
+
+fn read_plain(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
     if let Some((key, encoding, message, rest)) = read_tell(payload) {
         return Some((Item::Tell(key, encoding, message), rest));
     }
@@ -537,6 +581,23 @@ mod tests {
             Item::Envelope(ENVELOPE),
         ];
         assert_eq!(items, expected);
+    }
+
+    #[test]
+    fn a_traced_message_is_one_message_with_its_context() {
+        let context = TraceContext::new(7, 8, true).unwrap();
+        let (mut told, mut bytes) = (Vec::new(), Vec::new());
+        tell(KEY, Encoding::Text, &5_u32, &mut told).unwrap();
+        bytes.extend(traced(context, &told));
+        bytes.extend(&told);
+        let mut items = Vec::new();
+        assert!(read_traced(&bytes, |context, item| items.push((context, item))));
+        let item = || Item::Tell(KEY, Encoding::Text, b"5\n");
+        assert_eq!(items, [(Some(context), item()), (None, item())]);
+        // One in another is none, and neither are two in one.
+        assert!(read_one(&traced(context, &traced(context, &told))).is_none());
+        assert!(read_one(&traced(context, &[&told[..], &told].concat())).is_none());
+        assert!(read_one(&traced(context, &[])).is_none());
     }
 
     proptest! {

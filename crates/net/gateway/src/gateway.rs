@@ -11,7 +11,7 @@ use crate::rates::Rates;
 use crate::served::Served;
 use crate::strangers::{GatewayStats, Place, Stranger, Strangers};
 use crate::tls::Tls;
-use crate::{post, socket};
+use crate::{post, socket, traced};
 use actinium_actor::Address;
 use actinium_tap::{Tap, TapFilter, TapPoint};
 use actinium_wire::{Description, Encoding};
@@ -422,11 +422,11 @@ async fn enter<A: Served>(
         },
     };
     let limits = endpoint.config.limits;
+    let parent = traced::parent(&endpoint, &headers);
     let talk = Conversation::new(client.identity.clone(), limits.queued);
-    upgrade
-        .max_message_size(limits.message_bytes)
-        .max_frame_size(limits.message_bytes)
-        .on_upgrade(move |socket| socket::converse(socket, endpoint, client, talk, encoding))
+    upgrade.max_message_size(limits.message_bytes).max_frame_size(limits.message_bytes).on_upgrade(
+        move |socket| socket::converse(socket, endpoint, client, talk, encoding, parent),
+    )
 }
 
 /// Somebody comes by POST.
@@ -446,7 +446,10 @@ fn preflight(config: &Config, headers: &HeaderMap) -> Response {
         Ok(_) => {
             let allowed = [
                 (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-                (header::ACCESS_CONTROL_ALLOW_HEADERS, "accept, authorization, content-type"),
+                (
+                    header::ACCESS_CONTROL_ALLOW_HEADERS,
+                    "accept, authorization, content-type, traceparent",
+                ),
                 (header::ACCESS_CONTROL_MAX_AGE, "600"),
             ];
             (StatusCode::NO_CONTENT, allowed).into_response()

@@ -84,6 +84,7 @@ mod strangers;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod traced;
 
 pub use admission::Identity;
 pub use conversation::{PeerId, Unsent};

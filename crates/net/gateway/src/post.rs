@@ -7,6 +7,7 @@ use crate::endpoint::{Client, Endpoint};
 use crate::fault::{Code, Fault};
 use crate::served::{Call, Served};
 use actinium_tap::Direction;
+use crate::traced;
 use actinium_wire::Encoding;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -25,7 +26,10 @@ pub(crate) async fn answer<A: Served>(
         Ok(found) => found,
         Err(fault) => return fault.response(Encoding::Text),
     };
-    match exchange(endpoint, client, asked, body).await {
+    let step = traced::begin(endpoint, "POST", traced::parent(endpoint, headers));
+    let exchanged = step.run(exchange(endpoint, client, asked, body)).await;
+    step.end(exchanged.as_ref().err().map(|fault| fault.to_string().into()));
+    match exchanged {
         Ok(None) => StatusCode::ACCEPTED.into_response(),
         Ok(Some((message, id))) => {
             let mut bytes = Vec::new();

@@ -10,6 +10,8 @@ use crate::conversation::Conversation;
 use crate::endpoint::{Client, Endpoint, stopped};
 use crate::fault::{Code, Fault};
 use crate::served::{Call, Served};
+use crate::traced;
+use actinium_actor::trace::TraceContext;
 use actinium_actor::{Address, SendError};
 use actinium_tap::Direction;
 use actinium_wire::Encoding;
@@ -33,6 +35,9 @@ enum Ending {
     Fault(Fault),
 }
 
+/// Why a message reached nobody.
+const GONE: &str = "the actor has ended";
+
 /// How long a client may take to take in that it has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 
@@ -45,6 +50,8 @@ struct Session<A: Served> {
     client: Client,
     talk: Arc<Conversation<A::Talk>>,
     encoding: Encoding,
+    /// The step that the conversation is part of, if its client has said so.
+    parent: Option<TraceContext>,
     stopping: watch::Receiver<bool>,
     delivering: Option<Delivery>,
     /// Messages of the client.
@@ -65,6 +72,7 @@ pub(crate) async fn converse<A: Served>(
     client: Client,
     talk: Arc<Conversation<A::Talk>>,
     encoding: Encoding,
+    parent: Option<TraceContext>,
 ) {
     let now = clock::now();
     let mut session = Session {
@@ -73,6 +81,7 @@ pub(crate) async fn converse<A: Served>(
         client,
         talk: talk.clone(),
         encoding,
+        parent,
         delivering: None,
         count: 0,
         since: now,
@@ -336,20 +345,30 @@ impl<A: Served> Session<A> {
     }
 
     fn deliver(&mut self, call: Call<A::Talk>) -> Result<(), Ending> {
-        match self.endpoint.address.try_send(A::heard(call)) {
-            Ok(()) => Ok(()),
-            Err(SendError::Full(message)) => {
-                let address = self.endpoint.address.clone();
-                self.delivering =
-                    Some(Box::pin(async move { address.send_async(message).await.is_ok() }));
+        let step = traced::begin(&self.endpoint, "WebSocket", self.parent);
+        match step.scope(|| self.endpoint.address.try_send(A::heard(call))) {
+            Ok(()) => {
+                step.end(None);
                 Ok(())
             }
-            Err(_) => Err(self.gone()),
+            Err(SendError::Full(message)) => {
+                let address = self.endpoint.address.clone();
+                self.delivering = Some(Box::pin(async move {
+                    let sent = step.run(address.send_async(message)).await;
+                    step.end(sent.is_err().then(|| GONE.into()));
+                    sent.is_ok()
+                }));
+                Ok(())
+            }
+            Err(_) => {
+                step.end(Some(GONE.into()));
+                Err(self.gone())
+            }
         }
     }
 
     fn gone(&self) -> Ending {
-        Ending::Fault(Fault::new(Code::Gone, "the actor has ended").of_message(self.count))
+        Ending::Fault(Fault::new(Code::Gone, GONE).of_message(self.count))
     }
 
     async fn tell(&mut self, fault: Fault) -> Result<(), Ending> {

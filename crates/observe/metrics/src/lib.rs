@@ -27,10 +27,17 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+#[cfg(feature = "events")]
+mod graphs;
 mod health;
 mod metrics;
+#[cfg(feature = "cluster")]
+mod nodes;
 mod observed;
+#[cfg(any(feature = "events", feature = "cluster"))]
+mod rows;
 mod system;
+mod text;
 
 pub use counters::{COUNTERS, CounterName};
 pub use metrics::Metrics;

@@ -2,13 +2,14 @@
 
 use crate::health::Health;
 use crate::system::SystemFigures;
+use crate::text::{OPENMETRICS, PLAIN, plain, takes_openmetrics};
 use actinium_actor::SystemHandle;
 use actinium_gateway::{Gateway, GatewayError};
 use actinium_scheduler::guard::{self, Guarded};
 use actinium_scheduler::log;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::encoding::text::encode;
@@ -23,9 +24,6 @@ use std::time::Duration;
 const TYPES: usize = 50;
 /// How long a turn may last unless the program says otherwise.
 const TURN: Duration = Duration::from_secs(30);
-/// What OpenMetrics' text is.
-const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// What stands at the end of the text.
 const END: &str = "# EOF\n";
 
@@ -55,6 +53,10 @@ pub struct Metrics {
     system: SystemHandle,
     figures: Registry,
     registries: Vec<Guarded<Registry>>,
+    #[cfg(feature = "events")]
+    graphs: crate::graphs::Graphs,
+    #[cfg(feature = "cluster")]
+    nodes: crate::nodes::Nodes,
     turn: Duration,
     ready: Vec<Check>,
     health: Health,
@@ -74,6 +76,10 @@ impl Metrics {
             system: system.clone(),
             figures: figures(system, TYPES),
             registries: Vec::new(),
+            #[cfg(feature = "events")]
+            graphs: crate::graphs::Graphs::default(),
+            #[cfg(feature = "cluster")]
+            nodes: crate::nodes::Nodes::default(),
             turn: TURN,
             ready: Vec::new(),
             health: Health::default(),
@@ -95,6 +101,34 @@ impl Metrics {
     pub fn types(mut self, most: usize) -> Self {
         self.figures = figures(&self.system, most);
         self
+    }
+
+    /// Adds the figures of a graph, with this name as the label `graph`: a name for each graph.
+    #[cfg(feature = "events")]
+    #[must_use]
+    pub fn graph(mut self, name: &str, monitor: &actinium_events::Monitor) -> Self {
+        self.graphs.0.push((name.to_owned(), monitor.clone()));
+        self
+    }
+
+    /// Adds the figures of a node and its links, with the labels `node` and `peer`: the numbers of
+    /// the nodes.
+    #[cfg(feature = "cluster")]
+    #[must_use]
+    pub fn node(mut self, node: &actinium_cluster::NodeHandle) -> Self {
+        self.nodes.0.push(node.clone());
+        self
+    }
+
+    /// The figures of graphs and nodes.
+    fn parts(&self) -> Registry {
+        #[allow(unused_mut, reason = "without any of these features there are none")]
+        let mut registry = Registry::default();
+        #[cfg(feature = "events")]
+        registry.register_collector(Box::new(self.graphs.clone()));
+        #[cfg(feature = "cluster")]
+        registry.register_collector(Box::new(self.nodes.clone()));
+        registry
     }
 
     /// Takes a worker for stuck that has been in one turn for so long. Default: 30 s. It is noticed
@@ -120,7 +154,9 @@ impl Metrics {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let registries = [&self.figures].into_iter().chain(self.registries.iter().map(|it| &**it));
+        let parts = self.parts();
+        let registries =
+            [&self.figures, &parts].into_iter().chain(self.registries.iter().map(|it| &**it));
         for registry in registries {
             let mut part = String::new();
             match guard::catch(|| encode(&mut part, registry)) {
@@ -193,8 +229,13 @@ fn figures(system: &SystemHandle, types: usize) -> Registry {
     registry
 }
 
-async fn metrics(State(metrics): State<Arc<Metrics>>) -> Response {
-    ([(header::CONTENT_TYPE, OPENMETRICS)], metrics.text()).into_response()
+async fn metrics(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {
+    let accept = headers.get_all(header::ACCEPT).into_iter().filter_map(|it| it.to_str().ok());
+    let (kind, text) = match accept.into_iter().any(takes_openmetrics) {
+        true => (OPENMETRICS, metrics.text()),
+        false => (PLAIN, plain(&metrics.text())),
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 async fn healthz(State(metrics): State<Arc<Metrics>>) -> Response {

@@ -186,6 +186,6 @@ fn gauge(
     encoder.encode_descriptor(name, help, unit, MetricType::Gauge)?.encode_gauge(&value)
 }
 
-fn count(metric: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
+pub(crate) fn count(metric: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
     metric.encode_counter::<NoLabelSet, u64, f64>(&value, None)
 }

@@ -42,9 +42,14 @@ fn system() -> System {
 
 /// The status and the body of an answer.
 fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    get_as(address, path, "*/*")
+}
+
+/// As `get`, for a client that takes this media type.
+fn get_as(address: SocketAddr, path: &str, accept: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).expect("somebody listens");
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")
-        .expect("it is sent");
+    let head = format!("host: test\r\naccept: {accept}\r\nconnection: close");
+    write!(stream, "GET {path} HTTP/1.1\r\n{head}\r\n\r\n").expect("it is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
@@ -69,7 +74,8 @@ fn figures_are_those_of_the_system() {
     (0..100).for_each(|n| counters[n % 3].tell(Msg::Count));
     system.wait_idle(Duration::from_secs(60)).expect("it comes to rest");
     let gateway = serve(&system, |metrics| metrics);
-    let (status, text) = get(gateway.address(), "/metrics");
+    let (status, text) =
+        get_as(gateway.address(), "/metrics", "application/openmetrics-text;version=1.0.0");
     assert_eq!(status, 200);
     let handled =
         |worker| value(&text, &format!("actinium_messages_handled_total{{worker=\"{worker}\"}}"));
@@ -226,6 +232,7 @@ fn the_docs_have_all_names_and_no_other() {
     });
     let docs = include_str!("../../../../docs/metrics.md");
     let (_, table) = docs.split_once("| metric | type | what |").expect("a table");
+    let (table, _) = table.split_once("\n\n").expect("the end of the table");
     let told = table.lines().filter(|line| line.starts_with("| `")).map(|line| {
         let (name_and_type, _) = line.trim_end_matches(" |").rsplit_once(" | ").expect("columns");
         format!("{name_and_type} |")
@@ -243,7 +250,7 @@ impl Drop for Killed {
     }
 }
 
-/// The folder of Prometheus' programs.
+/// Prometheus, as it is installed.
 fn prometheus() -> Option<PathBuf> {
     let path = std::env::var_os("ACTINIUM_PROMETHEUS").map(PathBuf::from);
     let found =
@@ -252,6 +259,23 @@ fn prometheus() -> Option<PathBuf> {
         println!("skipped: there is no Prometheus");
     }
     found
+}
+
+#[test]
+fn prometheus_promtool_has_nothing_to_say() -> Result<(), Box<dyn Error>> {
+    let Some(program) = prometheus() else { return Ok(()) };
+    let system = system();
+    let _kept = system.spawn(Counter);
+    let mut promtool = Command::new(program.with_file_name("promtool"));
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped());
+    let mut promtool = promtool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let gateway = serve(&system, |metrics| metrics);
+    let (_, text) = get(gateway.address(), "/metrics");
+    promtool.stdin.take().expect("it is piped").write_all(text.as_bytes())?;
+    let said = promtool.wait_with_output()?;
+    let texts = [&said.stdout, &said.stderr].map(|it| String::from_utf8_lossy(it).into_owned());
+    assert!(said.status.success() && texts.concat().is_empty(), "{texts:?}\n{text}");
+    Ok(())
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::flame::FlameToFile;
 use crate::report::ReportOnEnd;
+use crate::socket::ServeOnSocket;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use std::error::Error;
@@ -12,6 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub const ENV_REPORT: &str = "ACTINIUM_REPORT";
 /// The environment variable that names a file for the trace of each system.
 pub const ENV_TRACE: &str = "ACTINIUM_TRACE";
+/// The environment variable that opens a socket for `actinium top`, unless it is empty or 0.
+pub const ENV_TOP: &str = "ACTINIUM_TOP";
 /// The environment variable that names a file for the flame graph of each system.
 pub const ENV_FLAME: &str = "ACTINIUM_FLAME";
 
@@ -25,6 +28,22 @@ ctor::declarative::ctor! {
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_REPORT, |file| Box::new(ReportOnEnd::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_TRACE, |file| Box::new(TraceToFile::new(file))));
         actinium_actor::observe_all(AsEnvironmentSays::new(ENV_FLAME, |file| Box::new(FlameToFile::new(file))));
+        actinium_actor::observe_all(IfTheEnvironmentWantsTop);
+    }
+}
+
+/// Opens a socket for each system of the process, if the environment wants it.
+struct IfTheEnvironmentWantsTop;
+
+impl Observer for IfTheEnvironmentWantsTop {
+    fn started(&self, system: &SystemHandle) -> Result<OnEnd, Box<dyn Error + Send + Sync>> {
+        match std::env::var_os(ENV_TOP).filter(|value| !value.is_empty() && value != "0") {
+            Some(_) => {
+                let opened = ServeOnSocket::new().started(system);
+                opened.map_err(|error| format!("{ENV_TOP}: {error}").into())
+            }
+            None => Ok(OnEnd::new(|_| ())),
+        }
     }
 }
 

@@ -27,26 +27,39 @@
 //! [`Trace`] does so for a part of a run, and [`merge_traces`] puts the traces of several nodes
 //! together. [`Monitored::flame_graph`] and `ACTINIUM_FLAME` draw which actors took the time.
 //!
+//! [`live`] shows a system while it runs.
+//!
+//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at the
+//! system while it runs.
+//!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
-//! workers do nothing; for a trace they keep records.
+//! workers measure a sample of their turns; for a trace they keep records.
 
 mod before_main;
 mod feed;
 mod flame;
+mod flows;
+pub mod live;
 mod page;
+mod page_structure;
+mod page_turns;
 mod recorder;
 mod recording;
 mod report;
+pub mod socket;
+mod structure;
 mod trace;
 
-pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TRACE};
+pub use before_main::{ENV_FLAME, ENV_REPORT, ENV_TOP, ENV_TRACE};
 pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
 pub use recorder::Recorder;
 pub use recording::{
-    MailboxFigures, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
+    MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
+    TypeTurns, WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
+pub use structure::{Member, Structure, Tree};
 pub use trace::{
     ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
 };

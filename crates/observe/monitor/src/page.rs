@@ -43,6 +43,8 @@ impl Recording {
             .section(self.throughput())
             .section(self.threads())
             .section(self.actors())
+            .section(self.turns())
+            .section(self.exchanges())
             .section(self.messages())
             .section(self.ending())
     }
@@ -250,6 +252,10 @@ impl Recording {
         let section = Section::new("Actors")
             .chart(self.over_time("Living actors", Unit::Count, living))
             .chart(table);
+        let section = match self.structure.tree.members.is_empty() {
+            true => section,
+            false => section.chart(self.supervision()),
+        };
         if self.sum("restarted") == 0 {
             return section;
         }

@@ -1,11 +1,12 @@
 //! Looks at a system from time to time.
 
 use crate::recording::{
-    MailboxFigures, Recording, SCHEMA_VERSION, Sample, TypeFigures, WorkerFigures,
+    MailboxFigures, Recording, SCHEMA_VERSION, Sample, TypeFigures, TypeTurns, WorkerFigures,
 };
+use crate::structure::{Structure, Tree};
 use actinium_actor::{
-    ActorId, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, ScaleEvent, ShutdownReport,
-    Stats, SystemHandle,
+    ActorId, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, Measure, Measured, Measuring,
+    ScaleEvent, ShutdownReport, Stats, SystemHandle,
 };
 use actinium_observe::process::{ProcessFigures, Watch};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ const KEPT_MAX: usize = 1_024;
 const WALK_EVERY: u64 = 20;
 /// The fullest mailboxes that are named.
 const MAILBOXES: usize = 20;
+/// The types whose turns are told: those that took most time.
+const TYPES: usize = 50;
 
 /// Records what a system does, from [`start`](Recorder::start) to [`finish`](Recorder::finish).
 ///
@@ -41,6 +44,9 @@ pub struct Recorder {
     system: SystemHandle,
     begun: SystemTime,
     watch: Watch,
+    measuring: Measuring,
+    /// What had been measured before.
+    before: Measured,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -53,6 +59,7 @@ struct Seen {
     samples: Vec<Sample>,
     types: BTreeMap<&'static str, TypeFigures>,
     mailboxes: BTreeMap<ActorId, MailboxFigures>,
+    tree: Tree,
 }
 
 impl Recorder {
@@ -69,13 +76,15 @@ impl Recorder {
             samples: Vec::new(),
             types: BTreeMap::new(),
             mailboxes: BTreeMap::new(),
+            tree: Tree::default(),
         };
         seen.look(system);
         let seen = Arc::new(Mutex::new(seen));
         let (system, shared) = (system.clone(), seen.clone());
         let looked = system.clone();
         let look = move || shared.lock().unwrap_or_else(PoisonError::into_inner).look(&looked);
-        Ok(Recorder { watch: Watch::start(look)?, system, begun, seen })
+        let (before, measuring) = (system.measured(), system.measure(&Measure::new()));
+        Ok(Recorder { watch: Watch::start(look)?, measuring, before, system, begun, seen })
     }
 
     /// Ends, and returns what was recorded.
@@ -86,7 +95,10 @@ impl Recorder {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // With what only the last moment tells: restarts of types, and those that lived shortly.
         seen.see_types(&self.system.actor_types());
-        seen.recording(&self.system, &stats, self.begun, process)
+        let mut recording = seen.recording(&self.system, &stats, self.begun, process);
+        drop(self.measuring);
+        recording.turns = turns(&self.before, &self.system.measured());
+        recording
     }
 }
 
@@ -132,6 +144,8 @@ impl Seen {
         if self.looks.is_multiple_of(WALK_EVERY) || self.looks == 1 {
             self.see_types(&system.actor_types());
             self.see_mailboxes(system);
+            let at_s = self.begin.elapsed().as_secs_f64();
+            self.tree.look(system, at_s, stats.actors as u64);
         }
         self.looks += 1;
     }
@@ -195,13 +209,28 @@ impl Seen {
             external: counters(&stats.external),
             latencies: stats.latencies.clone(),
             types,
+            turns: Vec::new(),
             mailboxes,
             dead_letters: system.dead_letters().iter().map(ToString::to_string).collect(),
             scaling: stats.scale_events.iter().map(scaling).collect(),
+            structure: Structure::of(system, std::mem::take(&mut self.tree)),
             end: Vec::new(),
             process,
         }
     }
+}
+
+/// What was measured since then, those first that took most time.
+fn turns(before: &Measured, now: &Measured) -> Vec<TypeTurns> {
+    let then = |kind: &str| before.types.iter().find(|it| it.kind == kind).map(|it| &it.figures);
+    let types = now.types.iter().map(|it| {
+        let figures = then(it.kind).map(|then| it.figures.since(then));
+        TypeTurns::of(it.kind, figures.as_ref().unwrap_or(&it.figures))
+    });
+    let mut types: Vec<_> = types.filter(|it| it.turns > 0 || !it.wait_ns.is_empty()).collect();
+    types.sort_by_key(|it| std::cmp::Reverse(it.busy_ns));
+    types.truncate(TYPES);
+    types
 }
 
 fn scaling(event: &ScaleEvent) -> (f64, u64, String) {

@@ -1,5 +1,7 @@
 //! What was recorded of a system: data, from which a page is made.
 
+use crate::structure::Structure;
+use actinium_actor::TurnFigures;
 use actinium_observe::file::{NewFile, WriteError};
 use actinium_observe::process::ProcessFigures;
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,12 @@ pub struct Recording {
     pub latencies: Vec<(u64, u64)>,
     /// The types of actors.
     pub types: Vec<TypeFigures>,
+    /// Who supervises whom, and what workers got from each other.
+    #[serde(default)]
+    pub structure: Structure,
+    /// The turns and messages of types, those that took most time first: estimated from samples.
+    #[serde(default)]
+    pub turns: Vec<TypeTurns>,
     /// The fullest mailboxes that were seen, at most one for each actor.
     pub mailboxes: Vec<MailboxFigures>,
     /// The latest dead letters, as texts.
@@ -91,6 +99,59 @@ pub struct TypeFigures {
     pub restarts: u64,
     /// Nanoseconds that a message took at last, exponentially weighted.
     pub cost_ns: Option<u32>,
+}
+
+/// The turns of a type of actors, or of tasks of the runtime. See
+/// [`SystemHandle::measure`](actinium_actor::SystemHandle::measure).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TypeTurns {
+    /// The name of the type.
+    pub kind: String,
+    /// Turns.
+    pub turns: u64,
+    /// Messages handled in them.
+    pub handled: u64,
+    /// The bytes of these messages.
+    pub bytes: u64,
+    /// The time of the turns together, in nanoseconds.
+    pub busy_ns: u64,
+    /// How long turns took: nanoseconds, and how many turns; rising.
+    pub turn_ns: Vec<(u64, u64)>,
+    /// How long messages waited: nanoseconds, and a number for how many; rising.
+    pub wait_ns: Vec<(u64, u64)>,
+    /// Messages by the variants of their type.
+    pub messages: Vec<MessageTurns>,
+}
+
+/// Messages of one variant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessageTurns {
+    /// Its name, or that of the actor's method.
+    pub name: String,
+    /// Handled messages.
+    pub handled: u64,
+    /// The time that they waited together, in nanoseconds.
+    pub wait_ns: u64,
+}
+
+impl TypeTurns {
+    pub(crate) fn of(kind: &str, figures: &TurnFigures) -> Self {
+        let messages = figures.messages.iter().map(|it| MessageTurns {
+            name: it.name.to_owned(),
+            handled: it.handled,
+            wait_ns: it.wait_ns,
+        });
+        TypeTurns {
+            kind: kind.to_owned(),
+            turns: figures.turns,
+            handled: figures.handled,
+            bytes: figures.bytes,
+            busy_ns: figures.busy_ns,
+            turn_ns: figures.turn_ns.clone(),
+            wait_ns: figures.wait_ns.clone(),
+            messages: messages.collect(),
+        }
+    }
 }
 
 /// A mailbox that was seen to be full of messages.

@@ -2,6 +2,9 @@
 
 use crate::flame::FlameToFile;
 use crate::recorder::Recorder;
+#[cfg(doc)]
+use crate::socket::Folder;
+use crate::socket::ServeOnSocket;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemBuilder, SystemHandle};
 use actinium_observe::file::writable;
@@ -51,6 +54,24 @@ pub trait Monitored: Sized {
     #[must_use]
     fn trace(self, path: impl Into<PathBuf>) -> Self;
 
+    /// Lets other programs of the same user look at the system while it runs: `actinium top`
+    /// finds it by itself. It opens a socket in the folder of [`Folder::of_user`], and answers
+    /// there on a thread of its own. Nothing can be changed there, and workers do nothing for it
+    /// until somebody looks.
+    ///
+    /// ```
+    /// use actinium_actor::System;
+    /// use actinium_monitor::Monitored;
+    ///
+    /// let system = System::builder().workers(2).observable().build()?;
+    /// // .. `actinium top` shows it ..
+    /// # Ok::<(), actinium_actor::BuildError>(())
+    /// ```
+    ///
+    /// A socket that can not be opened is an error of [`SystemBuilder::build`].
+    #[must_use]
+    fn observable(self) -> Self;
+
     /// Draws which actors took the time of which worker, when the system has ended: an SVG, or
     /// folded lines for other tools if the name ends in `.folded`. See [`FlameGraph`].
     ///
@@ -82,6 +103,10 @@ impl Monitored for SystemBuilder {
 
     fn trace(self, path: impl Into<PathBuf>) -> Self {
         self.observer(TraceToFile::new(path))
+    }
+
+    fn observable(self) -> Self {
+        self.observer(ServeOnSocket::new())
     }
 
     fn flame_graph(self, path: impl Into<PathBuf>) -> Self {

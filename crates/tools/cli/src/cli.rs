@@ -1,7 +1,8 @@
 //! What can be typed.
 
 use crate::commands::{
-    completions, elastic, events, launch, locality, man, memory, probe, report, sim, topology, wire,
+    completions, elastic, events, launch, locality, man, memory, probe, report, sim, top, topology,
+    wire,
 };
 use actinium_app::Failure;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -37,6 +38,9 @@ pub enum Command {
     /// Make a page of a recorded run.
     #[command(long_about = report::ABOUT)]
     Report(report::Args),
+    /// Look at a running program: throughput, workers, actors, dead letters, latencies.
+    #[command(long_about = top::ABOUT)]
+    Top(top::Args),
     /// Start several nodes on this machine, for trying out: one process each.
     #[command(long_about = launch::ABOUT)]
     Launch(launch::Args),
@@ -74,6 +78,7 @@ impl Command {
             Command::Memory(args) => memory::run(args, matches),
             Command::Probe(args) => probe::run(args, matches),
             Command::Report(args) => report::run(args),
+            Command::Top(args) => top::run(args),
             Command::Launch(args) => launch::run(args, matches, &command_names()),
             Command::Locality(args) => locality::run(args, matches),
             Command::Elastic(args) => elastic::run(args, matches),
@@ -104,6 +109,7 @@ mod tests {
                 "events",
                 "probe",
                 "report",
+                "top",
                 "launch",
                 "locality",
                 "elastic",

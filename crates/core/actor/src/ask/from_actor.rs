@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::send_error::SendError;
 use actinium_scheduler::deadlines::DeadlineKey;
 use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::trace::{self, Beside, Scope};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,8 @@ struct Open<A: Actor, F: 'static> {
     timeout: Duration,
     /// Who wants to know that the ask is over, and under which name that one watches the asker.
     waiting: Option<(Waker, ActorId)>,
+    /// The span of the ask, if the message that asks is traced.
+    beside: Beside,
 }
 
 impl<A: Actor> Context<'_, A> {
@@ -114,9 +117,14 @@ impl<A: Actor> Context<'_, A> {
         request: impl FnOnce(Reply<R>) -> B::Msg,
         msg: impl FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
     ) -> Asking {
-        let ask = Ask::<A, R, _>::new(other.id(), self.address(), Guarded::new(msg));
+        let beside = self.core().beside("ask");
+        let context = beside.context();
+        let ask = Ask::<A, R, _>::new(other.id(), self.address(), Guarded::new(msg), beside);
         let request = request(Reply::new(Way::to_actor(ask.clone())));
-        match other.send(request) {
+        let scope = context.map(|context| Scope::enter(Some(context)));
+        let sent = other.send(request);
+        drop(scope);
+        match sent {
             Ok(()) => ask.sent(),
             Err(SendError::Closed(request)) => ask.refused(AskError::Closed(other.id()), request),
             Err(error) => ask.refused(AskError::Full(other.id()), error.into_inner()),
@@ -179,8 +187,9 @@ where
     R: Send + 'static,
     F: FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
 {
-    fn new(asked: ActorId, asker: Address<A>, msg: Guarded<F>) -> Arc<Self> {
-        let open = Some(Open { asker, msg, deadline: None, timeout: Duration::MAX, waiting: None });
+    fn new(asked: ActorId, asker: Address<A>, msg: Guarded<F>, beside: Beside) -> Arc<Self> {
+        let (deadline, timeout, waiting) = (None, Duration::MAX, None);
+        let open = Some(Open { asker, msg, deadline, timeout, waiting, beside });
         let state = Mutex::new(State { stage: Stage::Made, open });
         Arc::new(Ask { asked, state, answer: PhantomData })
     }
@@ -228,17 +237,24 @@ impl<A: Actor, F: 'static> Open<A, F> {
         R: Send + 'static,
         F: FnOnce(Result<R, AskError>) -> A::Msg + Send + 'static,
     {
-        let Open { asker, msg, waiting, .. } = self;
+        let Open { asker, msg, waiting, beside, .. } = self;
         over(&asker, waiting);
+        // An answer from no traced step is part of the ask.
+        let context = trace::current().or_else(|| beside.context());
+        let error = result.is_err().then_some("no answer");
         let system = system(&asker).clone();
         // What has no answer because all ends is no news.
         if result.is_err() && system.shared.control().exit_requested() {
             return;
         }
         let result = Guarded::new(result);
-        let tell = move || match guard::catch(|| msg.into_inner()(result.into_inner())) {
-            Ok(msg) => asker.tell_over(msg),
-            Err(panicked) => asker.0.core.fail(panicked),
+        let tell = move || {
+            let _scope = context.map(|context| Scope::enter(Some(context)));
+            match guard::catch(|| msg.into_inner()(result.into_inner())) {
+                Ok(msg) => asker.tell_over(msg),
+                Err(panicked) => asker.0.core.fail(panicked),
+            }
+            beside.end(error);
         };
         // The message that it makes may hold a reply, and so on: a queue, not a stack.
         if let Err(tell) = guard::unnested(tell) {

@@ -7,14 +7,14 @@
 //! them are there, so that none that come later overtake them.
 
 use super::owned::InTurn;
-use super::waits::{Messages, SilenceTimer, Source, StreamId, Waits, WaitsBox};
+use super::waits::{Aside, Messages, SilenceTimer, Source, StreamId, Waits, WaitsBox};
 use crate::actor::Actor;
 use crate::actor_core::{DRAINING, URGENT};
+use crate::send_error::ENDED;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Turn;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use std::task::Poll;
 
 /// Most messages of one sort that a turn handles before those of the mailbox.
@@ -33,12 +33,12 @@ impl<A: Actor> InTurn<'_, A> {
     }
 
     /// Puts messages behind the first so many of the mailbox, in this order.
-    fn put_all_behind(&self, first: u32, messages: Vec<Guarded<A::Msg>>) {
+    fn put_all_behind(&self, first: u32, messages: Vec<Aside<A>>) {
         if messages.is_empty() {
             return;
         }
         for (behind, msg) in (first..).zip(messages) {
-            self.put_behind(behind, msg.into_inner());
+            self.put_behind(behind, msg.stamp_ns, msg.msg.into_inner());
         }
         let now_ns = self.worker().shared().clock().now_ns();
         self.with_life(|life| life.its_waits().note_message(now_ns));
@@ -73,7 +73,7 @@ impl<A: Actor> InTurn<'_, A> {
         if core.flags.load(Ordering::Relaxed) & URGENT == 0 {
             return;
         }
-        let make = lock(&core.controls).for_urgent().and_then(|it| it.downcast_ref());
+        let make = core.controls().for_urgent().and_then(|it| it.downcast_ref());
         let make: Option<&fn() -> WaitsBox<A>> = make;
         self.with_life(|life| {
             let waits = &mut life.extra().waits;
@@ -81,17 +81,18 @@ impl<A: Actor> InTurn<'_, A> {
         });
     }
 
-    fn next_urgent(&self) -> Option<Guarded<A::Msg>> {
+    fn next_urgent(&self) -> Option<Aside<A>> {
         let core = &self.cell().core;
-        let mut controls = lock(&core.controls);
+        let mut controls = core.controls();
         let msg = controls.pop_urgent();
         if controls.urgent() == 0 {
             // Relaxed: under the lock, under which it is set.
             core.flags.fetch_and(!URGENT, Ordering::Relaxed);
         }
         drop(controls);
-        let msg = msg?.downcast::<A::Msg>().expect("sent to an address of this actor");
-        Some(Guarded::new(*msg))
+        let (stamp_ns, msg) = msg?;
+        let msg = msg.downcast::<A::Msg>().expect("sent to an address of this actor");
+        Some(Aside { stamp_ns, msg: Guarded::new(*msg) })
     }
 
     // ---- messages brought back
@@ -298,6 +299,7 @@ impl<A: Actor> InTurn<'_, A> {
         if self.cell().core.flags.load(Ordering::Relaxed) & URGENT != 0 {
             while let Some(msg) = self.next_urgent() {
                 left += 1;
+                self.cell().core.trace_lost::<A::Msg>(msg.stamp_ns, ENDED);
                 drop(msg);
             }
         }
@@ -307,6 +309,9 @@ impl<A: Actor> InTurn<'_, A> {
             // They come back, and in vain.
             self.worker().counters().sent.add(waits.ready.len() as u64);
             left += waits.ready.len() as u64;
+            for aside in waits.ready.iter().chain(&waits.stash) {
+                self.cell().core.trace_lost::<A::Msg>(aside.stamp_ns, ENDED);
+            }
         }
         if left > 0 {
             self.worker().counters().dead.add(left);

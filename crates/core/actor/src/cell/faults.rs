@@ -6,18 +6,20 @@
 
 use super::actor_cell::ActorCell;
 use super::owned::InTurn;
-use super::turn::{Pause, pause_of};
+use super::turn::{Pause, pause_of, stamped};
 use crate::actor::Actor;
-use crate::actor_core::{CONTROL, Core, CoreRef, Inner, UNUSUAL};
+use crate::actor_core::{CONTROL, Core, CoreRef, Inner, NOTE_TRACED, UNUSUAL};
 use crate::actor_id::ActorId;
 use crate::mailbox::carrier::{Carrier, by_size, is_boxed};
 use crate::mailbox::envelope::Envelope;
+use crate::message_name::name_of;
 use crate::state::register::Shard;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Guarded, Panicked};
 use actinium_scheduler::runnable::NOTIFIED;
 use actinium_scheduler::sync::atomic::{AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, MutexGuard, lock};
+use actinium_scheduler::trace::end_handling;
 use actinium_scheduler::{Turn, Worker};
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -138,7 +140,7 @@ impl<A: Actor> InTurn<'_, A> {
         let Envelope { stamp_ns, msg } = self.take_next::<T>()?;
         let msg = msg.open();
         if stamp_ns != 0 && stamp_ns != SPARED {
-            self.worker().record_latency(stamp_ns);
+            stamped::<A>(self.worker(), stamp_ns, name_of::<A>(&msg));
         }
         let struck = if stamp_ns == SPARED { Ok(None) } else { self.strike(&msg) };
         let pause = match struck {
@@ -205,6 +207,15 @@ impl<A: Actor> InTurn<'_, A> {
         Ok(pause_of(self.worker().note().get()))
     }
 
+    /// Ends the span of a message that is not handled now, if it is traced.
+    fn end_traced(&self, why: &'static str) {
+        let note = self.worker().note();
+        if note.get() & NOTE_TRACED != 0 {
+            note.set(note.get() & !NOTE_TRACED);
+            end_handling(Some(why.into()));
+        }
+    }
+
     fn fail_at(&self, msg: A::Msg, panicked: Panicked) -> Result<Pause, Panicked> {
         self.cell().core.system.drop_guarded(msg);
         Err(panicked)
@@ -212,6 +223,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Makes the message a dead letter.
     fn lose(&self, msg: A::Msg) -> Result<Pause, Panicked> {
+        self.end_traced("a test dropped it");
         let core = &self.cell().core;
         self.worker().counters().dead.add(1);
         core.add_dead_letter::<A::Msg>(1, StopReason::Injected);
@@ -221,6 +233,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Lets the message come once more, later. Until then it counts as returned to its sender.
     fn put_off(&self, time: Duration, msg: A::Msg) -> Result<Pause, Panicked> {
+        self.end_traced("a test put it off");
         self.worker().counters().returned.add(1);
         let (me, msg) = (self.context().address(), Guarded::new(msg));
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

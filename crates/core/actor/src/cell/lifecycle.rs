@@ -19,12 +19,13 @@ use crate::actor_core::{
 use crate::control::Control;
 use crate::failure::Failure;
 use crate::mailbox::carrier::{Carrier, by_size};
+use crate::mailbox::envelope::Envelope;
+use crate::send_error::ENDED;
 use crate::stop_reason::{Down, Restarted, StopReason};
 use crate::supervision::{Strategy, Supervision, Verdict};
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::WorkerRef;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Header, Turn, log, logging};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -47,7 +48,7 @@ impl<A: Actor> InTurn<'_, A> {
     pub(super) fn prelude(&mut self) -> Option<Turn> {
         // Acquire: pairs with the release in `Core::control`.
         if self.cell().core.flags.fetch_and(!CONTROL, Ordering::Acquire) & CONTROL != 0 {
-            let waiting = lock(&self.cell().core.controls).take();
+            let waiting = self.cell().core.controls().take();
             let mut turn = None;
             for control in waiting {
                 match turn {
@@ -336,7 +337,7 @@ impl<A: Actor> InTurn<'_, A> {
         }
         self.leave_behind();
         self.set_state(None);
-        let controls = lock(&self.cell().core.controls).close(reason.clone());
+        let controls = self.cell().core.controls().close(&reason);
         self.drop_beside(&reason);
         if let Some(extra) = self.with_life(|life| life.extra.take()) {
             self.tell(*extra, &reason);
@@ -347,7 +348,8 @@ impl<A: Actor> InTurn<'_, A> {
         if self.cell().capacity() != 0 {
             self.release_senders();
         }
-        self.cell().core.system.register.remove(self.cell().core.place());
+        let core = &self.cell().core;
+        core.system.register.remove(core.place(), core.id);
         self.worker().counters().stopped.add(1);
         Turn::Dead
     }
@@ -355,8 +357,9 @@ impl<A: Actor> InTurn<'_, A> {
     /// Drops what waits in the closed mailbox; returns the number of messages.
     fn drop_left<T: Carrier<A::Msg>>(&self) -> u64 {
         let mut left = 0;
-        while let Some(msg) = self.take_left::<T>() {
+        while let Some(Envelope { stamp_ns, msg }) = self.take_left::<T>() {
             left += 1;
+            self.cell().core.trace_lost::<A::Msg>(stamp_ns, ENDED);
             self.cell().core.system.drop_guarded(msg);
         }
         left
@@ -364,7 +367,7 @@ impl<A: Actor> InTurn<'_, A> {
 
     /// Answers a control that came just before the end, but was not obeyed.
     fn refuse(&self, control: Control<CoreRef>) {
-        let reason = lock(&self.cell().core.controls).closed().cloned();
+        let reason = self.cell().core.controls().ended();
         match control {
             Control::Named(name) => {
                 self.cell().core.system.names.forget(&name, self.cell().core.id)

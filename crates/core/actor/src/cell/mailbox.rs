@@ -10,6 +10,7 @@ use crate::mailbox::carrier::{Carrier, by_size, carries, is_boxed};
 use crate::mailbox::envelope::Envelope;
 use crate::mailbox::own::Ring;
 use crate::mailbox::shared::{PushError, SharedQueue};
+use crate::send_error::ENDED;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::runnable::{LaneEntries, NOTIFIED, WorkerRef};
 use actinium_scheduler::{Header, Runnable, Worker};
@@ -74,9 +75,9 @@ impl<A: Actor> ActorCell<A> {
 
 impl<A: Actor> ActorCell<A> {
     /// Takes what waits in either part, one by one.
-    pub(super) fn pop_any<T: Carrier<A::Msg>>(&mut self) -> Option<T> {
+    pub(super) fn pop_any<T: Carrier<A::Msg>>(&mut self) -> Option<Envelope<T>> {
         let own = self.ring_mut::<T>().pop();
-        own.or_else(|| self.shared::<T>().pop()).map(|envelope| envelope.msg)
+        own.or_else(|| self.shared::<T>().pop())
     }
 
     /// Drops what waits, with the mailbox's memory.
@@ -142,11 +143,11 @@ impl<A: Actor> Owned<'_, A> {
     }
 
     /// Puts a message behind the first so many, in the actor's own turn, whose batch comes to it.
-    pub(super) fn put_behind(&self, first: u32, msg: A::Msg) {
+    pub(super) fn put_behind(&self, first: u32, stamp_ns: u64, msg: A::Msg) {
         if const { is_boxed::<A::Msg>() } {
-            self.ring(|own| own.insert(first, Envelope { stamp_ns: 0, msg: Box::new(msg) }));
+            self.ring(|own| own.insert(first, Envelope { stamp_ns, msg: Box::new(msg) }));
         } else {
-            self.ring(|own| own.insert(first, Envelope { stamp_ns: 0, msg }));
+            self.ring(|own| own.insert(first, Envelope { stamp_ns, msg }));
         }
     }
 
@@ -223,9 +224,9 @@ impl<A: Actor> Owned<'_, A> {
     }
 
     /// Takes what waits in the closed mailbox, one by one.
-    pub(super) fn take_left<T: Carrier<A::Msg>>(&self) -> Option<T> {
+    pub(super) fn take_left<T: Carrier<A::Msg>>(&self) -> Option<Envelope<T>> {
         let own = self.ring::<T, _>(|own| own.pop());
-        own.or_else(|| self.cell().shared::<T>().pop_closed()).map(|envelope| envelope.msg)
+        own.or_else(|| self.cell().shared::<T>().pop_closed())
     }
 }
 
@@ -304,6 +305,7 @@ impl<A: Actor> ActorCell<A> {
                 let (core, msg) = (CoreRef::new(&self.core), Guarded::new(msg));
                 worker.defer(Box::new(move |worker| {
                     core.count_dead::<A::Msg>(1, worker);
+                    core.trace_lost::<A::Msg>(stamp_ns, ENDED);
                     core.system.drop_guarded(msg.into_inner());
                 }));
             }

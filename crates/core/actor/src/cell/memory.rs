@@ -5,7 +5,9 @@ use super::actor_cell::ActorCell;
 use super::life::Stage;
 use crate::actor::Actor;
 use crate::mailbox::carrier::{Carrier, by_size};
+use crate::mailbox::envelope::Envelope;
 use crate::options::Memory;
+use crate::send_error::ENDED;
 use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::{Header, guard, log};
 use std::alloc::Layout;
@@ -142,8 +144,9 @@ impl<A: Actor> ActorCell<A> {
 
     /// Drops what waits, one by one, and then the mailbox's memory: the last reference is gone.
     fn drop_mailbox<T: Carrier<A::Msg>>(&mut self) {
-        if std::mem::needs_drop::<T>() {
-            while let Some(msg) = self.pop_any::<T>() {
+        if std::mem::needs_drop::<T>() || self.core.system.shared.traces().is_on() {
+            while let Some(Envelope { stamp_ns, msg }) = self.pop_any::<T>() {
+                self.core.trace_lost::<A::Msg>(stamp_ns, ENDED);
                 self.core.system.drop_guarded(msg);
             }
         }

@@ -7,7 +7,6 @@ use crate::actor_core::{Core, CoreRef, MOST, REVIVED, too_many};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Runnable;
 use actinium_scheduler::sync::atomic::Ordering;
-use actinium_scheduler::sync::lock;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
@@ -84,7 +83,7 @@ impl<A: Actor> CellRef<A> {
     pub(crate) fn discard(&self, reason: StopReason) {
         // Nobody owns it, so that nobody looks at the flags that an owner sets.
         self.close_shared();
-        drop(lock(&self.core.controls).close(reason));
+        drop(self.core.controls().close(&reason));
         // Messages may still come, all of them in vain: nobody is to be woken for them.
         self.core.header.never_starts();
         // SAFETY: gives up the scheduler's reference, which the scheduler never got.

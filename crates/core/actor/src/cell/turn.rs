@@ -4,15 +4,17 @@ use super::actor_cell::ActorCell;
 use super::owned::InTurn;
 use crate::actor::Actor;
 use crate::actor_core::{
-    CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, SHARED_ONLY,
-    UNUSUAL, URGENT, WOKEN,
+    CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_TRACED,
+    SHARED_ONLY, UNUSUAL, URGENT, WOKEN,
 };
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
+use crate::message_name::name_of;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Panicked};
 use actinium_scheduler::runnable::{CONTROL_PENDING, NOTIFIED, WorkerRef};
 use actinium_scheduler::sync::atomic::Ordering;
+use actinium_scheduler::trace::end_handling;
 use actinium_scheduler::{Header, Turn, Worker};
 use std::ptr::NonNull;
 
@@ -104,7 +106,7 @@ impl<A: Actor> InTurn<'_, A> {
             let Envelope { stamp_ns, msg } = unsafe { place.read() };
             *handled += 1;
             if stamp_ns != 0 {
-                worker.record_latency(stamp_ns);
+                stamped::<A>(worker, stamp_ns, name_of::<A>(msg.look()));
             }
             actor.handle(msg.open(), &mut ctx);
             let note = worker.note().get();
@@ -130,6 +132,9 @@ impl<A: Actor> InTurn<'_, A> {
     #[cold]
     #[inline(never)]
     pub(super) fn turn_panicked(mut self, panicked: Panicked, handled: u32) -> (Turn, u32) {
+        if self.worker().note().get() & NOTE_TRACED != 0 {
+            end_handling(Some(panicked.to_string().into()));
+        }
         self.worker().count_handled(handled, std::mem::size_of::<A::Msg>());
         self.note_taken(handled);
         let turn = self.panicked(panicked);
@@ -215,9 +220,22 @@ impl<A: Actor> InTurn<'_, A> {
     }
 }
 
+/// The next message has a stamp: its latency is recorded, or it is traced. A traced one leaves a
+/// note, as one does that ends the turn. No method of the turn, which the loop has in registers.
+#[cold]
+#[inline(never)]
+pub(super) fn stamped<A: Actor>(worker: &Worker, stamp_ns: u64, variant: &'static str) {
+    if worker.received(stamp_ns, std::any::type_name::<A::Msg>(), variant) {
+        worker.note().set(worker.note().get() | NOTE_TRACED);
+    }
+}
+
 /// Decides how the loop ends when a message has left this note.
 #[inline(always)]
 pub(super) fn pause_of(note: u32) -> Pause {
+    if note >= NOTE_TRACED {
+        traced_is_over(note);
+    }
     match note {
         note if note & NOTE_FAILED != 0 => Pause::Failed,
         note if note & NOTE_STOP != 0 => Pause::Stop,
@@ -225,6 +243,14 @@ pub(super) fn pause_of(note: u32) -> Pause {
         note if note & NOTE_MUTED != 0 => Pause::Muted,
         _ => Pause::More,
     }
+}
+
+/// The traced message that left this note is handled.
+#[cold]
+#[inline(never)]
+fn traced_is_over(note: u32) {
+    const { assert!(NOTE_TRACED > NOTE_FAILED && NOTE_TRACED.is_power_of_two()) };
+    end_handling((note & NOTE_FAILED != 0).then(|| "its handler failed".into()));
 }
 
 /// Whether a turn ends after `until` messages; if not, it goes on until so many as `until` is then.

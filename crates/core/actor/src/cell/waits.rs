@@ -10,6 +10,7 @@
 use crate::actor::{Actor, Context};
 use crate::actor_core::{Core, CoreRef};
 use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::trace::Beside;
 use actinium_scheduler::wheel::TimerKey;
 use actinium_scheduler::{Turn, Worker};
 use futures_util::Stream;
@@ -48,10 +49,10 @@ pub(crate) struct Waits<A: Actor> {
     pub(crate) took_item: bool,
     last_source: u64,
     /// Messages that were put aside, and how many may be.
-    pub(crate) stash: VecDeque<Guarded<A::Msg>>,
+    pub(crate) stash: VecDeque<Aside<A>>,
     pub(crate) stash_limit: usize,
     /// Messages that were brought back, and come before those of the mailbox.
-    pub(crate) ready: VecDeque<Guarded<A::Msg>>,
+    pub(crate) ready: VecDeque<Aside<A>>,
     pub(crate) silence: Option<Silence<A>>,
     pub(crate) silence_timer: Option<SilenceTimer>,
     /// How many messages were put first in the mailbox, and are there.
@@ -182,6 +183,12 @@ pub(crate) struct Silence<A: Actor> {
     pub(crate) msg: Option<OnSilence<A>>,
 }
 
+/// A message beside the mailbox, with its stamp if it is traced (else 0).
+pub(crate) struct Aside<A: Actor> {
+    pub(crate) stamp_ns: u64,
+    pub(crate) msg: Guarded<A::Msg>,
+}
+
 impl<A: Actor> Waits<A> {
     /// Nothing yet, for an actor that these steps are for.
     pub(crate) fn new(steps: Steps) -> Self {
@@ -300,19 +307,21 @@ pub(crate) type HeldBox<A> = Guarded<Pin<Box<dyn Pending<A>>>>;
 
 struct Held<F, T: 'static> {
     future: F,
+    /// The span of the wait, if the message that holds is traced.
+    beside: Beside,
     /// What follows; taken when the future is ready. Guarded, for the future's destructor may
     /// panic, too.
     then: Option<Guarded<T>>,
 }
 
 /// Puts a future and what follows it together.
-pub(crate) fn held<A, F, T>(future: F, then: T) -> HeldBox<A>
+pub(crate) fn held<A, F, T>(future: F, then: T, beside: Beside) -> HeldBox<A>
 where
     A: Actor,
     F: Future + Send + 'static,
     T: FnOnce(&mut A, F::Output, &mut Context<'_, A>) + Send + 'static,
 {
-    Guarded::new(Box::pin(Held { future, then: Some(Guarded::new(then)) }))
+    Guarded::new(Box::pin(Held { future, beside, then: Some(Guarded::new(then)) }))
 }
 
 impl<A, F, T> Pending<A> for Held<F, T>
@@ -327,16 +336,22 @@ where
         actor: &mut A,
         ctx: &mut Context<'_, A>,
     ) -> Poll<()> {
-        // SAFETY: the future is pinned with the whole, which nothing moves it out of; `then` is not
-        // pinned at all.
-        let Held { future, then } = unsafe { self.get_unchecked_mut() };
+        // SAFETY: the future is pinned with the whole, which nothing moves it out of; the others
+        // are not pinned at all.
+        let Held { future, beside, then } = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let future = unsafe { Pin::new_unchecked(future) };
-        let Poll::Ready(output) = future.poll(cx) else { return Poll::Pending };
-        if let Some(then) = then.take() {
-            then.into_inner()(actor, output, ctx);
+        let polled = beside.scope(|| {
+            future.poll(cx).map(|output| {
+                if let Some(then) = then.take() {
+                    then.into_inner()(actor, output, ctx);
+                }
+            })
+        });
+        if polled.is_ready() {
+            std::mem::take(beside).end(None);
         }
-        Poll::Ready(())
+        polled
     }
 }
 
@@ -349,19 +364,39 @@ pub(crate) struct Each<A: Actor>(Guarded<Pin<Box<dyn Future<Output = Done<A>> + 
 
 impl<A: Actor> Each<A> {
     /// Puts a future and what follows it together.
-    pub(crate) fn new<F, T>(future: F, then: T) -> Self
+    pub(crate) fn new<F, T>(future: F, then: T, beside: Beside) -> Self
     where
         F: Future + Send + 'static,
         T: FnOnce(&mut A, F::Output, &mut Context<'_, A>) + Send + 'static,
     {
         let then = Guarded::new(then);
         Each(Guarded::new(Box::pin(async move {
-            let output = future.await;
+            let (output, beside) = Traced { future, beside }.await;
             let done = move |actor: &mut A, ctx: &mut Context<'_, A>| {
-                then.into_inner()(actor, output, ctx);
+                beside.scope(|| then.into_inner()(actor, output, ctx));
+                beside.end(None);
             };
             Box::new(done) as Done<A>
         })))
+    }
+}
+
+/// A future that is polled as part of a span, which comes with its output.
+struct Traced<F> {
+    future: F,
+    beside: Beside,
+}
+
+impl<F: Future> Future for Traced<F> {
+    type Output = (F::Output, Beside);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the future is pinned with the whole, which nothing moves it out of; the span is
+        // not pinned at all.
+        let Traced { future, beside } = unsafe { self.get_unchecked_mut() };
+        // SAFETY: as above.
+        let future = unsafe { Pin::new_unchecked(future) };
+        beside.scope(|| future.poll(cx)).map(|output| (output, std::mem::take(beside)))
     }
 }
 

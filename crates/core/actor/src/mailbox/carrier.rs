@@ -16,11 +16,19 @@ const LARGEST: usize = 1 << 20;
 pub(crate) trait Carrier<M>: Send + 'static {
     /// Takes the message out.
     fn open(self) -> M;
+
+    /// Looks at it.
+    fn look(&self) -> &M;
 }
 
 impl<M: Send + 'static> Carrier<M> for M {
     #[inline(always)]
     fn open(self) -> M {
+        self
+    }
+
+    #[inline(always)]
+    fn look(&self) -> &M {
         self
     }
 }
@@ -29,6 +37,11 @@ impl<M: Send + 'static> Carrier<M> for Box<M> {
     #[inline(always)]
     fn open(self) -> M {
         *self
+    }
+
+    #[inline(always)]
+    fn look(&self) -> &M {
+        self
     }
 }
 

@@ -2,7 +2,7 @@
 
 use actinium_scheduler::sync::thread;
 use actinium_scheduler::{CounterValues, Shared};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters that several threads write: only external threads, which are slower in any case, come
 /// here.
@@ -16,6 +16,8 @@ pub(crate) struct External {
     dead: AtomicU64,
     spawned: AtomicU64,
     panicked: AtomicU64,
+    /// Each send is looked at, for it may be traced.
+    each: AtomicBool,
 }
 
 /// One send of an external thread, from before its push until after.
@@ -25,10 +27,17 @@ pub(crate) struct Send<'a> {
     number: u64,
 }
 
-/// One in so many of these sends is sampled.
-const SAMPLED: u64 = 64;
+/// One in so many of these sends is sampled: as of workers, a prime, so that senders that take
+/// turns are never in step with the samples.
+const SAMPLED: u64 = actinium_scheduler::policy::tuning::SAMPLED as u64;
 
 impl External {
+    /// Each send is looked at from now on, for it may be traced; or only those that are sampled.
+    pub(crate) fn look_at_each(&self, each: bool) {
+        // Relaxed: a sender may learn of it a little later.
+        self.each.store(each, Ordering::Relaxed);
+    }
+
     /// Begins a send. Waits while a ledger is drawn up.
     pub(crate) fn begin<'a>(&'a self, shared: &'a Shared) -> Send<'a> {
         loop {
@@ -89,10 +98,37 @@ impl External {
 }
 
 impl Send<'_> {
-    /// The time, if this send is one of those that are sampled; else 0.
+    /// The stamp of the message: the time, if this send is one of those that are sampled, or that
+    /// of a traced one; else 0.
+    #[inline]
     pub(crate) fn stamp_ns(&self) -> u64 {
-        let sampled = self.shared.settings().figures && self.number.is_multiple_of(SAMPLED);
-        if sampled { self.shared.clock().now_ns().max(1) } else { 0 }
+        // Relaxed: as in `look_at_each`.
+        let looks = self.is_sampled() || self.external.each.load(Ordering::Relaxed);
+        if looks { self.stamp() } else { 0 }
+    }
+
+    #[inline]
+    fn is_sampled(&self) -> bool {
+        self.number.is_multiple_of(SAMPLED)
+    }
+
+    #[cold]
+    fn stamp(&self) -> u64 {
+        let sampled = self.shared.settings().figures && self.is_sampled();
+        match self.trace_stamp() {
+            0 if sampled => self.shared.clock().now_ns().max(1),
+            stamp => stamp,
+        }
+    }
+
+    /// The stamp of the message if it is traced; else 0.
+    pub(crate) fn trace_stamp(&self) -> u64 {
+        let traces = self.shared.traces();
+        if !traces.is_on() {
+            return 0;
+        }
+        let now_ns = self.shared.clock().now_ns();
+        traces.stamp_from_outside(self.number, now_ns).unwrap_or(0)
     }
 
     /// Counts that the message goes back to its sender.

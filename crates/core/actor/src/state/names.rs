@@ -2,7 +2,7 @@
 
 use crate::actor_id::ActorId;
 use actinium_scheduler::sync::{Mutex, MutexGuard, lock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A reference to an actor, with the operations that the register of names needs.
@@ -120,5 +120,23 @@ impl<R: Nameable> Names<R> {
     /// All names, sorted.
     pub(crate) fn all(&self) -> Vec<String> {
         self.lock().keys().cloned().collect()
+    }
+
+    /// The first name of each of these actors that has one.
+    pub(crate) fn of(&self, actors: &BTreeSet<ActorId>) -> BTreeMap<ActorId, String> {
+        let mut found = BTreeMap::new();
+        if !actors.is_empty() {
+            for (name, actor) in self.lock().iter().filter(|(_, it)| actors.contains(&it.id())) {
+                found.entry(actor.id()).or_insert_with(|| name.clone());
+            }
+        }
+        found
+    }
+
+    /// The actors that have this in their names, in upper or lower case.
+    pub(crate) fn containing(&self, lower: &str) -> BTreeSet<ActorId> {
+        let names = self.lock();
+        let found = names.iter().filter(|(name, _)| name.to_lowercase().contains(lower));
+        found.map(|(_, actor)| actor.id()).collect()
     }
 }

@@ -3,9 +3,12 @@
 //! It has a shard for each worker and one for actors spawned by external threads, so that spawning
 //! does not contend.
 
+use crate::actor_id::ActorId;
 use actinium_scheduler::Runnable;
 use actinium_scheduler::sync::{Mutex, MutexGuard, lock};
 use slab::Slab;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::ops::Range;
 
 /// All living actors of a system.
@@ -15,6 +18,8 @@ pub(crate) struct Register(Box<[Mutex<Shard>]>);
 #[derive(Default)]
 pub(crate) struct Shard {
     pub(crate) living: Slab<Runnable>,
+    /// The parent of each of these that has one.
+    pub(crate) parents: BTreeMap<ActorId, ActorId>,
     /// The system has ended: this shard takes no further actors.
     pub(crate) closed: bool,
 }
@@ -61,8 +66,36 @@ impl Register {
     }
 
     /// Removes an actor that has ended.
-    pub(crate) fn remove(&self, place: Place) {
-        self.lock(place.shard).living.remove(place.key);
+    pub(crate) fn remove(&self, place: Place, id: ActorId) {
+        let mut shard = self.lock(place.shard);
+        shard.living.remove(place.key);
+        shard.parents.remove(&id);
+    }
+
+    /// The parent of a living actor, if it has one.
+    pub(crate) fn parent_of(&self, child: ActorId) -> Option<ActorId> {
+        self.shards().find_map(|shard| shard.parents.get(&child).copied())
+    }
+
+    /// Looks at each living actor that has a parent, and at that parent; at most `at_once` under
+    /// one lock.
+    pub(crate) fn each_child(&self, at_once: usize, mut look: impl FnMut(ActorId, ActorId)) {
+        for shard in 0..self.0.len() {
+            let mut after = Bound::Unbounded;
+            loop {
+                let shard = self.lock(shard);
+                let some: Vec<_> = shard
+                    .parents
+                    .range((after, Bound::Unbounded))
+                    .take(at_once)
+                    .map(|(&child, &parent)| (child, parent))
+                    .collect();
+                drop(shard);
+                let Some(&(last, _)) = some.last() else { break };
+                after = Bound::Excluded(last);
+                some.into_iter().for_each(|(child, parent)| look(child, parent));
+            }
+        }
     }
 
     /// The number of living actors.

@@ -158,6 +158,7 @@ impl Driver {
         }
         self.shutdown(Shutdown::Drop);
         self.inner.dead_letters.dismiss_listeners();
+        self.inner.shared.traces().dismiss_listeners();
     }
 
     #[track_caller]

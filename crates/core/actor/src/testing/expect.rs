@@ -4,7 +4,6 @@ use super::system::TestSystem;
 use crate::actor_core::Core;
 use crate::handle::at::{At, Handle};
 use crate::stop_reason::StopReason;
-use actinium_scheduler::sync::lock;
 use std::fmt::Write;
 
 /// Expectations run the system until nobody is ready, without moving time; then they look.
@@ -148,7 +147,7 @@ impl TestSystem {
 
 /// Why it has ended, if it has.
 fn ended(actor: &Core) -> Option<StopReason> {
-    lock(&actor.controls).closed().cloned()
+    actor.controls().ended()
 }
 
 #[cfg(test)]

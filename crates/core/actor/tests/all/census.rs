@@ -2,8 +2,8 @@
 
 use actinium_actor::testing::TestSystem;
 use actinium_actor::{
-    Actor, ActorFigures, ActorId, ActorOrder, ActorQuery, Context, SpawnOptions, Supervision,
-    System,
+    Actor, ActorCursor, ActorFigures, ActorId, ActorOrder, ActorQuery, Context, SpawnOptions,
+    Supervision, System, WrongCursor,
 };
 use std::collections::BTreeSet;
 
@@ -126,4 +126,69 @@ fn a_system_is_listed_while_its_actors_come_and_go() {
             }
         }
     });
+}
+
+#[test]
+fn a_search_finds_types_names_and_numbers() {
+    let sys = TestSystem::seeded(1);
+    let evens: Vec<_> = (0..5).map(|_| sys.spawn(Even)).collect();
+    let odd = sys.spawn_with(SpawnOptions::new().name("The Till"), Odd).expect("a free name");
+    let found = |text: &str| sys.actors(&ActorQuery::new().search(text));
+    assert_eq!((found("").total, found("eVEN").total), (6, 5));
+    let by_name = found("till");
+    assert_eq!(ids(&by_name.actors), [odd.id()]);
+    assert_eq!(by_name.actors[0].name.as_deref(), Some("The Till"));
+    for text in [evens[3].id().to_string(), evens[3].id().as_u64().to_string()] {
+        assert!(ids(&found(&text).actors).contains(&evens[3].id()), "{text}");
+    }
+    assert_eq!(found("nobody").total, 0);
+    let figures = sys.actor(odd.id().as_u64()).expect("it lives");
+    assert_eq!((figures.actor, figures.queued), (odd.id(), 0));
+    assert_eq!(sys.actor(u64::MAX), None);
+}
+
+#[test]
+fn a_page_goes_on_after_the_text_of_a_cursor() {
+    let sys = TestSystem::seeded(1);
+    let evens: Vec<_> = (0..9).map(|_| sys.spawn(Even)).collect();
+    evens.iter().enumerate().for_each(|(n, even)| (0..n % 3).for_each(|_| even.tell(1)));
+    for order in [ActorOrder::Queued, ActorOrder::Kind, ActorOrder::Youngest] {
+        let query = || ActorQuery::new().order(order);
+        let first = sys.actors(&query().take(4)).actors;
+        let text = ActorCursor::from(&first[3]).to_string();
+        let cursor: ActorCursor = text.parse().expect("a cursor");
+        let all = sys.actors(&query()).actors;
+        assert_eq!(sys.actors(&query().after(&cursor)).actors, all[4..], "{order:?}");
+    }
+    for wrong in ["", "1", "1,2,3", "x,2,-,K", "1,-2,-,K"] {
+        assert_eq!(wrong.parse::<ActorCursor>(), Err(WrongCursor { text: wrong.to_owned() }));
+    }
+}
+
+/// Has as many children as it is told.
+struct Parent(Vec<actinium_actor::Address<Even>>);
+
+impl Actor for Parent {
+    type Msg = u32;
+
+    fn handle(&mut self, n: u32, ctx: &mut Context<'_, Self>) {
+        self.0 = (0..n).map(|_| ctx.spawn(Even)).collect();
+    }
+}
+
+#[test]
+fn a_family_is_known_until_its_members_end() {
+    let mut sys = TestSystem::seeded(1);
+    let parents: Vec<_> = (0..3).map(|_| sys.spawn(Parent(Vec::new()))).collect();
+    parents.iter().zip([2, 300, 0]).for_each(|(parent, n)| parent.tell(n));
+    sys.run_until_idle();
+    let roots = sys.family(None, 10);
+    let counts: Vec<_> = roots.members.iter().map(|it| (it.figures.actor, it.children)).collect();
+    assert_eq!((roots.total, counts), (2, vec![(parents[1].id(), 300), (parents[0].id(), 2)]));
+    let children = sys.family(Some(parents[1].id().as_u64()), 7);
+    assert_eq!((children.total, children.members.len()), (300, 7));
+    assert!(children.members.iter().all(|it| it.figures.parent == Some(parents[1].id())));
+    parents[1].tell(1);
+    sys.run_until_idle();
+    assert_eq!(sys.family(Some(parents[1].id().as_u64()), 7).total, 1, "the others have ended");
 }

@@ -28,8 +28,8 @@ impl Worker {
         counters.ticks.add(1);
         counters.turns.add(u64::from(turns));
         self.flush_counts();
-        if self.shared.recording().is_on() != self.records.get() {
-            self.heed_recording();
+        if self.shared.recording().keeps() != self.heeded.get() {
+            self.heed_recording(now_ns);
         }
         if self.shared.control.wants_attention() {
             self.attend();

@@ -122,7 +122,7 @@ impl Worker {
         }
         self.awake();
         let end_ns = self.shared.clock.now_ns();
-        if self.records.get() {
+        if self.keeps_records() {
             self.record_since(start_ns, Act::Sleep);
         }
         // Somebody woke it so soon that it had better gone on looking. (For a timer it need not

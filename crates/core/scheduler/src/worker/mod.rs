@@ -5,9 +5,10 @@
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
-//! `spawn_burst`, `spins`. What a worker does stands in `turns` (the loop: begin there), `sending`,
-//! `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `placing`, `elastic`,
-//! `records` and `ending`, which use the state and are not used by this file.
+//! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
+//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`,
+//! `placing`, `elastic`, `records`, `traced` and `ending`, which use the state and are not used by
+//! this file.
 
 mod balance;
 mod colocation;
@@ -19,6 +20,7 @@ mod idling;
 mod lane_ends;
 mod lanes;
 mod load;
+mod measured_rounds;
 mod own;
 mod placing;
 mod queue;
@@ -28,6 +30,7 @@ mod sending;
 mod sharing;
 mod spawn_burst;
 mod spins;
+mod traced;
 mod turns;
 
 use crate::guard::CountsPanics;
@@ -41,6 +44,7 @@ use crate::wheel::Wheel;
 use communication::AffinityTable;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
+use measured_rounds::MeasuredRounds;
 use own::Own;
 use queue::RunQueue;
 use sampler::Sampler;
@@ -82,10 +86,14 @@ pub struct Worker {
     /// Copies of what each turn asks of the settings.
     keeps_idle: bool,
     /// The index, as the home of runnables; none's under policies that keep no idle runnables,
-    /// whose turns are other ones, and while records are kept.
-    plain_home: Cell<u32>,
-    /// Whether records are kept of what it does: a copy.
-    records: Cell<bool>,
+    /// whose turns are other ones.
+    plain_home: u32,
+    /// What is kept of what workers do, as this one knows it ([`crate::recording`]); what it notes
+    /// of turns; and whether it notes all turns of this round.
+    heeded: Cell<u32>,
+    notes: Cell<u32>,
+    notes_all: Cell<bool>,
+    measured: Own<MeasuredRounds>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -112,6 +120,12 @@ pub struct Worker {
     /// The time at which the round began.
     round_ns: Cell<u64>,
     sampler: Sampler,
+    /// Whether what it sends is part of a trace: then each send is a sample. And the sends that
+    /// were left until the next sample before that.
+    traced: Cell<bool>,
+    untraced_left: Cell<u32>,
+    /// Samples until one of them is followed for a picture of it.
+    until_flow: Cell<u32>,
     /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<u64>,
     handled_bytes: Cell<u64>,
@@ -179,11 +193,11 @@ impl Worker {
             id: shared.id_of(index),
             first_id: shared.id_of(0),
             keeps_idle: shared.settings.policy.keeps_idle(),
-            plain_home: Cell::new(match shared.settings.policy.keeps_idle() {
-                true => index as u32,
-                false => u32::MAX,
-            }),
-            records: Cell::new(false),
+            plain_home: if shared.settings.policy.keeps_idle() { index as u32 } else { u32::MAX },
+            heeded: Cell::new(0),
+            notes: Cell::new(0),
+            notes_all: Cell::new(false),
+            measured: Own::new(MeasuredRounds::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),
@@ -202,6 +216,9 @@ impl Worker {
             cut: Cell::new(0),
             round_ns: Cell::new(now_ns),
             sampler: Sampler::new(),
+            traced: Cell::new(false),
+            untraced_left: Cell::new(1),
+            until_flow: Cell::new(0),
             handled: Cell::new(0),
             handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),

@@ -54,6 +54,20 @@ impl Sampler {
         count
     }
 
+    /// Makes the next send one that is sampled; returns how many there were to be until then.
+    pub(super) fn hurry(&self) -> u32 {
+        let left = self.left.get();
+        self.set_left(1);
+        left
+    }
+
+    /// Lets so many sends be the next ones, the last of which is sampled: at least one.
+    pub(super) fn set_left(&self, left: u32) {
+        let count = self.flushed.get() - self.left.get();
+        self.left.set(left.max(1));
+        self.flushed.set(left.max(1) + count);
+    }
+
     /// One in how many sends is sampled.
     pub(super) fn every(&self) -> u32 {
         self.every.get()
@@ -74,5 +88,27 @@ impl Sampler {
     /// last sample was in the same turn.
     pub(super) fn sampled_in(&self, turn: (u64, u32)) -> bool {
         self.turn.replace(turn) == turn
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_countdown_that_was_hurried_counts_right_and_goes_on_where_it_was() {
+        let sampler = Sampler::new();
+        (0..3).for_each(|_| assert!(!sampler.count()));
+        let left = sampler.hurry();
+        for _ in 0..5 {
+            assert!(sampler.count(), "each is a sample");
+            sampler.take_count();
+            sampler.set_left(1);
+        }
+        sampler.set_left(left);
+        let until = (1..).find(|_| sampler.count()).unwrap();
+        assert_eq!(until, SAMPLED - 3);
+        // Three before, which were told with the first of the five.
+        assert_eq!(sampler.take_count(), until);
     }
 }

@@ -72,9 +72,10 @@ impl Worker {
         self.sampler.count()
     }
 
-    /// Every so manieth send, to `target`: the time, or 0 if no figures are kept. Also looks
-    /// whether this turn takes so long that others wait, and whether the sender had better be where
-    /// the target is.
+    /// Every so manieth send, to `target`: its stamp, which is the time, or 0 if no figures are
+    /// kept; while a traced step runs every send, whose stamp is that of a traced message. Also
+    /// looks whether this turn takes so long that others wait, and whether the sender had better be
+    /// where the target is.
     ///
     /// # Safety
     /// The target is alive.
@@ -82,6 +83,14 @@ impl Worker {
     #[inline(never)]
     pub unsafe fn sample(&self, target: Runnable) -> u64 {
         self.flush_counts();
+        let mut traced = None;
+        if self.traced.get() {
+            let stamp = self.stamp_traced();
+            if !self.is_sample_too() {
+                return stamp;
+            }
+            traced = Some(stamp);
+        }
         self.note_affinity(target);
         let now_ns = self.shared.clock.now_ns();
         self.sampler.sampled_at(now_ns);
@@ -91,6 +100,9 @@ impl Worker {
         let turn = (self.counters().ticks.get(), self.round.get());
         if self.sampler.sampled_in(turn) && current_ns >= LONG_NS {
             self.hand_on(current_ns, SHARED_IN_TURN);
+        }
+        if let Some(stamp) = traced.or_else(|| self.flow_stamp(now_ns)) {
+            return stamp;
         }
         if self.shared.settings.figures { now_ns.max(1) } else { 0 }
     }

@@ -228,6 +228,7 @@ impl Worker {
                     self.receive(notified);
                 }
                 self.counters().stolen.add(stolen);
+                self.shared.exchanges.took(self.index, victim, stolen);
                 self.record(Act::Steal { from: victim, actors: stolen });
                 // Sleepers were woken for a queue that this worker now holds half of: pass the call
                 // on.

@@ -41,12 +41,10 @@ impl Worker {
         loop {
             // Own queue first, for it is warm; then, once a round, what came from elsewhere, so
             // that neither starves.
-            self.woken_by.set(BY_NEIGHBOUR);
-            while let Some(runnable) = self.pop() {
-                if self.turn(runnable) {
-                    self.tick();
-                    self.woken_by.set(BY_NEIGHBOUR);
-                }
+            if self.notes_all_turns() {
+                self.turns(Worker::turn_recorded);
+            } else {
+                self.turns(Worker::turn);
             }
             self.tick();
             if self.shared.control.wants_attention() && self.shared.control.exit_requested() {
@@ -54,6 +52,22 @@ impl Worker {
             }
             if self.queue_len() == 0 && !self.find_work() {
                 self.idle();
+            }
+        }
+    }
+
+    /// Runs turns until the queue is empty, or it begins or ceases to note all turns.
+    #[inline(always)]
+    fn turns(&self, turn: impl Fn(&Self, Owned<'_>) -> bool) {
+        let notes = self.notes_all_turns();
+        self.woken_by.set(BY_NEIGHBOUR);
+        while let Some(owned) = self.pop() {
+            if turn(self, owned) {
+                self.tick();
+                self.woken_by.set(BY_NEIGHBOUR);
+                if self.notes_all_turns() != notes {
+                    return;
+                }
             }
         }
     }
@@ -80,7 +94,11 @@ impl Worker {
         let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
         before(owned.runnable());
         self.woken_by.set(BY_NEIGHBOUR);
-        self.turn(owned);
+        if self.notes_all_turns() {
+            self.turn_recorded(owned);
+        } else {
+            self.turn(owned);
+        }
         self.tick();
         true
     }
@@ -109,8 +127,8 @@ impl Worker {
         let (home, cost_ns) = owned.with(|private| (private.home, private.cost_ns));
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
-        let is_short = cost_ns.wrapping_sub(1) < TIMED_NS - 1;
-        if home == self.plain_home.get() && is_short && left != 0 {
+        let is_short = is_short(cost_ns);
+        if home == self.plain_home && is_short && left != 0 {
             self.turn_plainly(owned);
             return false;
         }
@@ -134,29 +152,31 @@ impl Worker {
         self.after(owned, turn);
     }
 
-    /// A turn that may have to be recorded or timed, or of a runnable without an owner.
-    #[inline(never)]
-    fn turn_otherwise(&self, owned: Owned<'_>, home: u32) {
-        if self.records.get() {
-            self.turn_recorded(owned, home);
-        } else {
-            self.turn_unrecorded(owned, home);
-        }
-    }
-
+    /// As [`Self::turn`], while all turns are noted.
     #[cold]
-    fn turn_recorded(&self, owned: Owned<'_>, home: u32) {
-        let (header, runnable) = (owned.header(), owned.runnable());
-        let kind = header.kind.name();
-        // SAFETY: this worker owns the runnable, which is alive.
-        let number = unsafe { (header.vtable.number)(runnable.0) };
-        let (begin_ns, before) = (self.shared.clock.now_ns(), self.handled.get());
-        self.turn_unrecorded(owned, home);
-        let handled = self.handled.get().saturating_sub(before);
-        self.record_since(begin_ns, Act::Turn { kind, number, handled });
+    #[inline(never)]
+    fn turn_recorded(&self, mut owned: Owned<'_>) -> bool {
+        let is_plain = self.is_plain(&mut owned);
+        self.turn_noted(owned, is_plain, |owned| self.turn(owned))
     }
 
-    fn turn_unrecorded(&self, mut owned: Owned<'_>, home: u32) {
+    /// A turn that may have to be timed, or of a runnable without an owner.
+    #[inline(never)]
+    fn turn_otherwise(&self, mut owned: Owned<'_>, home: u32) {
+        if self.notes_some_turns() {
+            let is_plain = self.is_plain(&mut owned);
+            return self.turn_noted(owned, is_plain, |owned| self.turn_unnoted(owned, home));
+        }
+        self.turn_unnoted(owned, home);
+    }
+
+    /// Whether a turn of this is one that is timed only as a sample.
+    fn is_plain(&self, owned: &mut Owned<'_>) -> bool {
+        let (home, cost_ns) = owned.with(|private| (private.home as usize, private.cost_ns));
+        !self.keeps_idle || home == self.index && is_short(cost_ns)
+    }
+
+    fn turn_unnoted(&self, mut owned: Owned<'_>, home: u32) {
         if !self.keeps_idle {
             return self.turn_unowned(owned);
         }
@@ -369,14 +389,26 @@ impl Worker {
         is_over
     }
 
-    /// Records the latency of a message that was sent at `stamp_ns`. It stands for as many as this
-    /// worker now sends from one sample to the next, so that times of many messages weigh as much
-    /// as they should.
+    /// Records the latency of a message that was sent at `stamp_ns`; `name`: of its sort, or
+    /// nothing. It stands for as many as this worker now sends from one sample to the next, so that
+    /// times of many messages weigh as much as they should.
     #[cold]
-    pub fn record_latency(&self, stamp_ns: u64) {
+    pub fn record_latency(&self, stamp_ns: u64, name: &'static str) {
         let now_ns = self.shared.clock.now_ns();
         self.counters().sampled.add(1);
         let stands_for = u64::from(self.sampler.every() / SAMPLED);
-        self.shared.record_latency(self.index, now_ns.saturating_sub(stamp_ns), stands_for);
+        let waited_ns = now_ns.saturating_sub(stamp_ns);
+        self.shared.record_latency(self.index, waited_ns, stands_for);
+        if self.keeps_figures()
+            && let Some(running) = self.running()
+        {
+            self.note_message(running, (name, waited_ns, stands_for));
+        }
     }
+}
+
+/// Whether a cost is known, and so low that turns are not timed each.
+#[inline(always)]
+fn is_short(cost_ns: u32) -> bool {
+    cost_ns.wrapping_sub(1) < TIMED_NS - 1
 }

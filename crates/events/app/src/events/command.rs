@@ -1,13 +1,16 @@
 //! What a program that runs workloads can be told, and does then.
 
 use super::run::{Notes, Task};
-use super::settings::{self, EventsArgs, Sweep};
+use super::settings::{self, EventsArgs, Sweep, SweepOf};
 use super::written::Written;
-use super::{SCHEMA_VERSION, Settings, load, page, plan, report, sweep, validate};
-use crate::Failure;
+use super::{SCHEMA_VERSION, Settings, jobs, load, page, plan, report, sweep, validate};
 use crate::output::{self, OutputArgs, ReportArgs, ShowArgs};
+use crate::setting::Source;
+use crate::{DrawArgs, Failure, TraceArgs};
+use actinium_events::drawing::Drawing;
 use actinium_workload::plan::Plan;
 use actinium_workload::registry::Registry;
+use actinium_workload::{Workload, graph};
 use clap::ArgMatches;
 use std::path::PathBuf;
 #[cfg(feature = "nodes")]
@@ -21,22 +24,37 @@ pub struct EventsCommand {
     events: EventsArgs,
 
     /// Check the file, print all that is wrong with it, and end
-    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["plan", "sweep", "report", "written"])]
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["plan", "draw", "sweep", "report", "trace", "written"])]
     #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
     validate: bool,
 
     /// Print modules, levels, times, critical path, limits and the ideal rate, and end
-    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["sweep", "report", "written"])]
+    #[arg(long, help_heading = "Instead of running", conflicts_with_all = ["draw", "sweep", "report", "trace", "written"])]
     #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
     plan: bool,
 
-    /// Run once for each number of slots, and compare with perfect scaling
-    #[arg(long, value_name = "slots=N,N,...", value_parser = settings::sweep, conflicts_with_all = ["slots", "written"])]
+    #[command(flatten)]
+    draw: DrawArgs,
+
+    /// Run once for each number of slots or workers, and compare with perfect scaling. jobs=N,N,..:
+    /// N processes of one thread beside one of N threads; each thread has the --events
+    #[arg(long, value_name = "slots|workers|jobs=N,N,...", value_parser = settings::sweep, conflicts_with_all = ["slots", "written", "draw", "trace"])]
     #[cfg_attr(feature = "nodes", arg(conflicts_with = "fabric"))]
     sweep: Option<Sweep>,
 
+    /// Run each point of a sweep so often: figures are medians, with their ranges
+    #[arg(long, value_name = "N", value_parser = settings::repeat, requires = "sweep")]
+    repeat: Option<u64>,
+
+    /// This is a job of a sweep: it waits for the others
+    #[arg(long, hide = true, conflicts_with_all = ["sweep", "report", "trace", "written"])]
+    job_of_sweep: bool,
+
     #[command(flatten)]
     report: ReportArgs,
+
+    #[command(flatten)]
+    trace: TraceArgs,
 
     /// Write a line for each event to this file, in the order in which its outputs ran: its number,
     /// and a checksum of what its paths' ends saw
@@ -78,12 +96,21 @@ pub fn run(
     if args.plan {
         return plan::run(&loaded.workload, &settings, args.output.json);
     }
+    if let Some(draw) = &args.draw.draw {
+        return draw.write(&drawing(&loaded.workload));
+    }
     args.report.check()?;
+    args.trace.check()?;
     let plan = Plan::new(&loaded.workload);
     let notes = Notes { report: args.report.report.is_some(), quiet: args.output.quiet };
-    let task = Task { loaded: &loaded, registry, settings: &settings, plan: &plan, notes };
+    let trace = &args.trace;
+    let task = Task { loaded: &loaded, registry, settings: &settings, plan: &plan, notes, trace };
     #[cfg(feature = "nodes")]
     if let Some(kind) = settings.nodes.fabric.value {
+        if args.trace.trace.is_some() {
+            let line = "--trace: not together with --fabric: ACTINIUM_TRACE=FILE traces each node's system";
+            return Err(Failure::Asked(line.to_owned()));
+        }
         return over_nodes(args, &task, kind);
     }
     #[cfg(feature = "nodes")]
@@ -100,23 +127,41 @@ fn once(args: &EventsCommand, task: &Task<'_>) -> Result<(), Failure> {
     let Task { settings, plan, .. } = *task;
     let create = if task.loaded.job.is_some() { Written::of_job } else { Written::create };
     let written = args.written.as_deref().map(create).transpose()?;
+    if args.job_of_sweep {
+        jobs::wait_for_others()?;
+    }
     let outcome = task.once(written)?;
-    let ideal = task.ideal(settings.run.slots.value, &outcome);
+    let (slots, workers) = (settings.run.slots.value, settings.run.workers.value);
+    let ideal = task.ideal(slots, workers, outcome.run.finished());
     let report = report::Report::new(settings, plan, &outcome, ideal);
-    args.report.write(|| page::of_run(settings, plan, &outcome, ideal))?;
+    args.report.write_or_json(&report, || page::of_run(settings, plan, &outcome, ideal))?;
     args.output.report(&report, report::Report::text)?;
     report.verdict()
 }
 
 fn all(args: &EventsCommand, task: &Task<'_>, sweep: &Sweep) -> Result<(), Failure> {
     let Task { settings, plan, .. } = *task;
-    let points = task.sweep(&sweep.slots)?;
-    let report = sweep::Report::new(settings, &points);
-    args.report.write(|| page::of_sweep(settings, plan, &points))?;
+    if sweep.of != SweepOf::Slots && settings.run.workers.source == Source::Flag {
+        let line = format!("--workers: not together with --sweep {}", sweep.of.name());
+        return Err(Failure::Asked(line));
+    }
+    let sweep = &Sweep { repeat: args.repeat.unwrap_or(1), ..sweep.clone() };
+    let (points, last) = task.sweep(sweep)?;
+    let report = sweep::Report::new(settings, &plan.name, sweep, &points);
+    args.report
+        .write_or_json(&report, || page::of_sweep(settings, plan, sweep, &points, last.as_ref()))?;
     args.output.report(&report, |report, _| report.table().to_string())?;
-    points.iter().try_for_each(|point| {
-        report::Report::new(settings, plan, &point.outcome, point.ideal).verdict()
-    })
+    points.iter().try_for_each(sweep::Point::verdict)
+}
+
+/// The workload's graph, with the critical path of the event nearest to the mean.
+fn drawing(workload: &Workload) -> Drawing {
+    let mut drawing = graph::drawing(workload);
+    let path = Plan::new(workload).critical_path;
+    if path.length_ns() > 0 {
+        drawing.mark(&path.modules.iter().map(|it| &it.label).collect::<Vec<_>>());
+    }
+    drawing
 }
 
 /// Elsewhere another process tells what came of it.

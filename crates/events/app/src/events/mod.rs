@@ -13,6 +13,7 @@
 #[doc(hidden)]
 pub mod cluster;
 mod command;
+mod jobs;
 #[doc(hidden)]
 pub mod load;
 #[doc(hidden)]
@@ -33,6 +34,7 @@ pub mod run;
 pub mod settings;
 #[doc(hidden)]
 pub mod sweep;
+mod typed;
 #[doc(hidden)]
 pub mod validate;
 #[doc(hidden)]

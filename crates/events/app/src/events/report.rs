@@ -1,6 +1,7 @@
 //! The report of a run: tables, or JSON.
 
 use super::outcome::{Ideal, Outcome};
+use super::typed::command;
 use super::{SCHEMA_VERSION, Settings};
 use crate::{Failure, RunFigures, tables};
 use actinium_observe::number::{decimal, nanoseconds, percent};
@@ -13,10 +14,12 @@ use serde::Serialize;
 pub struct Report<'a> {
     schema_version: u32,
     actinium_version: &'static str,
+    command: String,
     settings: &'a Settings,
     workload: &'a str,
     #[serde(flatten)]
     figures: RunFigures<'a>,
+    plan: &'a Plan,
     ideal: Option<Ideal>,
     /// Elapsed time by the ideal's: 1 is perfect.
     wall_by_ideal: Option<f64>,
@@ -36,8 +39,10 @@ impl<'a> Report<'a> {
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
+            command: command(settings, None),
             settings,
             workload: &plan.name,
+            plan,
             ideal,
             wall_by_ideal: ideal.map(|ideal| ideal.wall_by_ideal(figures.elapsed_s)),
             figures,

@@ -1,19 +1,22 @@
 //! The run of a workload, and what its events add up to.
 
+use super::jobs;
 use super::loaded::Loaded;
 use super::outcome::{Ideal, Outcome};
-use super::settings::Settings;
-use super::sweep;
+use super::settings::{Settings, Sweep, SweepOf};
+use super::sweep::{self, Measured};
 use super::written::Written;
 use crate::run::progress;
 use crate::setting::Source;
-use crate::{Failure, Runner};
+use crate::{Failure, RunFigures, Runner, TraceArgs};
+use actinium_actor::Interrupts;
 use actinium_events::{Graph, GraphErrors, Processor};
 use actinium_workload::job::After;
 use actinium_workload::plan::{EVENTS_PER_SLOT, Plan};
 use actinium_workload::registry::Registry;
 use actinium_workload::replay::part::{self, Seen};
 use actinium_workload::replay::{self, Total};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,10 +47,12 @@ pub struct Task<'a> {
     pub plan: &'a Plan,
     /// What is recorded and shown.
     pub notes: Notes,
+    /// Whether each worker is traced.
+    pub trace: &'a TraceArgs,
 }
 
-/// Events in flight, and how many there are, if that is known.
-type Size = (u64, Option<u64>);
+/// Events in flight, workers, and how many events there are, if that is known.
+type Size = (u64, usize, Option<u64>);
 
 impl Task<'_> {
     /// Runs it once.
@@ -55,29 +60,95 @@ impl Task<'_> {
     /// # Errors
     /// If it can not be started, or its results can not be written.
     pub fn once(&self, written: Option<Written>) -> Result<Outcome, Failure> {
-        let size = (self.settings.run.slots.value, self.settings.events.value);
+        let run = &self.settings.run;
+        let size = (run.slots.value, run.workers.value, self.settings.events.value);
         self.measure(size, ("events", written), &Runner::new()?)
     }
 
-    /// Runs it for each number of slots; Ctrl-C ends the run and the sweep.
+    /// Runs it for each number of the sweep, so often; Ctrl-C ends the run and the sweep. Returns
+    /// also the last run, if it was in this process.
     ///
     /// # Errors
-    /// The same as those of [`Task::once`].
-    pub fn sweep(&self, slots: &[u64]) -> Result<Vec<sweep::Point>, Failure> {
+    /// The same as those of [`Task::once`]; of jobs, those of starting and running them, too.
+    pub fn sweep(&self, sweep: &Sweep) -> Result<(Vec<sweep::Point>, Option<Outcome>), Failure> {
+        let repeat = sweep.repeat;
+        if sweep.of == SweepOf::Jobs {
+            return Ok((self.sweep_jobs(&sweep.values, repeat)?, None));
+        }
         let runner = Runner::new()?;
-        let mut points = Vec::with_capacity(slots.len());
-        for &slots in slots {
-            let size = (slots, self.events_of(slots));
-            let what = format!("{slots} slots");
-            let outcome = self.measure(size, (&*what, None), &runner)?;
-            let stopped = outcome.run.summary.stopped || outcome.run.summary.ended_by_failure;
-            let ideal = self.ideal(slots, &outcome);
-            points.push(sweep::Point { slots, outcome, ideal });
+        let mut points = Vec::with_capacity(sweep.values.len());
+        let mut last = None;
+        for &value in &sweep.values {
+            let (slots, workers) = match sweep.of {
+                SweepOf::Slots => (value, self.settings.run.workers.value),
+                SweepOf::Workers | SweepOf::Jobs => (value, value as usize),
+            };
+            let size = (slots, workers, self.events_of(slots));
+            let (mut runs, mut ideal, mut stopped) = (Vec::new(), None, false);
+            for nth in 1..=repeat {
+                let what = match repeat {
+                    1 => format!("{value} {}", sweep.of.name()),
+                    _ => format!("{value} {}, run {nth} of {repeat}", sweep.of.name()),
+                };
+                let outcome = self.measure(size, (&what, None), &runner)?;
+                ideal = self.ideal(slots, workers, outcome.run.finished());
+                let verdict = RunFigures::new(&outcome.run).verdict();
+                runs.push(Measured::new(&outcome, verdict.err()));
+                stopped = outcome.run.summary.stopped || outcome.run.summary.ended_by_failure;
+                last = Some(outcome);
+                if stopped {
+                    break;
+                }
+            }
+            points.push(sweep::Point { slots, workers, jobs: 1, runs, ideal });
             if stopped {
                 break;
             }
         }
-        Ok(points)
+        Ok((points, last))
+    }
+
+    /// For each number of threads one job of so many, and so many jobs of one. Each thread has the
+    /// same events to run, so that no time is measured of other ones.
+    fn sweep_jobs(&self, threads: &[u64], repeat: u64) -> Result<Vec<sweep::Point>, Failure> {
+        if self.loaded.job.is_some() {
+            let line = "--sweep jobs: the modules have types of the program's own, and several processes would write the same files; --replay runs their times";
+            return Err(Failure::Asked(line.to_owned()));
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        // The jobs hear of it, too, and end orderly.
+        let listen = Interrupts::listen(move |_| stopped.store(true, Ordering::SeqCst));
+        let failed = |error| Failure::Failed(format!("can not listen to Ctrl-C: {error}"));
+        let _interrupts = listen.map_err(failed)?;
+        let each = self.events_of(1).unwrap_or(EVENTS_PER_SLOT);
+        let shapes = |threads: usize| match threads {
+            1 => vec![(1, 1)],
+            _ => vec![(1, threads), (threads, 1)],
+        };
+        let bar = progress(None, "runs", self.notes.quiet);
+        let (mut points, mut done) = (Vec::new(), 0);
+        for (jobs, workers) in threads.iter().flat_map(|&threads| shapes(threads as usize)) {
+            let mut runs = Vec::new();
+            while (runs.len() as u64) < repeat && !stop.load(Ordering::SeqCst) {
+                runs.push(jobs::run(self.settings, jobs, workers, each * workers as u64)?);
+                done += 1;
+                bar.set(done);
+            }
+            if !runs.is_empty() {
+                let ideal = if jobs == 1 {
+                    self.ideal(workers as u64, workers, each * workers as u64)
+                } else {
+                    None
+                };
+                let slots = workers as u64;
+                points.push(sweep::Point { slots, workers, jobs, runs, ideal });
+            }
+        }
+        match points.is_empty() {
+            true => Err(Failure::Failed("interrupted before the first run".to_owned())),
+            false => Ok(points),
+        }
     }
 
     /// Returns the number of events of a run of a sweep. A flag decides it. A job has those of its
@@ -91,31 +162,35 @@ impl Task<'_> {
         }
     }
 
-    /// The ideal for what was run.
-    pub fn ideal(&self, slots: u64, outcome: &Outcome) -> Option<Ideal> {
+    /// The ideal for so many events that were run.
+    pub fn ideal(&self, slots: u64, workers: usize, events: u64) -> Option<Ideal> {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
-        let (workload, workers) = (&self.loaded.workload, self.settings.run.workers.value);
-        Ideal::of(workload, self.plan, workers, slots, outcome.run.finished())
+        Ideal::of(&self.loaded.workload, self.plan, workers, slots, events)
     }
 
     fn measure(
         &self,
-        (slots, events): Size,
+        (slots, workers, events): Size,
         (what, written): (&str, Option<Written>),
         runner: &Runner,
     ) -> Result<Outcome, Failure> {
         let asked = |error| Failure::Asked(format!("{}: {error}", self.settings.config));
         let every = self.notes.report.then(|| self.sample_every(slots, events));
-        let mut of_processor = self.settings.with_slots(slots).processor(every);
+        let mut of_processor = self.settings.with(slots, workers).processor(every);
         of_processor.events_max = events;
         let Made { graph, results } = self.make((slots, events), written).map_err(asked)?;
         let processor = results.listen(Processor::new(graph, of_processor));
+        let processor = self.trace.observe(processor);
         let run = runner.run(processor, events, progress(events, what, self.notes.quiet))?;
         let is_whole = run.summary.abandoned == 0 && !run.summary.ended_by_failure;
         Ok(Outcome { checksum: results.finish(is_whole)?, run })
     }
 
-    fn make(&self, (slots, events): Size, written: Option<Written>) -> Result<Made, GraphErrors> {
+    fn make(
+        &self,
+        (slots, events): (u64, Option<u64>),
+        written: Option<Written>,
+    ) -> Result<Made, GraphErrors> {
         let workload = &self.loaded.workload;
         if let Some(job) = &self.loaded.job {
             let (graph, after) = job.graph(self.registry, workload)?;

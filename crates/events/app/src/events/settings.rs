@@ -3,7 +3,7 @@
 use super::loaded::Loaded;
 use super::places::{self, Nodes, NodesArgs};
 use crate::setting::{Parsed, Row, Setting};
-use crate::{Failure, FileSettings, RunArgs, RunSettings, slots};
+use crate::{Failure, FileSettings, RunArgs, RunSettings, parse, slots};
 use actinium_workload::job::Unknown;
 use actinium_workload::own::KINDS;
 use actinium_workload::registry::Registry;
@@ -26,6 +26,12 @@ const WORKERS_HELP: &str = "Worker threads; 'all': as many as the cpuset and the
 const SCALE_MAX: f64 = 1_000.0;
 /// Most points of a sweep.
 const SWEEP_MAX: usize = 64;
+/// Most workers of a point.
+const WORKERS_MAX: u64 = 4_096;
+/// Most processes side by side: more were not meant.
+const JOBS_MAX: u64 = 1_024;
+/// Most runs of a point.
+const REPEAT_MAX: u64 = 1_000;
 
 /// The flags that say what is run and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -123,11 +129,45 @@ impl Display for ThreadType {
     }
 }
 
+/// What a sweep changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SweepOf {
+    /// Events in flight.
+    Slots,
+    /// Worker threads, with a slot for each.
+    Workers,
+    /// Threads: as so many jobs of one thread, and as one job of so many.
+    Jobs,
+}
+
+impl SweepOf {
+    /// Its name in the flag.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            SweepOf::Slots => "slots",
+            SweepOf::Workers => "workers",
+            SweepOf::Jobs => "jobs",
+        }
+    }
+}
+
 /// The values that a sweep goes through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
-    /// Numbers of slots, in order, none twice.
-    pub slots: Vec<u64>,
+    /// What it changes.
+    pub of: SweepOf,
+    /// The numbers, in order, none twice.
+    pub values: Vec<u64>,
+    /// How often each point is run.
+    pub repeat: u64,
+}
+
+impl Display for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.values.iter().map(u64::to_string).collect();
+        write!(f, "{}={}", self.of.name(), values.join(","))
+    }
 }
 
 /// All settings, each with its source; all are within their bounds.
@@ -149,6 +189,8 @@ pub struct Settings {
     pub time_scale: Setting<f64>,
     /// Changed thread kinds.
     pub thread_types: Setting<Vec<ThreadType>>,
+    /// Further files of the workload that flags name: the flag, and the file.
+    pub companions: Vec<(&'static str, PathBuf)>,
     /// On which nodes it runs.
     pub nodes: Nodes,
 }
@@ -185,6 +227,10 @@ impl Settings {
             mode: Setting::parsed(args.mode, matches, "mode"),
             time_scale: Setting::parsed(args.time_scale, matches, "time_scale"),
             thread_types: Setting { value: args.thread_type.clone(), source: given("thread_type") },
+            companions: [("times", &args.times), ("control-flow", &args.control_flow)]
+                .into_iter()
+                .filter_map(|(flag, path)| Some((flag, path.clone()?)))
+                .collect(),
             nodes: Nodes::resolve(&args.nodes, matches)?,
         })
     }
@@ -194,10 +240,11 @@ impl Settings {
         self.rows().into_iter().chain(self.nodes.join_rows()).collect()
     }
 
-    /// How it is run, but with so many events in flight.
-    pub fn with_slots(&self, slots: u64) -> RunSettings {
+    /// How it is run, but with so many events in flight and workers.
+    pub fn with(&self, slots: u64, workers: usize) -> RunSettings {
         let slots = Setting { value: slots, source: self.run.slots.source };
-        RunSettings { slots, ..self.run.clone() }
+        let workers = Setting { value: workers, source: self.run.workers.source };
+        RunSettings { slots, workers, ..self.run.clone() }
     }
 
     /// Name, value and source of each that decides what comes of a run, however it is run: all
@@ -264,23 +311,38 @@ fn thread_type(text: &str) -> Result<ThreadType, String> {
     Ok(ThreadType { label, kind: kind.to_owned() })
 }
 
-/// Parses the values of `--sweep`: `slots=1,2,4`.
+/// Parses the values of `--sweep`: `slots=1,2,4`, `workers=1,2,4` or `jobs=1,2,4`.
 ///
 /// # Errors
 /// If the text is anything else; the error names what is allowed.
 pub fn sweep(text: &str) -> Result<Sweep, String> {
-    let right = "write slots=1,2,4,8: numbers of slots, each greater than the one before";
-    let Some(("slots", list)) = text.split_once('=') else {
-        return Err(format!("'{text}' is not allowed: {right}"));
+    let right =
+        "write slots=1,2,4,8, workers=1,2,4 or jobs=1,2,4: each number greater than the one before";
+    let wrong = || format!("'{text}' is not allowed: {right}");
+    let (name, list) = text.split_once('=').ok_or_else(wrong)?;
+    let all = [SweepOf::Slots, SweepOf::Workers, SweepOf::Jobs];
+    let of = all.into_iter().find(|of| of.name() == name).ok_or_else(wrong)?;
+    let number = |text: &str| match of {
+        SweepOf::Slots => slots(text),
+        SweepOf::Workers => parse::within(text, 1, WORKERS_MAX),
+        SweepOf::Jobs => parse::within(text, 1, JOBS_MAX),
     };
-    let slots = list.split(',').map(slots).collect::<Result<Vec<u64>, String>>()?;
-    if slots.len() > SWEEP_MAX {
-        return Err(format!("{} numbers of slots are too many: at most {SWEEP_MAX}", slots.len()));
+    let values = list.split(',').map(number).collect::<Result<Vec<u64>, String>>()?;
+    if values.len() > SWEEP_MAX {
+        return Err(format!("{} numbers are too many: at most {SWEEP_MAX}", values.len()));
     }
-    match slots.is_sorted_by(|a, b| a < b) {
-        true => Ok(Sweep { slots }),
-        false => Err(format!("'{text}' is not allowed: {right}")),
+    match values.is_sorted_by(|a, b| a < b) {
+        true => Ok(Sweep { of, values, repeat: 1 }),
+        false => Err(wrong()),
     }
+}
+
+/// Parses the number of runs of each point.
+///
+/// # Errors
+/// If it is none, or out of bounds.
+pub fn repeat(text: &str) -> Result<u64, String> {
+    parse::within(text, 1, REPEAT_MAX)
 }
 
 #[cfg(test)]
@@ -298,8 +360,21 @@ mod tests {
 
     #[test]
     fn a_sweep_rises() {
-        assert_eq!(sweep("slots=1,2,8").expect("it is one").slots, [1, 2, 8]);
-        for wrong in ["slots=2,1", "slots=1,1", "slots=", "slots=0", "1,2", "workers=1"] {
+        let slots = sweep("slots=1,2,8").expect("it is one");
+        assert_eq!((slots.of, &slots.values[..]), (SweepOf::Slots, &[1, 2, 8][..]));
+        assert_eq!(slots.to_string(), "slots=1,2,8");
+        assert_eq!(sweep("jobs=1").expect("it is one").of, SweepOf::Jobs);
+        assert_eq!(sweep("workers=3").expect("it is one").of, SweepOf::Workers);
+        for wrong in [
+            "slots=2,1",
+            "slots=1,1",
+            "slots=",
+            "slots=0",
+            "1,2",
+            "threads=1",
+            "jobs=0",
+            "jobs=1025",
+        ] {
             assert!(sweep(wrong).is_err(), "{wrong}");
         }
     }

@@ -1,6 +1,7 @@
 //! Run transitions where the run of the events changes.
 
 use crate::{Cause, Next, Piece, Source, Transition};
+use actinium_scheduler::trace::TraceContext;
 use std::collections::VecDeque;
 use std::task::Waker;
 
@@ -56,6 +57,10 @@ impl<S: Source, F: FnMut(&S::Product) -> u64 + Send + 'static> Source for ByRun<
         self.next.push_back(next);
         // Never empty here.
         Ok(self.next.pop_front().unwrap_or(Next::End))
+    }
+
+    fn context(&mut self) -> Option<TraceContext> {
+        self.source.context()
     }
 
     fn attach(&mut self, waker: &Waker) {

@@ -1,6 +1,7 @@
 //! Events with numbers of the program's own.
 
 use crate::{Cause, Next, Piece, Source};
+use actinium_scheduler::trace::TraceContext;
 use std::task::Waker;
 
 /// A source whose events say their numbers. See [`SourceExt::number_by`].
@@ -33,6 +34,10 @@ impl<S: Source, F: FnMut(&S::Product) -> u64 + Send + 'static> Source for Number
             }
             next => next,
         })
+    }
+
+    fn context(&mut self) -> Option<TraceContext> {
+        self.source.context()
     }
 
     fn attach(&mut self, waker: &Waker) {

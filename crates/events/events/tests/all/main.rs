@@ -13,3 +13,4 @@ mod processing;
 mod provenance;
 mod sources;
 mod splitting;
+mod traces;

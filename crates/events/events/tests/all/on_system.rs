@@ -1,13 +1,14 @@
 //! Graphs on a system, beside actors and other graphs.
 
+use actinium_actor::recording::Act;
 use actinium_actor::testing::TestSystem;
 use actinium_actor::{
-    Actor, Address, Context, Mailbox, Recipient, SendError, Shutdown, SpawnOptions, System,
-    SystemHandle,
+    Actor, Address, Context, Mailbox, Observer, OnEnd, Recipient, SendError, Shutdown,
+    SpawnOptions, System, SystemHandle,
 };
 use actinium_events::{
-    Analyzer, AsyncProducer, Builder, Cause, Completion, Event, EventSender, Graph, Input, Next,
-    Processor, RunSummary, Settings, Source, StartError, Tell, Threads, WaitError, channel,
+    Analyzer, AsyncProducer, Builder, Cause, Completion, Event, EventSender, Figures, Graph, Input,
+    Next, Processor, RunSummary, Settings, Source, StartError, Tell, Threads, WaitError, channel,
 };
 use actinium_scheduler::Policy;
 use std::sync::{Arc, Mutex, mpsc};
@@ -48,6 +49,79 @@ fn graph(
         })
     });
     builder.build().expect("a graph")
+}
+
+/// While records are kept, each call of a module is one; the names are the labels.
+#[test]
+fn calls_of_modules_are_recorded_while_somebody_asks() {
+    let mut test = TestSystem::seeded(3);
+    let run = |test: &mut TestSystem| {
+        let graph = graph("numbers", 20, Threads::Concurrent, |_| ());
+        let running = Processor::new(graph, Settings::default()).start(test).expect("it starts");
+        test.advance(Duration::from_secs(1));
+        assert!(running.take_summary().is_some_and(|summary| summary.events == 20));
+        let taken = test.take_records().into_iter().flat_map(|worker| worker.records);
+        taken.collect::<Vec<_>>()
+    };
+    assert_eq!(run(&mut test), []);
+    test.record(1_000);
+    let records = run(&mut test);
+    let calls = records.iter().filter_map(|record| match record.act {
+        Act::Call { name, event } => Some((&*test.recorded_name(name) == "see", event)),
+        _ => None,
+    });
+    let mut events: Vec<(bool, u64)> = calls.collect();
+    events.sort_unstable();
+    assert!(events.into_iter().eq((0..20).map(|event| (true, event))), "{records:?}");
+    test.stop_recording();
+    run(&mut test);
+    assert_eq!(run(&mut test), []);
+}
+
+#[test]
+fn the_latency_of_each_event_is_counted() {
+    let counts = Settings::default().figures(Figures::Counts);
+    for (settings, expected) in [(Settings::default(), 50), (counts, 0)] {
+        let system = System::builder().workers(2).build().expect("a system");
+        let graph = graph("numbers", 50, Threads::Concurrent, |_| ());
+        let processor = Processor::new(graph, settings.slots(4));
+        let monitor = processor.monitor();
+        assert!(monitor.latency().is_empty(), "before the start");
+        let summary = processor.run_on(&system).expect("it runs");
+        assert_eq!((monitor.latency().count(), summary.latency().count()), (expected, expected));
+        assert!(summary.latency().max_ns() <= summary.elapsed_ns);
+    }
+}
+
+#[test]
+fn only_a_system_of_the_run_s_own_is_observed() {
+    struct Nobody;
+    impl Observer for Nobody {
+        fn started(
+            &self,
+            _: &SystemHandle,
+        ) -> Result<OnEnd, Box<dyn std::error::Error + Send + Sync>> {
+            Err("it can not".into())
+        }
+    }
+    let processor = || {
+        let graph = graph("numbers", 1, Threads::Concurrent, |_| ());
+        Processor::new(graph, Settings::default()).observer(Nobody)
+    };
+    let error = processor().run().expect_err("it is not observed");
+    assert!(error.to_string().contains("it can not"), "{error}");
+    let system = System::builder().workers(1).build().expect("a system");
+    let error = processor().start(&system).expect_err("it has no system of its own");
+    assert!(error.to_string().contains("observer"), "{error}");
+}
+
+#[test]
+fn a_graph_is_drawn_with_what_it_needs() {
+    let drawing = graph("numbers", 1, Threads::Limited(3), |_| ()).drawing();
+    let labels: Vec<(&str, &str)> =
+        drawing.nodes.iter().map(|it| (it.label.as_str(), it.detail.as_str())).collect();
+    assert_eq!(labels, [("see", "limited(3)"), ("numbers", "")]);
+    assert!(drawing.edges.is_empty(), "it asks for nothing");
 }
 
 /// The end of such a run may come before its start has returned.

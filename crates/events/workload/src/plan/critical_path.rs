@@ -2,7 +2,7 @@
 //! says for what each module waited last; followed back from the module that ends last, it is the
 //! event's critical path.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::flow::Flow;
 use super::range::Range;
@@ -15,7 +15,7 @@ const EVENTS_MAX: usize = 1_000;
 const RUNS_MAX: usize = 5_000_000;
 
 /// A module on the critical path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Critical {
     /// The module.
     pub label: String,
@@ -27,7 +27,7 @@ pub struct Critical {
 
 /// The longest chain of modules that wait for each other: no event is done sooner, however many
 /// workers there are.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// The length, over all events.
     pub time_ns: Range,

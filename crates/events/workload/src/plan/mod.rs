@@ -14,7 +14,8 @@ pub mod predict;
 mod range;
 pub mod simulate;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 use super::model::{Role, Work, Workload};
 use critical_path::Events;
@@ -31,7 +32,7 @@ const SLOTS_PER_WORKER: [usize; 3] = [1, 2, 4];
 const SLOTS: [usize; 7] = [1, 4, 16, 64, 256, 1_024, 4_096];
 
 /// A module, and how many others it needs or is needed by.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fan {
     /// The module.
     pub label: String,
@@ -40,7 +41,7 @@ pub struct Fan {
 }
 
 /// A path: what runs on it, one after the other, until a filter rejects the event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSteps {
     /// The path.
     pub name: String,
@@ -51,12 +52,12 @@ pub struct PathSteps {
 }
 
 /// How many events per second something allows through that only so many may be in at a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// The module, or the resource.
     pub name: String,
     /// The kind of thing that limits: `module`, `resource` or `source`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// How many tasks may be in it.
     pub tasks_max: u32,
     /// Mean time that an event spends in it.
@@ -66,7 +67,7 @@ pub struct Ceiling {
 }
 
 /// The whole plan of a workload: its shape, its times, its limits and predictions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The workload's name.
     pub name: String,
@@ -236,7 +237,7 @@ fn ceilings(flow: &Flow<'_>, events: &Events) -> Vec<Ceiling> {
     let source = flow.workload.source.times.mean();
     let source = (source > 0.0).then(|| Ceiling {
         name: "source".to_owned(),
-        kind: "source",
+        kind: "source".into(),
         tasks_max: 1,
         time_ns: source,
         events_per_s: 1e9 / source,
@@ -246,7 +247,7 @@ fn ceilings(flow: &Flow<'_>, events: &Events) -> Vec<Ceiling> {
         let time_ns = ns as f64 / count;
         Ceiling {
             name: limit.name.clone(),
-            kind: if limit.shared { "resource" } else { "module" },
+            kind: if limit.shared { "resource" } else { "module" }.into(),
             tasks_max: limit.tasks_max,
             time_ns,
             events_per_s: f64::from(limit.tasks_max) * 1e9 / time_ns,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::flow::Flow;
 use super::simulate::{Setup, simulate};
@@ -16,7 +16,7 @@ pub const EVENTS_PER_SLOT: u64 = 4;
 const RUNS_MAX: u64 = 20_000_000;
 
 /// The ideal for one choice of workers and slots.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Worker threads; none where nothing computes, for then their number does not matter.
     pub workers: Option<usize>,

@@ -1,9 +1,9 @@
 //! A mean, and the values around it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A mean with what lies around it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// The mean.
     pub mean: f64,

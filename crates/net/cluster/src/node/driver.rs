@@ -15,6 +15,7 @@ use crate::route::{Grid, Route};
 use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_tap::Direction;
+use actinium_scheduler::trace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -79,6 +80,11 @@ impl Driver {
     /// Does the work there is; false if there was none. `is_idle`: the caller is a worker that has
     /// nothing else to do.
     pub(super) fn turn(&mut self, is_idle: bool) -> bool {
+        // What it sends to frame receivers begins no trace.
+        trace::apart(|| self.work(is_idle))
+    }
+
+    fn work(&mut self, is_idle: bool) -> bool {
         let mut now_ns = self.inner.clock.now_ns();
         let mut did = self.receive(now_ns);
         if did {

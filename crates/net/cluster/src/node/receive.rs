@@ -35,6 +35,7 @@ use actinium_actor::travel::{Answering, Told, crossing};
 use actinium_actor::{AskError, Context, Down};
 use actinium_memory::heap::Payload;
 use actinium_tap::Direction;
+use actinium_scheduler::trace::Scope;
 use actinium_wire::Encoding;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -230,11 +231,12 @@ impl Receiver {
                 rest = behind;
                 continue;
             }
-            let Some((item, behind)) = message::read_one(rest) else {
+            let Some((context, item, behind)) = message::read_one_traced(rest) else {
                 self.inner.not_understood();
                 is_malformed = true;
                 break;
             };
+            let scope = context.map(|context| Scope::enter(Some(context)));
             if let Item::TellWith(key, encoding, offer, message) = item {
                 let Some(outcome) = self.queue.fetched.remove(&self.queue.turn) else {
                     stop = Stop::Payload(payload.len() - rest.len());
@@ -248,6 +250,7 @@ impl Receiver {
                 items += u64::from(!self.is_internal(&item));
                 self.item(item, ctx);
             }
+            drop(scope);
             rest = behind;
         }
         // Read by whoever waits until this system is idle, which the end of this turn comes before.
@@ -671,7 +674,8 @@ impl Receiver {
     /// Takes the messages of an envelope apart.
     fn items(&mut self, payload: &[u8], ctx: &Context<'_, FrameReceiver>) {
         let mut items = 0;
-        let whole = message::read(payload, |item| {
+        let whole = message::read_traced(payload, |context, item| {
+            let _scope = context.map(|context| Scope::enter(Some(context)));
             items += u64::from(!self.is_internal(&item));
             self.item(item, ctx);
         });

@@ -19,6 +19,8 @@ use crate::link::HEADER_BYTES;
 use crate::locks::lock;
 use crate::message::{self, Control, Envelope, SessionSay};
 use actinium_actor::travel::crossing;
+use actinium_scheduler::trace::{self, TraceContext};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -61,7 +63,12 @@ impl Inner {
             if buffer(self, peer, is_work, &bytes)? {
                 return Ok(false);
             }
-            let is_first = self.add_via_next_hop(peer, always, &bytes)?;
+            let is_first = match trace::current() {
+                Some(context) if self.system().traces() => {
+                    self.add_via_next_hop(peer, always, &traced(peer, context, &bytes))?
+                }
+                _ => self.add_via_next_hop(peer, always, &bytes)?,
+            };
             self.counters.sent.add(is_work.into());
             Ok(is_first)
         });
@@ -259,6 +266,16 @@ thread_local! {
     static TURN_BUFFER: RefCell<TurnBuffer> = RefCell::default();
 }
 
+/// Makes a message part of a trace, if that does not make it too long.
+#[cold]
+fn traced<'m>(peer: &Peer, context: TraceContext, message: &'m [u8]) -> Cow<'m, [u8]> {
+    let traced = message::traced(context, message);
+    match peer.aggregator.check_len(traced.len()) {
+        Ok(()) => Cow::Owned(traced),
+        Err(_) => Cow::Borrowed(message),
+    }
+}
+
 /// Buffers a message for a node, if this thread is a worker in a turn; false if not.
 fn buffer(
     inner: &Arc<Inner>,
@@ -266,14 +283,20 @@ fn buffer(
     is_work: bool,
     message: &[u8],
 ) -> Result<bool, NotAdded> {
-    let is_turn = actinium_scheduler::current(|worker| {
+    let is_traced = actinium_scheduler::current(|worker| {
         let worker = worker.filter(|worker| worker.running().is_some())?;
         worker.at_turn_end(flush_turn);
-        Some(())
+        Some(worker.is_traced())
     });
-    if is_turn.is_none() {
-        return Ok(false);
-    }
+    let Some(is_traced) = is_traced else { return Ok(false) };
+    let with_context;
+    let message = match is_traced.then(trace::current).flatten() {
+        None => message,
+        Some(context) => {
+            with_context = traced(peer, context, message);
+            &with_context
+        }
+    };
     peer.aggregator.check_len(message.len())?;
     if peer.aggregator.is_closed() {
         return Err(NotAdded::Closed);

@@ -33,5 +33,6 @@ mod spawn;
 mod taps;
 mod team;
 mod threads;
+mod traces;
 mod trust;
 mod undelivered;

@@ -63,9 +63,8 @@ async fn a_web_page_is_let_in_only_from_where_it_may() {
     };
     let answer = preflight("https://shop.example").await;
     assert_eq!(answer.status, 204);
-    assert!(
-        answer.head.contains("access-control-allow-headers: accept, authorization, content-type")
-    );
+    let allowed = "accept, authorization, content-type, traceparent";
+    assert!(answer.head.contains(&format!("access-control-allow-headers: {allowed}")));
     assert_eq!(preflight("https://evil.example").await.status, 403);
 
     let stream = TcpStream::connect(office.address()).await.expect("it listens");

@@ -9,4 +9,5 @@ mod shop_example;
 mod strangers;
 mod talking;
 mod taps;
+mod traces;
 mod wrong;

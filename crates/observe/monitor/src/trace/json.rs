@@ -1,7 +1,9 @@
 //! Traces in Chrome's trace event format: JSON, one event a line.
 
 use super::model::{Arg, Counter, Format, Head, Shown, Texts};
+use super::spans::ShownSpan;
 use actinium_actor::recording::Record;
+use actinium_actor::trace::Span;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -12,7 +14,7 @@ pub(super) const BEGIN: &str = "begin_unix_ns";
 #[derive(Default)]
 pub(super) struct Json {
     pid: u32,
-    /// The thread of each worker.
+    /// The thread of each worker, and behind them one that stands for all others.
     threads: Vec<u32>,
 }
 
@@ -37,7 +39,10 @@ impl Format for Json {
         let name = json!({ "name": head.process });
         let first = json!({ "ph": "M", "name": "process_name", "pid": self.pid, "args": name });
         write!(out, "{first}")?;
-        for (thread, name) in &head.workers {
+        // No thread has this number.
+        let others = (u32::MAX, "other threads".to_owned());
+        self.threads.push(others.0);
+        for (thread, name) in head.workers.iter().chain([&others]) {
             let name = json!({ "name": name });
             self.event(json!({ "ph": "M", "name": "thread_name", "args": name }), *thread, out)?;
         }
@@ -69,6 +74,34 @@ impl Format for Json {
         self.event(event, self.threads[worker], out)
     }
 
+    fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
+        let workers = self.threads.len() - 1;
+        let span = ShownSpan::of(span, workers);
+        let thread = |track: usize| self.threads[track.min(workers)];
+        let id = format!("{:016x}", span.id);
+        let (begin, dur) = (us(span.begin_ns), us(span.end_ns - span.begin_ns));
+        let event = json!({
+            "ph": "X", "cat": "span", "name": span.name, "ts": begin, "dur": dur,
+            "args": object(span.args),
+        });
+        self.event(event, thread(span.track), out)?;
+        let Some((from, sent_ns)) = span.sent else { return Ok(()) };
+        if from == workers {
+            // An arrow begins at a slice.
+            let send = json!({
+                "ph": "X", "cat": "span", "name": "send", "ts": us(sent_ns), "dur": 0.001,
+            });
+            self.event(send, thread(from), out)?;
+        }
+        for (phase, track, at) in [("s", from, us(sent_ns)), ("f", span.track, begin)] {
+            let flow = json!({
+                "ph": phase, "bp": "e", "cat": "flow", "name": "message", "id": id, "ts": at,
+            });
+            self.event(flow, thread(track), out)?;
+        }
+        Ok(())
+    }
+
     fn counter(
         &mut self,
         counter: Counter,
@@ -93,14 +126,18 @@ fn us(ns: u64) -> f64 {
     ns as f64 * 1e-3
 }
 
-fn event_of(record: &Record, texts: &Texts<'_>) -> Value {
-    let Shown { category, name, is_slice, args } = Shown::of(record, texts);
+fn object(args: Vec<(&'static str, Arg)>) -> Value {
     let value = |arg| match arg {
         Arg::Number(number) => json!(number),
         Arg::Text(text) => json!(text),
     };
-    let args: Map<String, Value> =
-        args.into_iter().map(|(name, arg)| (name.to_owned(), value(arg))).collect();
+    let args = args.into_iter().map(|(name, arg)| (name.to_owned(), value(arg)));
+    Value::Object(args.collect())
+}
+
+fn event_of(record: &Record, texts: &Texts<'_>) -> Value {
+    let Shown { category, name, is_slice, args } = Shown::of(record, texts);
+    let args = object(args);
     let ts = us(record.begin_ns);
     let mut event = json!({ "cat": category, "name": name, "ts": ts, "args": args });
     if is_slice {

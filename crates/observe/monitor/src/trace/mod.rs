@@ -19,6 +19,7 @@ pub(crate) mod model;
 mod perfetto;
 mod protobuf;
 mod session;
+mod spans;
 mod writer;
 
 pub use clock::{ClockOffset, Ping};

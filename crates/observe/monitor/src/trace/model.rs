@@ -1,6 +1,7 @@
 //! What a trace shows of a system, whatever the format of its file.
 
 use actinium_actor::recording::{Act, Name, Record};
+use actinium_actor::trace::Span;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub(super) trait Format: Send {
     /// So many records are missing before this moment.
     fn lost(&mut self, worker: usize, at_ns: u64, lost: u64, out: &mut dyn Write)
     -> io::Result<()>;
+    /// A span, and an arrow to it from where its message was sent.
+    fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()>;
     fn counter(
         &mut self,
         counter: Counter,

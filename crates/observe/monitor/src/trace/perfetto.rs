@@ -6,11 +6,13 @@
 //! The numbers of fields are those of Perfetto's `perfetto_trace.proto`.
 
 use super::model::{Arg, Counter, Format, Head, Shown, Texts};
-use super::protobuf::{double, message, text, uint};
+use super::protobuf::{double, fixed, message, text, uint};
+use super::spans::ShownSpan;
 use actinium_actor::recording::Record;
+use actinium_actor::trace::Span;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
@@ -27,6 +29,13 @@ const CLOCK_REAL: u32 = 1;
 /// Flags of a sequence of packets: names begin anew; names that were said before are used.
 const STATE_CLEARED: u32 = 1;
 const NEEDS_STATE: u32 = 2;
+
+/// The fields of an event for the arrow that begins, or ends there.
+const FLOW_BEGINS: u32 = 47;
+const FLOW_ENDS: u32 = 48;
+
+/// The tracks of sampled messages have numbers from here on, behind that of the process.
+const SPANS: u64 = 1 << 23;
 
 /// Numbers that stand for texts, once those were said.
 #[derive(Default)]
@@ -52,6 +61,8 @@ pub(super) struct Perfetto {
     begin_unix_ns: u64,
     workers: usize,
     counters: BTreeMap<Counter, u64>,
+    /// The tracks of messages that were described.
+    span_tracks: BTreeSet<usize>,
     categories: Names,
     events: Names,
     args: Names,
@@ -67,6 +78,8 @@ struct Event<'a> {
     category: Option<&'static str>,
     name: Option<&'a str>,
     args: &'a [(&'static str, Arg)],
+    /// The arrow that begins or ends here.
+    flow: Option<(u32, u64)>,
 }
 
 impl Perfetto {
@@ -79,6 +92,7 @@ impl Perfetto {
             begin_unix_ns: 0,
             workers: 0,
             counters: BTreeMap::new(),
+            span_tracks: BTreeSet::new(),
             categories: Names::default(),
             events: Names::default(),
             args: Names::default(),
@@ -149,6 +163,7 @@ impl Perfetto {
                 uint(9, event.kind, it);
                 name.into_iter().for_each(|name| uint(10, name, it));
                 uint(11, track, it);
+                event.flow.into_iter().for_each(|(field, id)| fixed(field, id, it));
             });
             if !said.is_empty() {
                 message(12, packet, |names| names.append(said));
@@ -158,12 +173,13 @@ impl Perfetto {
     }
 
     fn moment(&mut self, track: u64, at_ns: u64, name: &'static str, args: &[(&'static str, Arg)]) {
-        let event = Event { kind: INSTANT, category: Some("recording"), name: Some(name), args };
+        let category = Some("recording");
+        let event = Event { kind: INSTANT, category, name: Some(name), args, flow: None };
         self.event(track, at_ns, &event);
     }
 
     fn slice_end(&mut self, track: u64, at_ns: u64) {
-        let event = Event { kind: SLICE_END, category: None, name: None, args: &[] };
+        let event = Event { kind: SLICE_END, category: None, name: None, args: &[], flow: None };
         self.event(track, at_ns, &event);
     }
 
@@ -172,6 +188,24 @@ impl Perfetto {
         out.write_all(&self.bytes)?;
         self.bytes.clear();
         Ok(())
+    }
+
+    /// The track of the messages of a worker, or, behind those, of other threads.
+    fn span_track(&mut self, index: usize) -> u64 {
+        let index = index.min(self.workers);
+        let (track, process) = (self.first_track + SPANS + index as u64, self.first_track);
+        if self.span_tracks.insert(index) {
+            let name = match index == self.workers {
+                true => "messages of other threads".to_owned(),
+                false => format!("messages of worker {index}"),
+            };
+            self.describe(|it| {
+                uint(1, track, it);
+                text(2, &name, it);
+                uint(5, process, it);
+            });
+        }
+        track
     }
 
     fn counter_track(&mut self, counter: Counter) -> u64 {
@@ -261,7 +295,8 @@ impl Format for Perfetto {
             let Shown { category, name, is_slice, args } = Shown::of(record, texts);
             let kind = if is_slice { SLICE_BEGIN } else { INSTANT };
             let (category, name) = (Some(category), Some(&*name));
-            self.event(track, record.begin_ns, &Event { kind, category, name, args: &args });
+            let event = Event { kind, category, name, args: &args, flow: None };
+            self.event(track, record.begin_ns, &event);
             if is_slice {
                 let end_ns = record.begin_ns + record.took_ns;
                 open.push(open.last().map_or(end_ns, |&outer| outer.min(end_ns)));
@@ -281,6 +316,25 @@ impl Format for Perfetto {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         self.moment(self.track(worker), at_ns, "records lost", &[("lost", Arg::Number(lost))]);
+        self.flush(out)
+    }
+
+    /// Sampled messages have tracks of their own, beside those of the turns that they are part of.
+    fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
+        let span = ShownSpan::of(span, self.workers);
+        let category = Some("span");
+        if let Some((from, sent_ns)) = span.sent {
+            let track = self.span_track(from);
+            let flow = Some((FLOW_BEGINS, span.id));
+            let send = Event { kind: INSTANT, category, name: Some("send"), args: &[], flow };
+            self.event(track, sent_ns, &send);
+        }
+        let track = self.span_track(span.track);
+        let flow = span.sent.map(|_| (FLOW_ENDS, span.id));
+        let name = Some(&*span.name);
+        let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flow };
+        self.event(track, span.begin_ns, &begin);
+        self.slice_end(track, span.end_ns);
         self.flush(out)
     }
 

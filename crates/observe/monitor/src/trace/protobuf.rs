@@ -27,6 +27,12 @@ pub(super) fn double(field: u32, value: f64, into: &mut Vec<u8>) {
     into.extend_from_slice(&value.to_le_bytes());
 }
 
+/// An integer that has eight bytes, whatever it is.
+pub(super) fn fixed(field: u32, value: u64, into: &mut Vec<u8>) {
+    tag(field, FIXED_64, into);
+    into.extend_from_slice(&value.to_le_bytes());
+}
+
 pub(super) fn text(field: u32, value: &str, into: &mut Vec<u8>) {
     tag(field, BYTES, into);
     varint(value.len() as u64, into);

@@ -6,6 +6,7 @@ use super::json::Json;
 use super::model::{Format, Head};
 use super::perfetto::Perfetto;
 use crate::feed::{Consumer, Subscription, subscribe};
+use crate::flows::Flows;
 use actinium_actor::recording::WorkerRecords;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use actinium_observe::file::{NewFile, WriteError};
@@ -163,6 +164,7 @@ impl Trace {
             has_begun: false,
             was_busy: false,
             counters: Counters::default(),
+            flows: Some(Flows::of(system)),
             summary: TraceSummary { records: 0, lost: 0 },
             failed: None,
         };
@@ -244,6 +246,8 @@ struct Writer {
     /// Whether something was recorded before the last look.
     was_busy: bool,
     counters: Counters,
+    /// Sampled messages; `None`: it was finished.
+    flows: Option<Flows>,
     summary: TraceSummary,
     /// Why nothing more is written.
     failed: Option<io::Error>,
@@ -272,6 +276,15 @@ impl Writer {
             self.summary.records += records.len() as u64;
             self.format.records(worker, records, &|name| system.recorded_name(name), out)?;
         }
+        if let Some(flows) = &self.flows {
+            let (spans, lost) = flows.take();
+            self.summary.lost += lost;
+            if lost > 0 {
+                let at_ns = system.elapsed().as_nanos() as u64;
+                self.format.lost(0, at_ns, lost, out)?;
+            }
+            spans.iter().try_for_each(|span| self.format.span(span, out))?;
+        }
         // A machine at rest is looked at once more, and then not.
         let is_busy = records.iter().any(|it| !it.records.is_empty());
         if std::mem::replace(&mut self.was_busy, is_busy) || is_busy {
@@ -299,6 +312,7 @@ impl Writer {
         if written.is_ok() {
             written = self.begin(system);
         }
+        self.flows = None;
         let mut out = self.out.take().expect("it is finished once");
         if written.is_ok() {
             let at_ns = system.elapsed().as_nanos() as u64;

@@ -102,6 +102,10 @@ pub(crate) struct TrackEvent {
     pub(crate) track_uuid: Option<u64>,
     #[prost(double, optional, tag = "44")]
     pub(crate) double_counter_value: Option<f64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub(crate) flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub(crate) terminating_flow_ids: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Enumeration)]

@@ -1,7 +1,10 @@
 //! Reports of real systems.
 
-use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, Supervision, System};
-use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recording, Sample};
+use actinium_actor::{
+    Actor, Address, BuildError, Context, Policy, Shutdown, SpawnOptions, Supervision, System,
+};
+use actinium_monitor::live::{ExchangeNow, PuPlace};
+use actinium_monitor::{ENV_REPORT, Monitored, ReadError, Recorder, Recording, Sample};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,6 +44,8 @@ fn a_page_and_a_recording_say_what_happened() -> Result<(), Box<dyn Error>> {
     assert_eq!(recording.workers.iter().map(|it| it.counters["handled"]).sum::<u64>(), 100);
     let counter = &recording.types[0];
     assert!(counter.kind.ends_with("::Counter") && counter.restarts == 1, "{counter:?}");
+    let turns = recording.turns.iter().find(|it| it.kind.ends_with("::Counter"));
+    assert!(turns.is_some_and(|it| it.turns > 0 && it.handled > 0), "{:?}", recording.turns);
     assert!(recording.dead_letters[0].contains("Counter"), "{:?}", recording.dead_letters);
     assert!(recording.end.contains(&("handled".into(), "100".into())), "{:?}", recording.end);
     assert!(recording.process.elapsed_s > 0.0 && recording.process.memory_max_bytes > 0);
@@ -48,9 +53,54 @@ fn a_page_and_a_recording_say_what_happened() -> Result<(), Box<dyn Error>> {
     // Both are of one run, though not of the same looks.
     let page = std::fs::read_to_string(page)?;
     let again = recording.page().html();
-    for text in ["Counter", "Dead letters", "Throughput at four levels", "worker 1", "100 messages"]
-    {
+    for text in [
+        "Counter",
+        "Dead letters",
+        "Throughput at four levels",
+        "worker 1",
+        "100 messages",
+        "Types by time",
+    ] {
         assert!(page.contains(text) && again.contains(text), "{text}");
+    }
+    Ok(())
+}
+
+/// Has children.
+struct Parent(Vec<Address<Counter>>);
+
+impl Actor for Parent {
+    type Msg = ();
+
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        self.0.extend((0..10).map(|_| ctx.spawn(Counter)));
+    }
+
+    fn handle(&mut self, (): (), _: &mut Context<'_, Self>) {}
+}
+
+#[test]
+fn who_supervises_whom_and_what_workers_got_from_each_other_is_on_the_page()
+-> Result<(), Box<dyn Error>> {
+    let system = System::builder().workers(2).policy(Policy::Stealing).build()?;
+    let _parent = system.spawn(Parent(Vec::new()));
+    system.wait_idle(std::time::Duration::from_secs(60))?;
+    let recording = Recorder::start(&system)?.finish();
+    let tree = &recording.structure.tree;
+    let (first, rest) = tree.members.split_first().expect("a tree");
+    assert!(first.kind.ends_with("::Parent") && (first.level, first.children) == (0, 10));
+    assert!(rest.len() == 8 && rest.iter().all(|it| it.level == 1), "{rest:?}");
+    assert_eq!((tree.left_out, tree.actors, recording.structure.places.len()), (2, 11, 2));
+
+    let mut elsewhere = recording.clone();
+    let place = |pu, core, package| {
+        Some(PuPlace { pu, core, package, is_allowed: true, ..PuPlace::default() })
+    };
+    elsewhere.structure.places = vec![place(0, 0, 0), place(9, 9, 1)];
+    elsewhere.structure.exchanges = vec![ExchangeNow { from: 1, to: 0, stolen: 31, chunks: 977 }];
+    let page = elsewhere.page().html();
+    for text in ["2 more at these places", "another package", "977", "worker 1, PU 9"] {
+        assert!(page.contains(text), "{text}");
     }
     Ok(())
 }

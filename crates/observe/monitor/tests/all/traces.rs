@@ -2,7 +2,7 @@
 
 use crate::perfetto_schema::{Trace as PerfettoTrace, TrackEvent, Type, Value as Noted};
 use crate::reports::{Counter, run};
-use actinium_actor::{Shutdown, System};
+use actinium_actor::{Actor, Address, Context, Shutdown, System};
 use actinium_monitor::{
     ClockOffset, ENV_FLAME, ENV_TRACE, FlameRecorder, Monitored, Trace, TraceOptions, TraceSession,
     merge_traces,
@@ -51,8 +51,73 @@ fn a_trace_has_each_turn() -> Result<(), Box<dyn Error>> {
     assert!(of_counter.iter().all(|it| it["args"]["actor"] == counter.id().as_u64()));
     assert!(of_counter.iter().all(|it| it["dur"].as_f64() > Some(0.0)), "{turns:?}");
     assert!(!events(&trace, "cat", "sleep")?.is_empty());
-    assert_eq!(events(&trace, "name", "thread_name")?.len(), 2);
+    // And one track for all other threads.
+    assert_eq!(events(&trace, "name", "thread_name")?.len(), 3);
     assert!(!events(&trace, "name", "waiting messages")?.is_empty());
+    Ok(())
+}
+
+/// Tells the counter.
+struct Front(Address<Counter>);
+
+impl Actor for Front {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        self.0.tell(n);
+    }
+}
+
+#[test]
+fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let trace = folder.path().join("run.trace.json");
+    let system = System::builder().workers(1).sample_traces(1.0).trace(&trace).build()?;
+    let front = system.spawn(Front(system.spawn(Counter)));
+    for n in 1..=3 {
+        front.send(n)?;
+        system.wait_idle(SOON)?;
+    }
+    system.shutdown(Shutdown::Drain);
+
+    let flows = events(&trace, "cat", "flow")?;
+    let [starts, ends] = ["s", "f"].map(|ph| flows.iter().filter(move |it| it["ph"] == ph));
+    let starts: Vec<_> = starts.collect();
+    assert_eq!((starts.len(), ends.clone().count()), (6, 6));
+    for end in ends {
+        let start = starts.iter().find(|it| it["id"] == end["id"]).expect("it was sent");
+        assert!(start["ts"].as_f64() <= end["ts"].as_f64());
+        assert_ne!(end["tid"], u32::MAX);
+    }
+    // Three came from this thread, whose track is behind that of the worker.
+    assert_eq!(starts.iter().filter(|it| it["tid"] == u32::MAX).count(), 3);
+    let slices = events(&trace, "cat", "span")?;
+    let handlers: Vec<_> = slices.iter().filter(|it| it["name"] == "Counter").collect();
+    assert_eq!(handlers.len(), 3);
+    assert!(handlers.iter().all(|it| !it["args"]["parent"].is_null()), "{handlers:?}");
+    Ok(())
+}
+
+#[test]
+fn messages_between_actors_are_followed_without_a_request_from_outside() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.pftrace");
+    let system = System::builder().workers(1).build()?;
+    let trace = Trace::start(&system, &path)?;
+    let front = system.spawn(Front(system.spawn(Counter)));
+    for n in 1..=20_000 {
+        front.send(n % 2 + 1)?;
+    }
+    system.wait_idle(SOON)?;
+    trace.finish()?;
+    let read = PerfettoTrace::decode(&*std::fs::read(&path)?)?;
+    let of = |it: &TrackEvent| (it.flow_ids.clone(), it.terminating_flow_ids.clone());
+    let (begun, ended): (Vec<_>, Vec<_>) =
+        read.packet.iter().filter_map(|it| it.track_event.as_ref()).map(of).unzip();
+    let (begun, mut ended) = (begun.concat(), ended.concat());
+    assert!(!begun.is_empty());
+    ended.retain(|id| !begun.contains(id));
+    assert!(ended.is_empty(), "an arrow without a beginning");
     Ok(())
 }
 
@@ -103,7 +168,7 @@ fn the_environment_alone_makes_traces_and_flame_graphs() -> Outcome {
     let output = command.output()?;
     assert!(output.status.success(), "{output:?}");
     for name in ["run.json", "run-2.json"] {
-        assert_eq!(events(&path(name), "name", "thread_name")?.len(), 1, "{name}");
+        assert_eq!(events(&path(name), "name", "thread_name")?.len(), 2, "{name}");
     }
     for name in ["run.folded", "run-2.folded"] {
         let folded = std::fs::read_to_string(path(name))?;
@@ -302,11 +367,14 @@ fn a_part_of_a_run_is_traced_beside_the_whole() -> Outcome {
     turn(4)?;
     system.shutdown(Shutdown::Drain);
 
-    let turns = |seen: &Seen| seen.slices.iter().filter(|it| it.name == "Counter").count();
+    // Not the handlers of sampled messages.
+    let is_turn = |it: &&Slice| it.name == "Counter" && it.args.contains_key("messages");
+    let turns = |seen: &Seen| seen.slices.iter().filter(is_turn).count();
     assert_eq!(turns(&read_perfetto(&path("part.pftrace"))?), 1, "{summary:?}");
     assert!(summary.records >= 1 && summary.lost == 0, "{summary:?}");
     assert_eq!(flames.folded().lines().count(), 1, "{}", flames.folded());
-    let whole = events(&path("whole.json"), "name", "Counter")?;
+    let mut whole = events(&path("whole.json"), "name", "Counter")?;
+    whole.retain(|it| it["cat"] == "turn");
     // The first turn may have been before the worker knew.
     assert!(whole.len() >= 3, "{whole:?}");
     Ok(())

@@ -53,6 +53,13 @@ pub fn thread_times() -> BTreeMap<u32, Thread> {
     tasks.filter_map(thread).collect()
 }
 
+/// The name of a thread of this process; empty if it has ended, or Linux does not say.
+#[must_use]
+pub fn thread_name(number: u32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/self/task/{number}/comm"));
+    name.unwrap_or_default().trim_end().to_owned()
+}
+
 /// The 39th field of a thread's `stat`. The second is its name in parentheses, which may hold
 /// anything.
 fn last_cpu(stat: &str) -> Option<u32> {
@@ -71,6 +78,7 @@ mod tests {
             std::hint::spin_loop();
         }
         assert!(thread_times().values().any(|thread| thread.cpu_ns > 0));
+        assert!(thread_times().keys().any(|&number| !thread_name(number).is_empty()));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Load {
     threads: Vec<u64>,
     /// Threads that ran on a CPU, the mean over each step.
     threads_active: Vec<f64>,
-    /// For each CPU, the share of each step that it ran this process.
+    /// For each CPU, the share of each step that it ran this process: 1 at most.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     cpus: BTreeMap<u32, Vec<f64>>,
 }
@@ -35,7 +35,13 @@ impl Load {
         let each = |used: &dyn Fn(&Step) -> f64| -> Vec<f64> {
             steps.iter().zip(&lengths).map(|(step, &length)| share(used(step), length)).collect()
         };
-        let cpu = |cpu: u32| (cpu, each(&|step| step.cpus.get(&cpu).copied().unwrap_or_default()));
+        // A CPU is never busier than all of the time. What seems to be above that is a thread that
+        // came from another CPU meanwhile and brought its time along, or was looked at a little
+        // after the step's end: the threads that were active have all of it.
+        let cpu = |cpu: u32| {
+            let shares = each(&|step| step.cpus.get(&cpu).copied().unwrap_or_default());
+            (cpu, shares.into_iter().map(|share| share.min(1.0)).collect())
+        };
         Load {
             end_s: ends.collect(),
             threads: steps.iter().map(|step| step.threads).collect(),
@@ -169,6 +175,8 @@ impl CpuLoad {
         let rows = loads.iter().flat_map(|(name, load)| {
             let row = move |(cpu, shares): (u32, &[f64])| {
                 let shares = resample(load.end_s(), shares, columns, step_s);
+                // Sums of parts round.
+                let shares = shares.into_iter().map(|share| share.min(1.0)).collect();
                 let comma = if name.is_empty() { "" } else { ", " };
                 (format!("{name}{comma}CPU {cpu}"), shares)
             };
@@ -215,6 +223,18 @@ mod tests {
         assert_eq!((&load.end_s[..], &load.threads[..]), (&[0.5, 2.5][..], &[4, 4][..]));
         assert_eq!((&load.cpus[&3][..], &load.cpus[&4][..]), (&[0.5, 0.75][..], &[1.0, 0.25][..]));
         assert_eq!(load.threads_active, [1.5, 1.0]);
+    }
+
+    #[test]
+    fn a_cpu_is_busy_all_of_the_time_at_most() {
+        // A thread that came from another CPU in the step brings the time that it had there.
+        let step = |end_s, used| Step { end_s, cpus: [(3, used)].into(), threads: 1 };
+        let load =
+            Load::of(&Samples { steps: vec![step(1.0, 1.027), step(2.0, 0.5)], threads_max: 1 });
+        assert_eq!(load.cpus[&3], [1.0, 0.5]);
+        assert_eq!(load.threads_active, [1.027, 0.5]);
+        let columns = CpuLoad::of(&[(String::new(), &load)]);
+        assert!(columns.cpus[0].1.iter().all(|&share| share <= 1.0), "{columns:?}");
     }
 
     #[test]

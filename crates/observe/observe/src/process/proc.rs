@@ -7,6 +7,12 @@ pub fn memory_max_bytes() -> u64 {
     kib.unwrap_or(0) * 1_024
 }
 
+/// The memory that this process has in RAM; 0 if Linux does not say.
+#[must_use]
+pub fn memory_bytes() -> u64 {
+    status("VmRSS:").unwrap_or(0) * 1_024
+}
+
 /// How many threads this process has; 0 if Linux does not say.
 #[must_use]
 pub fn threads() -> u64 {
@@ -43,6 +49,6 @@ mod tests {
     #[test]
     fn this_process_has_memory_and_a_thread() {
         assert!(memory_max_bytes() > 1 << 16);
-        assert!(threads() >= 1);
+        assert!(threads() >= 1 && memory_bytes() > 1 << 16);
     }
 }

@@ -48,6 +48,10 @@ pub struct Bars {
     pub bars: Vec<Bar>,
     /// How many are shown; the rest is one line.
     pub top: usize,
+    /// Whether they stand in the order in which they were given, and all of them: the steps of a
+    /// histogram.
+    #[serde(default)]
+    pub in_order: bool,
 }
 
 described!(Bars);
@@ -66,14 +70,24 @@ impl Bars {
         self
     }
 
+    /// Shows all, in the order in which they were given: the steps of a histogram.
+    #[must_use]
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
     pub(super) fn render(&self, id: &str, html: &mut String) {
         figure(html, id, "bars half", &self.title, &self.note);
         let mut bars: Vec<&Bar> = self.bars.iter().collect();
         // Stable, so that equal ones stay in the caller's order; what is no number comes last.
         let size = |bar: &Bar| if bar.value.is_finite() { bar.value } else { f64::NEG_INFINITY };
-        bars.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        let (shown, rest) = bars.split_at(self.top.min(bars.len()));
-        let longest = shown.first().map_or(0.0, |bar| size(bar)).max(0.0);
+        if !self.in_order {
+            bars.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        }
+        let top = if self.in_order { bars.len() } else { self.top.min(bars.len()) };
+        let (shown, rest) = bars.split_at(top);
+        let longest = shown.iter().map(|bar| size(bar)).fold(0.0, f64::max);
         if bars.is_empty() {
             html.push_str("<p class=\"empty\">No data</p>");
         }
@@ -127,6 +141,15 @@ mod tests {
         assert!(at(">m20<") < at(">m19<"));
         assert!(html.contains("width:100.00%") && html.contains("width:95.00%"));
         assert!(html.contains("and 18 more, 2.85 min together"), "{html}");
+    }
+
+    #[test]
+    fn steps_stay_in_their_order() {
+        let bars = (1..=20).map(|n| Bar::new(format!("m{n}"), f64::from(n))).collect();
+        let html = html(Bars::new("t", Unit::Count, bars).in_order());
+        let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} in {html}"));
+        assert!(at(">m1<") < at(">m2<") && at(">m2<") < at(">m20<"));
+        assert!(html.contains("width:100.00%") && html.contains("width:5.00%"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Bars, Gantt, Grid, HeatMap, LineChart, Scaling, Table};
+use super::{Bars, Diagram, Gantt, Grid, HeatMap, LineChart, Scaling, Table};
 
 /// One component of a section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +20,8 @@ pub enum Chart {
     Gantt(Gantt),
     /// The largest of many.
     Bars(Bars),
+    /// A graph of modules.
+    Diagram(Diagram),
     /// Measured against perfect scaling.
     Scaling(Scaling),
     /// Rows and columns.
@@ -35,7 +37,7 @@ macro_rules! into_chart {
         })*
     };
 }
-into_chart!(Lines: LineChart, Heat: HeatMap, Grid: Grid, Gantt: Gantt, Bars: Bars, Scaling: Scaling, Table: Table);
+into_chart!(Lines: LineChart, Heat: HeatMap, Grid: Grid, Gantt: Gantt, Bars: Bars, Diagram: Diagram, Scaling: Scaling, Table: Table);
 
 impl Chart {
     /// Appends the chart's HTML; answers with the data that the script draws, if it draws.
@@ -46,6 +48,10 @@ impl Chart {
             Chart::Gantt(chart) => Some(chart.render(id, html)),
             Chart::Scaling(chart) => Some(chart.render(id, html)),
             Chart::Bars(chart) => {
+                chart.render(id, html);
+                None
+            }
+            Chart::Diagram(chart) => {
                 chart.render(id, html);
                 None
             }

@@ -13,6 +13,7 @@
 //! | [`Gantt`] | thousands of spans in lanes; zoom, hover |
 //! | [`Bars`] | the largest of many, longest first |
 //! | [`Scaling`] | what was measured against perfect scaling |
+//! | [`Diagram`] | a graph of modules |
 //! | [`Table`] | rows that can be sorted and filtered |
 //!
 //! What cannot be drawn is left out and counted, never a reason to fail: a value that is NaN or
@@ -37,6 +38,7 @@
 
 mod bars;
 mod chart;
+mod diagram;
 mod downsample;
 mod escape;
 mod frame;
@@ -53,6 +55,7 @@ mod unit;
 pub use actinium_observe::file::{WriteError, writable};
 pub use bars::{Bar, Bars};
 pub use chart::Chart;
+pub use diagram::Diagram;
 pub use downsample::{Bucket, downsample};
 pub use gantt::{Gantt, Span};
 pub use grid::{Grid, GridRow};

@@ -52,6 +52,9 @@ pub struct Scaling {
     /// The points of perfect scaling. If empty, a line in proportion through the first curve's
     /// first point.
     pub perfect: Vec<(f64, f64)>,
+    /// Whether there is nothing to compare with: what grows is not meant to.
+    #[serde(default)]
+    pub has_no_perfect: bool,
     /// Bounds that no number of slots passes: label and value.
     pub ceilings: Vec<(String, f64)>,
 }
@@ -79,6 +82,13 @@ impl Scaling {
         self
     }
 
+    /// Compares with nothing: what is measured is not meant to grow.
+    #[must_use]
+    pub fn without_perfect(mut self) -> Self {
+        self.has_no_perfect = true;
+        self
+    }
+
     /// Adds a bound.
     #[must_use]
     pub fn ceiling(mut self, label: impl Into<String>, value: f64) -> Self {
@@ -88,6 +98,9 @@ impl Scaling {
 
     /// Perfect scaling over all that was measured, from the left.
     fn perfect_points(&self) -> Vec<(f64, f64)> {
+        if self.has_no_perfect {
+            return Vec::new();
+        }
         if !self.perfect.is_empty() {
             let mut points: Vec<(f64, f64)> = self
                 .perfect
@@ -186,6 +199,8 @@ mod tests {
         let data = chart.render("c", &mut html);
         assert_eq!(data["curves"][0]["points"].as_array().expect("an array").len(), 2);
         assert!(html.contains("75.0 %"), "{html}");
+
+        assert_eq!(chart.clone().without_perfect().perfect_points(), []);
 
         let chart = chart.perfect(vec![(4.0, 20.0), (1.0, 11.0), (2.0, -1.0)]);
         assert_eq!(chart.perfect_points(), [(1.0, 11.0), (4.0, 20.0)]);

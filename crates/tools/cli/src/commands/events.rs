@@ -20,6 +20,9 @@ Examples:
   actinium events workloads/reconstruction.toml --time-scale 0.01 --report report.html
   actinium events reco.config --mode wait --slots 1024 --events 4096
   actinium events reco.config --sweep slots=1,2,4,8 --time-scale 0.01 --report scaling.html
+  actinium events reco.config --sweep jobs=1,2,4 --repeat 5 --report jobs.html
+  actinium events reco.config --draw reco.svg
+  actinium events reco.config --trace reco.trace.json
   mpiexec -n 4 actinium events reco.config --fabric mpi --order input --output events.csv")]
 pub struct Args {
     #[command(flatten)]

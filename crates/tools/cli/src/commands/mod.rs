@@ -10,6 +10,7 @@ pub mod memory;
 pub mod probe;
 pub mod report;
 pub mod sim;
+pub mod top;
 pub mod topology;
 mod tracing;
 pub mod wire;

@@ -115,11 +115,11 @@ fn arguments_that_do_not_exist() {
         (&["probe", "--workers"], format!("--workers: it needs a value: {probe}")),
         (&["probe", "--json=yes"], "--json: 'yes': it takes no value".to_owned()),
         (&["probe", "--seed", "1", "--seed", "2"], "--seed: given more than once".to_owned()),
-        (&["prob"], "'prob' is no command: allowed are topology, events, probe, report, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
-        (&[], "which command? allowed are topology, events, probe, report, launch, locality, elastic, sim, memory, wire, completions, man; 'actinium --help' lists what is allowed".to_owned()),
+        (&["prob"], "'prob' is no command: allowed are topology, events, probe, report, top, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
+        (&[], "which command? allowed are topology, events, probe, report, top, launch, locality, elastic, sim, memory, wire, completions, man; 'actinium --help' lists what is allowed".to_owned()),
         (&["completions", "csh"], "<SHELL>: 'csh' is not allowed: bash, elvish, fish, powershell, zsh".to_owned()),
         (&["completions"], "<SHELL> is missing; 'actinium completions --help' lists what is allowed".to_owned()),
-        (&["man", "cd"], "[COMMAND]: 'cd' is not allowed: topology, events, probe, report, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
+        (&["man", "cd"], "[COMMAND]: 'cd' is not allowed: topology, events, probe, report, top, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
     ] {
         refused(arguments, &[], &line);
     }

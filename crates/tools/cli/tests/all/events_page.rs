@@ -1,8 +1,8 @@
 //! The report's page, of figures that are made up.
 
 use actinium_app::events::outcome::{Ideal, Outcome};
-use actinium_app::events::settings::{Mode, Settings};
-use actinium_app::events::sweep::{self, Point};
+use actinium_app::events::settings::{Mode, Settings, Sweep, sweep};
+use actinium_app::events::sweep::{self, Measured, Point};
 use actinium_app::events::{page, report};
 use actinium_app::nodes::Nodes;
 use actinium_app::setting::{Setting, Source};
@@ -36,6 +36,7 @@ fn settings() -> Settings {
         mode: setting(Mode::AsConfigured, Source::Default),
         time_scale: setting(1.0, Source::Default),
         thread_types: setting(Vec::new(), Source::Default),
+        companions: Vec::new(),
         nodes: Nodes::default(),
     }
 }
@@ -88,6 +89,7 @@ fn outcome() -> Outcome {
         resources: vec![ResourceFigures { name: "out".to_owned(), waited_ns: 4_000_000 }],
         spans: vec![span],
         samples: vec![sample(0, 1), sample(10_000_000, 2), sample(20_000_000, 0)],
+        latency_buckets: vec![(1_000_000, 9), (9_000_000, 1)],
         ..RunSummary::default()
     };
     let step = |end_s| Step { end_s, cpus: BTreeMap::from([(0, 0.009), (3, 0.005)]), threads: 4 };
@@ -98,6 +100,7 @@ fn outcome() -> Outcome {
         threads_max: 5,
         memory_max_bytes: 9 << 20,
         samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
+        graph: actinium_workload::graph::drawing(&workload()),
     };
     Outcome { run, checksum: Some(0xabcd) }
 }
@@ -120,6 +123,9 @@ fn a_page_shows_all_that_was_asked_for() {
         "worker 1",
         "Longest running",
         "Longest waiting for a resource",
+        "How many events took how long",
+        "Modules and what they need",
+        "thick: critical path",
         "ritical path",
         "1.50 CPUs on average",
         "actinium events small.toml --slots 4",
@@ -137,17 +143,24 @@ fn a_page_shows_all_that_was_asked_for() {
 fn a_sweep_s_page_has_its_curve() {
     let (workload, settings) = (workload(), settings());
     let plan = Plan::new(&workload);
+    let run = |events_per_s| Measured { events_per_s, ..Measured::new(&outcome(), None) };
     let point = |slots: u64| Point {
         slots,
-        outcome: outcome(),
+        workers: 2,
+        jobs: 1,
+        runs: vec![run(500.0), run(450.0), run(510.0)],
         ideal: Ideal::of(&workload, &plan, 2, slots as usize, 10),
     };
     let points = [point(1), point(2), point(4)];
-    let html = page::of_sweep(&settings, &plan, &points).html();
-    for part in ["Throughput against slots", "module out", "ritical path"] {
+    let sweep = Sweep { repeat: 3, ..sweep("slots=1,2,4").expect("it is one") };
+    let html = page::of_sweep(&settings, &plan, &sweep, &points, Some(&outcome())).html();
+    for part in
+        ["Throughput against slots", "module out", "ritical path", "--sweep slots=1,2,4 --repeat 3"]
+    {
         assert!(html.contains(part), "{part}");
     }
-    let table = sweep::Report::new(&settings, &points).table().to_string();
+    let table = sweep::Report::new(&settings, "w", &sweep, &points).table().to_string();
+    assert!(table.contains("450.00 to 510.00"), "{table}");
     // The same rate with twice and four times as many slots.
     assert!(
         table.contains("100.0 %") && table.contains("50.0 %") && table.contains("25.0 %"),

@@ -144,7 +144,8 @@ fn what_is_no_file_is_refused() {
 fn values_that_are_not_allowed() {
     let file = shipped("imaging.toml");
     let kinds = "concurrent, serial, exclusive(RESOURCE), stream, limited(N)";
-    let sweep = "write slots=1,2,4,8: numbers of slots, each greater than the one before";
+    let sweep =
+        "write slots=1,2,4,8, workers=1,2,4 or jobs=1,2,4: each number greater than the one before";
     for (flag, value, problem) in [
         ("--slots", "0", "'0' is not allowed: 1 to 10000000".to_owned()),
         ("--slots", "10000001", "'10000001' is not allowed: 1 to 10000000".to_owned()),

@@ -8,8 +8,8 @@ use crate::{Finding, Tree};
 
 /// The floors, from the top.
 pub const FLOORS: &[(u8, &[&str])] = &[
-    (11, &["actinium-cli", "actinium-bench"]),
-    (10, &["actinium-lab"]),
+    (11, &["actinium-cli", "actinium-bench", "actinium-otlp"]),
+    (10, &["actinium-lab", "actinium-top"]),
     (9, &["actinium"]),
     (8, &["actinium-app"]),
     (7, &["actinium-events-cluster"]),
@@ -17,7 +17,16 @@ pub const FLOORS: &[(u8, &[&str])] = &[
     (5, &["actinium-cluster", "actinium-events", "actinium-gateway", "actinium-monitor"]),
     (4, &["actinium-actor", "actinium-tap"]),
     (3, &["actinium-report", "actinium-sim", "actinium-wire"]),
-    (2, &["actinium-scheduler", "actinium-memory", "actinium-observe", "actinium-wire-macros"]),
+    (
+        2,
+        &[
+            "actinium-drawing",
+            "actinium-scheduler",
+            "actinium-memory",
+            "actinium-observe",
+            "actinium-wire-macros",
+        ],
+    ),
     (1, &["actinium-actor-macros", "actinium-topology", "actinium-wire-model"]),
     // Beside the house: sees no other crate, and is seen by none.
     (0, &["actinium-tidy"]),

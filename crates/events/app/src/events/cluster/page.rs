@@ -1,7 +1,8 @@
 //! `--report`: a run over several nodes as one page.
 
 use crate::events::Settings;
-use crate::events::page::{command, title};
+use crate::events::page::title;
+use crate::events::typed::command;
 use actinium_events_cluster::{ClusterFigures, NodeTotals};
 use actinium_observe::number::{nanoseconds, percent};
 use actinium_observe::process::CpuLoad;
@@ -18,7 +19,7 @@ pub fn page(settings: &Settings, plan: &Plan, figures: &ClusterFigures<'_>) -> P
     let cpus = CpuLoad::of(&loads);
     let rows = settings.rows().into_iter();
     let mut page = RunReport::new(title(plan), &summary)
-        .command(command(settings, &[]))
+        .command(command(settings, None))
         .plan(plan)
         .cpus_of_process(&cpus)
         .figure(Figure::new("Nodes", figures.node_count));

@@ -364,7 +364,7 @@ class Scaling {
     data.curves.forEach((curve, n) => list.append(element('li', { class: 'key', title: curve.label }, swatch(n, true), element('span', { class: 'word' }, curve.label))));
     const dashes = element('span', { class: 'swatch', 'aria-hidden': 'true' });
     shape(shape(dashes, 'svg', { width: 14, height: 10 }), 'line', { class: 'mark', x1: 0, x2: 14, y1: 5, y2: 5 });
-    list.append(element('li', { class: 'key' }, dashes, 'perfect'));
+    if (data.perfect.length) list.append(element('li', { class: 'key' }, dashes, 'perfect'));
     if (data.curves.some((curve) => curve.points.length)) this.plot.before(list);
   }
   draw() {

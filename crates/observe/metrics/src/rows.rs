@@ -1,0 +1,42 @@
+//! Metrics of which each source has one series: graphs, and links of nodes.
+
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Unit;
+use std::fmt;
+
+/// A metric of something that `T` describes.
+pub(crate) struct Row<T> {
+    /// Its name, without a suffix for unit or type.
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) unit: Option<Unit>,
+    /// [`MetricType::Counter`] or [`MetricType::Gauge`].
+    pub(crate) kind: MetricType,
+    pub(crate) of: fn(&T) -> u64,
+}
+
+/// Writes all series of these metrics; each source has these labels.
+pub(crate) fn encode<T, const N: usize>(
+    encoder: &mut DescriptorEncoder<'_>,
+    rows: &[Row<T>],
+    sources: &[([(&'static str, String); N], T)],
+) -> fmt::Result {
+    if sources.is_empty() {
+        return Ok(());
+    }
+    for row in rows {
+        let unit = row.unit.as_ref();
+        let mut metric = encoder.encode_descriptor(row.name, row.help, unit, row.kind)?;
+        for (labels, source) in sources {
+            let mut one = metric.encode_family(labels)?;
+            match row.kind {
+                MetricType::Counter => {
+                    super::system::count(&mut one, (row.of)(source))?;
+                }
+                _ => one.encode_gauge(&(row.of)(source))?,
+            }
+        }
+    }
+    Ok(())
+}
