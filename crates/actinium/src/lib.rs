@@ -56,6 +56,7 @@
 //! | connect nodes over TCP, TLS or QUIC, by Zenoh | `cluster` | `zenoh` |
 //! | encode messages, and declare protocols | `wire` | `wire` |
 //! | serve actors to browsers and services | `gateway` | `gateway` |
+//! | look at the live messages of nodes and gateways | `tap` | `tap` (with `cluster` or `gateway`) |
 //! | place memory on NUMA nodes, and send it without a copy | `memory` | `memory` |
 //! | serve figures to Prometheus, health and readiness | `metrics` | `metrics` |
 //! | get a page of what a system did: throughput, load, actors, mailboxes, latencies | `monitor` | `monitor` |
@@ -342,6 +343,20 @@ pub mod gateway {
     pub use actinium_gateway::*;
 }
 
+/// Live messages of nodes and gateways, for who asks and may (feature `tap`, which `cluster` and
+/// `gateway` bring along). docs/taps.md says who may.
+///
+/// ```
+/// use actinium::tap::{Tap, TapFilter};
+///
+/// let mut tap = Tap::open(TapFilter::new().types(["example.counter"]).sample(100));
+/// assert!(tap.try_next().is_none());
+/// ```
+#[cfg(feature = "tap")]
+pub mod tap {
+    pub use actinium_tap::*;
+}
+
 /// Memory segments on chosen NUMA nodes, and payloads that messages carry without a copy (feature
 /// `memory`).
 ///
@@ -461,9 +476,15 @@ mod guide {
     struct Sending;
     #[doc = include_str!("../../../docs/actors/testing.md")]
     struct Testing;
+    #[cfg(feature = "gateway")]
+    #[doc = include_str!("../../../docs/taps.md")]
+    struct Taps;
     #[cfg(feature = "tokio")]
     #[doc = include_str!("../../../docs/actors/tokio.md")]
     struct Tokio;
+    #[cfg(feature = "monitor")]
+    #[doc = include_str!("../../../docs/traces.md")]
+    struct Traces;
     #[doc = include_str!("../../../docs/tracing.md")]
     struct Tracing;
     #[cfg(feature = "monitor")]

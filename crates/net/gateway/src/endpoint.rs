@@ -2,11 +2,15 @@
 //! connection and its client.
 
 use crate::admission::{Admission, Identity};
+use crate::conversation::PeerId;
 use crate::limits::Limits;
 use crate::rates::{Rate, Rates};
 use crate::served::Served;
 use crate::strangers::{Stranger, Strangers};
 use actinium_actor::Address;
+use actinium_tap::{Direction, Seen, TapPoint};
+use actinium_wire::Encoding;
+use actinium_wire::Message;
 use rustls_pki_types::CertificateDer;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,6 +26,28 @@ pub(crate) struct Endpoint<A: Served> {
     pub(crate) config: Arc<Config>,
 }
 
+impl<A: Served> Endpoint<A> {
+    /// Shows a message to those who look at the gateway.
+    #[cold]
+    pub(crate) fn show(
+        &self,
+        direction: Direction,
+        (client, id): (&Client, PeerId),
+        encoding: Encoding,
+        bytes: &[u8],
+    ) {
+        let who = match &client.identity {
+            Identity::Anybody => "anybody",
+            Identity::Token(name) => name,
+            Identity::Certificate(_) => "certificate",
+        };
+        let peer = format!("client {} {who} {}", id.0, client.connection.from);
+        let mut seen = Seen::new(direction, &peer, A::Talk::NAME, encoding, bytes);
+        seen.schema = Some(A::Talk::schema);
+        self.config.taps.show(&seen);
+    }
+}
+
 /// The rules and counters that all endpoints share.
 pub(crate) struct Config {
     pub(crate) limits: Limits,
@@ -31,6 +57,8 @@ pub(crate) struct Config {
     pub(crate) rates: Rates,
     /// For connections that were let in.
     pub(crate) places: Arc<Semaphore>,
+    /// Where messages are shown to who looks.
+    pub(crate) taps: Arc<TapPoint>,
 }
 
 /// A TCP connection.
@@ -52,7 +80,7 @@ pub(crate) enum Standing {
 pub(crate) struct Client {
     pub(crate) identity: Identity,
     pub(crate) rate: Rate,
-    pub(crate) _connection: Arc<Connection>,
+    pub(crate) connection: Arc<Connection>,
 }
 
 impl Connection {

@@ -27,7 +27,7 @@ impl Front {
     #[must_use]
     pub fn new(builder: Builder) -> Self {
         let (stop, stopping) = watch::channel(false);
-        let (router, config) = builder.router(stopping);
+        let (router, config) = builder.router(stopping, "gateway");
         Front { router, config, _stop: stop }
     }
 

@@ -13,6 +13,7 @@ use crate::strangers::{GatewayStats, Place, Stranger, Strangers};
 use crate::tls::Tls;
 use crate::{post, socket, traced};
 use actinium_actor::Address;
+use actinium_tap::{Tap, TapFilter, TapPoint};
 use actinium_wire::{Description, Encoding};
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
@@ -181,7 +182,7 @@ impl Builder {
             .map_err(failed)?;
         let (stop, stopping) = watch::channel(false);
         let tls = self.tls.take().map(|tls| TlsAcceptor::from(tls.config));
-        let (router, config) = self.router(stopping);
+        let (router, config) = self.router(stopping, &format!("gateway {address}"));
         let shared = config.clone();
         let serving = thread::Builder::new().name("gateway".to_owned()).spawn(move || {
             runtime.block_on(listen(listener, tls, router, shared));
@@ -206,7 +207,11 @@ impl Builder {
         Ok(())
     }
 
-    pub(crate) fn router(self, stopping: watch::Receiver<bool>) -> (Router, Arc<Config>) {
+    pub(crate) fn router(
+        self,
+        stopping: watch::Receiver<bool>,
+        name: &str,
+    ) -> (Router, Arc<Config>) {
         let limits = self.limits;
         let most = u32::try_from(limits.connections).unwrap_or(u32::MAX) as usize;
         let config = Arc::new(Config {
@@ -216,6 +221,7 @@ impl Builder {
             strangers: Strangers::new(&limits),
             rates: Rates::new(&limits),
             places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            taps: TapPoint::new(name),
         });
         let router =
             self.endpoints.into_iter().fold(Router::new(), |router, add| add(router, &config));
@@ -362,7 +368,7 @@ async fn border(
             connection.admit(&config).await;
             let place = Place::of(connection.from);
             let rate = config.rates.of(place, &identity, clock::now());
-            request.extensions_mut().insert(Client { identity, rate, _connection: connection });
+            request.extensions_mut().insert(Client { identity, rate, connection });
             let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
             answered.unwrap_or_else(|panic| {
                 // What a panic brings along may panic when it is dropped, too.
@@ -491,6 +497,25 @@ impl Gateway {
     #[must_use]
     pub fn stats(&self) -> GatewayStats {
         GatewayStats { remembered: self.config.rates.len(), ..self.config.strangers.stats() }
+    }
+
+    /// Looks at the messages of its clients from now on, as they come and go: by WebSocket and by
+    /// POST. Each client is a peer called `client NUMBER WHO ADDRESS`.
+    ///
+    /// ```no_run
+    /// use actinium_gateway::Gateway;
+    /// use actinium_tap::TapFilter;
+    /// # fn gateway() -> Gateway { panic!("one of the program's") }
+    ///
+    /// let gateway: Gateway = gateway();
+    /// let mut tap = gateway.tap(TapFilter::new().sample(100));
+    /// while let Some(message) = tap.next_within(std::time::Duration::from_secs(60)) {
+    ///     println!("{message}");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn tap(&self, filter: TapFilter) -> Tap {
+        self.config.taps.open(filter)
     }
 
     /// Listens no more, tells those who are connected, and waits until they have been told.

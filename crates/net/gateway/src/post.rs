@@ -1,12 +1,13 @@
 //! A conversation by HTTP POST: one message of the client, and its answer if it has one.
 
 use crate::clock;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, PeerId};
 use crate::encodings::{content_type, content_types, of_accept, of_content_type};
 use crate::endpoint::{Client, Endpoint};
 use crate::fault::{Code, Fault};
 use crate::served::{Call, Served};
 use crate::traced;
+use actinium_tap::Direction;
 use actinium_wire::Encoding;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
@@ -30,10 +31,13 @@ pub(crate) async fn answer<A: Served>(
     step.end(exchanged.as_ref().err().map(|fault| fault.to_string().into()));
     match exchanged {
         Ok(None) => StatusCode::ACCEPTED.into_response(),
-        Ok(Some(message)) => {
+        Ok(Some((message, id))) => {
             let mut bytes = Vec::new();
             match answered.encode(&message, &mut bytes) {
                 Ok(()) => {
+                    if endpoint.config.taps.is_on() {
+                        endpoint.show(Direction::Out, (client, id), answered, &bytes);
+                    }
                     let kind = content_type(answered).unwrap_or("application/json");
                     ([(header::CONTENT_TYPE, kind)], bytes).into_response()
                 }
@@ -67,7 +71,7 @@ async fn exchange<A: Served>(
     client: &Client,
     encoding: Encoding,
     body: Body,
-) -> Result<Option<A::Talk>, Fault> {
+) -> Result<Option<(A::Talk, PeerId)>, Fault> {
     let limits = endpoint.config.limits;
     let now = clock::now();
     if let Some(at) = client.rate.wait(now) {
@@ -91,6 +95,9 @@ async fn exchange<A: Served>(
     let decoded = encoding.decode(&bytes, &limits.wire());
     let message = decoded.map_err(|error| Fault::new(Code::Decode, error))?;
     let talk = Conversation::<A::Talk>::new(client.identity.clone(), limits.queued);
+    if endpoint.config.taps.is_on() {
+        endpoint.show(Direction::In, (client, talk.id), encoding, &bytes);
+    }
     /// Closes the conversation when dropped, so that whoever says something to a client that has
     /// gone hears of it.
     struct Closing<'a, M: actinium_wire::protocol::Spoken>(&'a Conversation<M>);
@@ -111,7 +118,7 @@ async fn exchange<A: Served>(
         }
         loop {
             if let Some(message) = talk.next_out() {
-                return Ok(Some(message));
+                return Ok(Some((message, talk.id)));
             }
             if talk.is_unanswered() {
                 let problem =

@@ -13,6 +13,7 @@ use crate::served::{Call, Served};
 use crate::traced;
 use actinium_actor::trace::TraceContext;
 use actinium_actor::{Address, SendError};
+use actinium_tap::Direction;
 use actinium_wire::Encoding;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use bytes::Bytes;
@@ -211,6 +212,9 @@ impl<A: Served> Session<A> {
             if let Err(error) = self.encoding.encode(&message, &mut bytes) {
                 return Err(Ending::Fault(Fault::new(Code::Encode, error)));
             }
+            if self.endpoint.config.taps.is_on() {
+                self.show(Direction::Out, &bytes);
+            }
             let frame = self.frame(bytes);
             let fed = timeout(limits.silence, self.socket.feed(frame)).await;
             self.written(fed)?;
@@ -229,6 +233,11 @@ impl<A: Served> Session<A> {
             (self.state, self.since) = (state, clock::now());
         }
         Ok(())
+    }
+
+    fn show(&self, direction: Direction, bytes: &[u8]) {
+        let who = (&self.client, self.talk.id);
+        self.endpoint.show(direction, who, self.encoding, bytes);
     }
 
     async fn put(&mut self, frame: Message, within: Duration) -> Result<(), Ending> {
@@ -309,6 +318,9 @@ impl<A: Served> Session<A> {
         };
         self.count += 1;
         self.client.rate.take(now);
+        if self.endpoint.config.taps.is_on() {
+            self.show(Direction::In, &bytes);
+        }
         match self.call(&bytes, is_text) {
             Ok(call) => {
                 self.since = now;

@@ -47,7 +47,7 @@ fn connect(limits: Limits) -> (System, watch::Sender<bool>, DuplexStream) {
     let system = System::builder().workers(1).build().expect("a system");
     let builder: Builder = Gateway::builder().serve("sink", &system.spawn(Sink)).expect("a name");
     let (stop, stopping) = watch::channel(false);
-    let (router, config) = builder.limits(limits).router(stopping);
+    let (router, config) = builder.limits(limits).router(stopping, "gateway");
     let (near, far) = duplex(1 << 16);
     tokio::spawn(serve(far, CALLER, None, router, config));
     (system, stop, near)
@@ -162,7 +162,7 @@ fn a_conversation_whose_task_is_taken_away_is_left_all_the_same() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let socket = runtime.block_on(async {
-        let (router, config) = builder.router(stopping);
+        let (router, config) = builder.router(stopping, "gateway");
         let (near, far) = duplex(1 << 16);
         tokio::spawn(serve(far, CALLER, None, router, config));
         let opened = tokio_tungstenite::client_async("ws://counter/counter", near).await;

@@ -31,9 +31,9 @@ pub trait Monitored: Sized {
     /// system has ended.
     ///
     /// If the name ends in `.pftrace`, the file has Perfetto's own format, else it is JSON. A turn
-    /// takes about a tenth of a microsecond longer, and about 100 bytes of the file; 200 in JSON. If
-    /// workers do more than can be written, records are missing: the file says where and how many,
-    /// and the log says so, too.
+    /// takes about a tenth of a microsecond longer, and about 100 bytes of the file; 200 in JSON.
+    /// If workers do more than can be written, records are missing: the file says where and how
+    /// many, and the log says so, too.
     ///
     /// ```
     /// use actinium_actor::{Shutdown, System};

@@ -15,6 +15,7 @@ use crate::route::{Grid, Route};
 use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_scheduler::trace;
+use actinium_tap::Direction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,6 +117,9 @@ impl Driver {
             {
                 did = true;
                 let payload = &batch.frame[HEADER_BYTES..];
+                if inner.taps.is_on() {
+                    inner.show(Direction::Out, node, payload);
+                }
                 end.exchange.frame_leaves(&end.peer, end.link.next_number(), payload);
                 let sent = end.link.send(batch.messages, batch.frame);
                 debug_assert!(sent.is_ok(), "it had credit");

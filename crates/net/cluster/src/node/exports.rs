@@ -5,6 +5,7 @@ use super::grants::Grants;
 use super::inbound::Watched;
 use super::leaving;
 use super::peer::Peer;
+use super::taps::MessageTypes;
 use crate::actor::{RemoteActor, hello};
 use crate::codec::{decode, encode};
 use crate::fabric::NodeId;
@@ -53,6 +54,8 @@ pub(super) trait Exported: Send + Sync {
     fn address(&self) -> &dyn Any;
     /// Whether the actor is of the cluster's own machinery, whose messages are no work.
     fn is_internal(&self) -> bool;
+    /// Describes its messages, for taps.
+    fn types(&self) -> &'static MessageTypes;
 }
 
 impl<A: RemoteActor> Exported for Address<A>
@@ -120,6 +123,10 @@ where
 
     fn is_internal(&self) -> bool {
         A::INTERNAL
+    }
+
+    fn types(&self) -> &'static MessageTypes {
+        MessageTypes::of::<A>()
     }
 
     fn watch(&self, peer: &Arc<Peer>, key: ActorKey, ctx: &Context<'_, FrameReceiver>) {

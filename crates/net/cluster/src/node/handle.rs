@@ -13,6 +13,7 @@ use crate::place::Placement;
 use crate::remote::RemoteAddress;
 use actinium_actor::{Address, SpawnOptions};
 use actinium_memory::heap::Arena;
+use actinium_tap::{Tap, TapFilter};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -175,6 +176,27 @@ impl NodeHandle {
     /// faster, too.
     pub fn take_payloads_in(&self, arena: Arena) {
         self.0.take_payloads_in(arena);
+    }
+
+    /// Looks at the messages between this node and others from now on: those that come, as this
+    /// node takes them, and those that go, as they leave. Of a grid, messages that are only handed
+    /// on are left out, and so are those of the cluster's own machinery. Each other node is a peer
+    /// called `node NUMBER`; the type of a message is the kind of the actor that it is for.
+    ///
+    /// ```no_run
+    /// use actinium_cluster::Node;
+    /// use actinium_tap::TapFilter;
+    /// # fn node() -> Node { panic!("one of the program's") }
+    ///
+    /// let node: Node = node();
+    /// let mut tap = node.tap(TapFilter::new().types(["example.counter"]).contents(true));
+    /// while let Some(message) = tap.next_within(std::time::Duration::from_secs(60)) {
+    ///     println!("{message}");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn tap(&self, filter: TapFilter) -> Tap {
+        self.0.taps.open(filter)
     }
 
     /// Calls `listener` for each event between this node and others from now on. The calls come on

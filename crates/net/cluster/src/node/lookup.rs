@@ -5,6 +5,7 @@ use super::exports::{ExportError, Waiting};
 use super::grants::Grants;
 use super::peer::Peer;
 use super::state::Inner;
+use super::taps::MessageTypes;
 use crate::actor::{RemoteActor, hello};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
@@ -113,6 +114,7 @@ impl Inner {
                 if count as usize > inner.config.limits.found {
                     return Err(RemoteAskError::NotUnderstood);
                 }
+                inner.taps.know(node, key, count, MessageTypes::of::<A>());
                 let kind = PhantomData;
                 Ok(make(RemoteAddress { inner, peer, key, encoding, kind }, count))
             }

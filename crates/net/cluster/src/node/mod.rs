@@ -7,6 +7,7 @@
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
 //! | `receive.rs` | from a frame to the mailboxes of actors |
+//! | `show.rs`, `taps.rs` | showing messages to who looks |
 //! | `returns.rs`, `undelivered.rs` | messages that come back to whoever wants them |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
 //! | `handles.rs`, `border.rs`, `line.rs`, `replier.rs` | handles in messages: the table of those given away, how they become bytes and handles again, the way to their actors, and back to askers |
@@ -46,9 +47,11 @@ mod requests;
 mod returns;
 pub(crate) mod send;
 mod session;
+mod show;
 mod spawn;
 mod start;
 pub(crate) mod state;
+mod taps;
 mod types;
 mod undelivered;
 mod unparker;

@@ -35,6 +35,7 @@ use actinium_actor::travel::{Answering, Told, crossing};
 use actinium_actor::{AskError, Context, Down};
 use actinium_memory::heap::Payload;
 use actinium_scheduler::trace::Scope;
+use actinium_tap::Direction;
 use actinium_wire::Encoding;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -145,6 +146,9 @@ impl Receiver {
     fn frame(&mut self, frame: Delivery, ctx: &mut Context<'_, FrameReceiver>) {
         if self.queue.wants {
             self.want(&frame, 0);
+        }
+        if self.inner.taps.is_on() {
+            self.inner.show(Direction::In, self.peer.node, frame.payload());
         }
         self.behind(FrameReceiverMsg::Frame(frame), ctx);
     }

@@ -12,6 +12,7 @@ use super::peer::{Multihop, Peer};
 use super::requests::{self, Requests};
 use super::returns::{CameBack, Returns};
 use super::session::Session;
+use super::taps::NodeTaps;
 use super::types::Types;
 use super::unparker::Unparker;
 use super::watches::Watches;
@@ -67,6 +68,7 @@ pub(crate) struct Inner {
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
     pub(super) counters: Counters,
+    pub(super) taps: NodeTaps,
     pub(super) leaving: AtomicBool,
     /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
     /// before the locks are taken that it is read behind.
@@ -115,6 +117,7 @@ impl Inner {
             busy: Mutex::default(),
             arena: Mutex::default(),
             counters: Counters::default(),
+            taps: NodeTaps::new(node),
             leaving: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })

@@ -30,6 +30,7 @@ mod shards;
 mod simulation;
 mod soak;
 mod spawn;
+mod taps;
 mod team;
 mod threads;
 mod traces;

@@ -193,8 +193,17 @@ impl Office {
     }
 
     pub(crate) async fn socket(&self, encoding: Encoding) -> Client<TcpStream> {
+        self.socket_with(&[], encoding).await
+    }
+
+    /// Of a client that has this token.
+    pub(crate) async fn socket_of(&self, token: &str, encoding: Encoding) -> Client<TcpStream> {
+        self.socket_with(&[("authorization", &format!("Bearer {token}"))], encoding).await
+    }
+
+    async fn socket_with(&self, headers: &[(&str, &str)], encoding: Encoding) -> Client<TcpStream> {
         let name = subprotocol::<Talk>(encoding).expect("it has a name");
-        let request = self.request(&[("sec-websocket-protocol", &name)]);
+        let request = self.request(&[headers, &[("sec-websocket-protocol", &name)]].concat());
         Client::connect(
             TcpStream::connect(self.address()).await.expect("it listens"),
             request,

@@ -8,5 +8,6 @@ mod panics;
 mod shop_example;
 mod strangers;
 mod talking;
+mod taps;
 mod traces;
 mod wrong;

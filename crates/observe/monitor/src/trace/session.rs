@@ -65,11 +65,7 @@ impl TraceSession {
         let mut done = std::mem::take(&mut *lock(&self.parts.done));
         done.sort_by_key(|(number, ..)| *number);
         let paths: Vec<PathBuf> = done.iter().map(|(_, path, _)| path.clone()).collect();
-        let merged = match &paths[..] {
-            // All of it is there already.
-            [one] if std::fs::rename(one, &self.path).is_ok() => return Ok(done[0].2),
-            paths => merge_traces(paths, &self.path),
-        };
+        let merged = merge_traces(&paths, &self.path);
         for path in paths {
             // It may be gone.
             let _ = std::fs::remove_file(path);
@@ -110,9 +106,13 @@ impl Observer for OfSession {
     }
 }
 
-/// Where a part lies until all are there: with the ending of the whole, which names the format.
+/// Where a part lies until all are there: beside the whole, unless that is a device; with its
+/// ending, which names the format.
 fn part(path: &Path, number: u32) -> PathBuf {
     let mut name = std::ffi::OsString::from(format!("part-{number}-of-"));
     name.push(path.file_name().unwrap_or_default());
+    if path.exists() && !path.is_file() {
+        return std::env::temp_dir().join(format!("{}-{}", std::process::id(), name.display()));
+    }
     path.with_file_name(name)
 }

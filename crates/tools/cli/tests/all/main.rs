@@ -27,6 +27,8 @@ mod sim_cluster;
 mod terminal;
 mod top;
 mod topology;
+mod traces;
 mod wire;
 mod wire_live;
+mod wire_look;
 mod wire_typescript;

@@ -95,7 +95,9 @@ fn ended(pings: u32, encoding: Encoding, flags: &[&str]) -> (Option<i32>, Vec<St
             }
         }
     });
-    let mut tap = command(&[&["wire", "tap", &server], flags].concat());
+    let between: &[&str] =
+        if flags.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+    let mut tap = command(&[&["wire", "tap", &server], between, flags].concat());
     let mut tap = tap.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut notes = BufReader::new(tap.stderr.take().expect("it is a pipe"));
     let mut first = String::new();
@@ -198,10 +200,21 @@ fn a_tap_listens_where_it_is_told() {
         tapped(1, Encoding::Binary, &["--listen", "127.0.0.2:0", "--connections", "1"]);
     assert!(notes.starts_with("actinium: listening on 127.0.0.2:"), "{notes}");
     for (arguments, line) in [
-        (&["wire", "tap", "nowhere"][..], "actinium: ADDRESS: 'nowhere': "),
+        (
+            &["wire", "tap", "nowhere", "--listen", "127.0.0.1:0"][..],
+            "actinium: ADDRESS: 'nowhere': ",
+        ),
         (&["wire", "tap", "127.0.0.1:1", "--listen", "x"], "actinium: --listen: 'x': "),
         (
-            &["wire", "tap", "127.0.0.1:1", "--record", "/nowhere/at/all"],
+            &[
+                "wire",
+                "tap",
+                "127.0.0.1:1",
+                "--listen",
+                "127.0.0.1:0",
+                "--record",
+                "/nowhere/at/all",
+            ],
             "actinium: --record: '/nowhere/at/all': ",
         ),
     ] {

@@ -191,3 +191,45 @@ impl RemoteActor for Clock {
         Asked::Time(reply)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    fn note(line: &str) {
+        NOTES.lock().expect("nobody panics").push(line.to_owned());
+    }
+
+    #[test]
+    fn parts_of_other_hosts_come_along_or_are_said_to_be_missing() {
+        let folder =
+            std::env::temp_dir().join(format!("actinium-lab-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = |name: &str| folder.join(name);
+        let part = |node: u32| {
+            let system = System::builder().workers(1).build().expect("it starts");
+            let path = path(&format!("{node}.json"));
+            let options = TraceOptions::new().node(node);
+            let trace = Trace::start_with(&system, &path, &options).expect("it starts");
+            trace.finish().expect("it is written");
+            TracePart { path, host: "here".to_owned(), bytes: None, lost: 2 }
+        };
+        let far = part(1);
+        let bytes = std::fs::read(&far.path).expect("it is there");
+        std::fs::remove_file(&far.path).expect("it is there");
+        let far = TracePart { bytes: Some(Blob::from(bytes)), ..far };
+        let long = TracePart { path: path("far.json"), host: "far".into(), bytes: None, lost: 0 };
+        merge(vec![part(0), far, long], &path("all.json"), note).expect("it is written");
+
+        let all = std::fs::read_to_string(path("all.json")).expect("it is there");
+        assert!(all.contains("node 0") && all.contains("node 1"), "{all}");
+        let notes = NOTES.lock().expect("nobody panics").join("\n");
+        assert!(notes.contains("lacks node 2") && notes.contains("far.json on far"), "{notes}");
+        assert!(notes.contains("4 records are missing"), "{notes}");
+        assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+    }
+}

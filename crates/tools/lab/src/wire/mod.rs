@@ -11,6 +11,7 @@
 //! | [`row`], [`report`] | the figures, their text, JSON and page |
 //! | [`convert`] | a recorded stream in another encoding |
 //! | [`decode`] | bytes, explained |
+//! | [`look`] | the live messages of another program |
 //! | [`tap`] | a link in between that passes on every byte and prints every message |
 //! | [`file`](mod@file) | files that are read as a whole |
 
@@ -19,6 +20,7 @@ pub mod convert;
 pub mod decode;
 pub mod energy;
 pub mod file;
+pub mod look;
 pub mod loopback;
 pub mod measure;
 pub mod messages;

@@ -15,7 +15,7 @@ pub const FLOORS: &[(u8, &[&str])] = &[
     (7, &["actinium-dashboard", "actinium-events-cluster"]),
     (6, &["actinium-metrics", "actinium-workload"]),
     (5, &["actinium-cluster", "actinium-events", "actinium-gateway", "actinium-monitor"]),
-    (4, &["actinium-actor"]),
+    (4, &["actinium-actor", "actinium-tap"]),
     (3, &["actinium-report", "actinium-sim", "actinium-wire"]),
     (
         2,

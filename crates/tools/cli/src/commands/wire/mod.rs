@@ -36,8 +36,9 @@ enum Command {
     Decode(decode::Args),
     /// Draw the protocols that a file of Rust declares
     Draw(draw::Args),
-    /// Print the live messages of a link: a client connects to the tap, and the tap to the server
-    Tap(tap::Args),
+    /// Print the live messages of a program's nodes and gateways, or of a link
+    #[command(long_about = tap::ABOUT)]
+    Tap(Box<tap::Args>),
     /// Make a protocol's client in TypeScript, from what a gateway says of it
     #[command(name = "typescript")]
     TypeScript(typescript::Args),

@@ -20,7 +20,8 @@ use actinium_cluster::job::{self, JobFabric, Program};
 use report::ClusterReport;
 use std::path::Path;
 
-/// Runs this process's part of the probe, and writes a trace of all nodes if it has a path. None: another process shows what all have measured.
+/// Runs this process's part of the probe, and writes a trace of all nodes if it has a path. None:
+/// another process shows what all have measured.
 ///
 /// # Errors
 /// If it was asked wrongly, or a node fails.

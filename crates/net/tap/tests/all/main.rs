@@ -1,0 +1,4 @@
+//! Taps of this process and of others, by their sockets.
+
+mod serving;
+mod tapping;
