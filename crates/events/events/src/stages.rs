@@ -1,6 +1,6 @@
 //! The stages of an event: its paths run, then its outputs, and it ends.
 
-use crate::record::EventEnd;
+use crate::record::{EventEnd, Figures};
 use crate::run::Run;
 use crate::settings::{OnError, Order};
 use crate::slot::{Stage, State};
@@ -17,7 +17,7 @@ impl Run {
         mut state: MutexGuard<'a, State>,
         worker: &Worker,
     ) -> MutexGuard<'a, State> {
-        self.note_paths(&mut state, worker);
+        let now_ns = self.note_paths(&mut state, worker);
         if state.failure.is_none() && self.goes_on(slot, &mut state) {
             return state;
         }
@@ -37,7 +37,7 @@ impl Run {
         let traced = std::mem::take(&mut state.traced);
         let (number, turn, start_ns) = (state.number, state.turn, state.start_ns);
         drop(state);
-        self.note_latency(start_ns, worker);
+        self.note_latency(start_ns, now_ns, worker);
         traced.end(failure.as_ref().map(|(_, cause)| cause.as_str()));
         let failed = self.count_end(number, failure);
         self.tell_end(slot, number, start_ns, failed);
@@ -91,10 +91,15 @@ impl Run {
         state.begin(&self.engine.template);
     }
 
-    /// Notes how long the event took, with times.
-    fn note_latency(&self, start_ns: u64, worker: &Worker) {
+    /// Notes how long the event took, with times. `now_ns`: the time, if the clock was just read,
+    /// for that costs more than all else here.
+    fn note_latency(&self, start_ns: u64, now_ns: Option<u64>, worker: &Worker) {
+        if self.engine.settings.figures < Figures::Times {
+            return;
+        }
         if let Some(latencies) = self.over.work.status.latencies().get(worker.index()) {
-            latencies.record(self.engine.now_ns().saturating_sub(start_ns));
+            let now_ns = now_ns.unwrap_or_else(|| self.engine.now_ns());
+            latencies.record(now_ns.saturating_sub(start_ns));
         }
     }
 
@@ -136,11 +141,13 @@ impl Run {
         }
     }
 
-    fn note_paths(&self, state: &mut State, worker: &Worker) {
+    /// Notes the paths that have ended; returns the time, if it had to look at the clock.
+    fn note_paths(&self, state: &mut State, worker: &Worker) -> Option<u64> {
         if state.ended_paths.is_empty() {
-            return;
+            return None;
         }
-        let took_ns = self.engine.now_ns().saturating_sub(state.start_ns);
+        let now_ns = self.engine.now_ns();
+        let took_ns = now_ns.saturating_sub(state.start_ns);
         let notes = &self.engine.notes[worker.index()];
         while let Some(path) = state.ended_paths.pop() {
             let counts = &notes.paths[usize::from(path)];
@@ -149,5 +156,6 @@ impl Run {
             counts.total_ns.add(took_ns);
             counts.max_ns.max(took_ns);
         }
+        Some(now_ns)
     }
 }

@@ -46,9 +46,10 @@ pub struct EventsCommand {
     #[arg(long, value_name = "N", value_parser = settings::repeat, requires = "sweep")]
     repeat: Option<u64>,
 
-    /// This is a job of a sweep: it waits for the others
-    #[arg(long, hide = true, conflicts_with_all = ["sweep", "report", "trace", "written"])]
-    job_of_sweep: bool,
+    /// Print 'ready', and begin when a line comes on stdin: so several processes begin at the same
+    /// time, as the jobs of --sweep do
+    #[arg(long, conflicts_with_all = ["sweep", "report", "trace", "written"])]
+    begin_together: bool,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -127,7 +128,7 @@ fn once(args: &EventsCommand, task: &Task<'_>) -> Result<(), Failure> {
     let Task { settings, plan, .. } = *task;
     let create = if task.loaded.job.is_some() { Written::of_job } else { Written::create };
     let written = args.written.as_deref().map(create).transpose()?;
-    if args.job_of_sweep {
+    if args.begin_together {
         jobs::wait_for_others()?;
     }
     let outcome = task.once(written)?;

@@ -192,7 +192,7 @@ fn all_of(mut stderr: ChildStderr) -> String {
 fn arguments(settings: &Settings, workers: usize, events: u64) -> Vec<String> {
     // "actinium events" is a program and its subcommand.
     let mut all: Vec<String> = settings.program.split(' ').skip(1).map(str::to_owned).collect();
-    all.extend(["--job-of-sweep", "--json", "--quiet"].map(str::to_owned));
+    all.extend(["--begin-together", "--json", "--quiet"].map(str::to_owned));
     let mut flag = |name: &str, value: String| all.push(format!("--{name}={value}"));
     flag("workers", workers.to_string());
     flag("slots", workers.to_string());

@@ -203,7 +203,7 @@ fn ceilings(ceilings: &[Ceiling]) -> Table {
     for ceiling in ceilings.iter().take(CEILINGS_SHOWN) {
         table.row([
             ceiling.name.as_str().into(),
-            (&*ceiling.kind).into(),
+            ceiling.kind.into(),
             u64::from(ceiling.tasks_max).into(),
             nanoseconds(ceiling.time_ns).into(),
             decimal(ceiling.events_per_s, 2).into(),

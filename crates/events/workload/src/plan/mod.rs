@@ -14,8 +14,7 @@ pub mod predict;
 mod range;
 pub mod simulate;
 
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::model::{Role, Work, Workload};
 use critical_path::Events;
@@ -57,13 +56,24 @@ pub struct Ceiling {
     /// The module, or the resource.
     pub name: String,
     /// The kind of thing that limits: `module`, `resource` or `source`.
-    pub kind: Cow<'static, str>,
+    #[serde(deserialize_with = "ceiling_kind")]
+    pub kind: CeilingKind,
     /// How many tasks may be in it.
     pub tasks_max: u32,
     /// Mean time that an event spends in it.
     pub time_ns: f64,
     /// Events per second.
     pub events_per_s: f64,
+}
+
+/// One of few texts. By this name, for serde would borrow what it sees to be a reference.
+type CeilingKind = &'static str;
+
+/// One of the kinds of ceilings.
+fn ceiling_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CeilingKind, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    let known = ["module", "resource", "source"].into_iter().find(|known| *known == kind);
+    known.ok_or_else(|| serde::de::Error::custom(format!("'{kind}' is no kind of ceiling")))
 }
 
 /// The whole plan of a workload: its shape, its times, its limits and predictions.
@@ -237,7 +247,7 @@ fn ceilings(flow: &Flow<'_>, events: &Events) -> Vec<Ceiling> {
     let source = flow.workload.source.times.mean();
     let source = (source > 0.0).then(|| Ceiling {
         name: "source".to_owned(),
-        kind: "source".into(),
+        kind: "source",
         tasks_max: 1,
         time_ns: source,
         events_per_s: 1e9 / source,
@@ -247,7 +257,7 @@ fn ceilings(flow: &Flow<'_>, events: &Events) -> Vec<Ceiling> {
         let time_ns = ns as f64 / count;
         Ceiling {
             name: limit.name.clone(),
-            kind: if limit.shared { "resource" } else { "module" }.into(),
+            kind: if limit.shared { "resource" } else { "module" },
             tasks_max: limit.tasks_max,
             time_ns,
             events_per_s: f64::from(limit.tasks_max) * 1e9 / time_ns,
