@@ -10,6 +10,7 @@
 
 use crate::measure::{Measure, Measured, Measuring};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 // The standard library's lock, not the model checkers': no worker waits for it.
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -86,8 +87,10 @@ struct Ring {
 /// The records of a scheduler's workers.
 #[derive(Debug)]
 pub struct Recording {
-    /// What is kept: [`RECORDS`], [`FIGURES`].
+    /// What is kept: [`RECORDS`], [`FIGURES`], and in other bits how often that has begun.
     keeps: AtomicU32,
+    /// The numbers of those whose turns are recorded, rising; none: all.
+    chosen: Mutex<Arc<[u64]>>,
     per_worker: AtomicUsize,
     rings: Box<[Ring]>,
     measuring: Measuring,
@@ -97,11 +100,15 @@ pub struct Recording {
 pub(crate) const RECORDS: u32 = 1;
 /// Figures are kept.
 pub(crate) const FIGURES: u32 = 2;
+/// Another beginning, below the highest bit, which is never set.
+const BEGINNING: u32 = 4;
+const HIGHEST: u32 = 1 << 31;
 
 impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
         Recording {
             keeps: AtomicU32::new(0),
+            chosen: Mutex::default(),
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
             measuring: Measuring::new(workers),
@@ -114,18 +121,47 @@ impl Recording {
         self.keeps() & RECORDS != 0
     }
 
-    /// What is kept: [`RECORDS`], [`FIGURES`].
+    /// What is kept: [`RECORDS`], [`FIGURES`]. Another value if that has begun again.
     #[inline]
     pub(crate) fn keeps(&self) -> u32 {
         // Relaxed: a worker may learn of it a round later.
         self.keeps.load(Ordering::Relaxed)
     }
 
+    /// The same, for a worker that then looks at what was chosen.
+    pub(crate) fn keeps_now(&self) -> u32 {
+        // Acquire: pairs with the release in `start_of`.
+        self.keeps.load(Ordering::Acquire)
+    }
+
     /// Keeps the latest so many records of each worker from now on, at least one.
     pub fn start(&self, per_worker: usize) {
-        // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
+        self.start_of(per_worker, Vec::new());
+    }
+
+    /// The same; of turns, only those of runnables with these numbers ([`VTable::number`]), unless
+    /// there are none.
+    ///
+    /// [`VTable::number`]: crate::VTable::number
+    pub fn start_of(&self, per_worker: usize, mut numbers: Vec<u64>) {
+        numbers.sort_unstable();
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = numbers.into();
+        // Relaxed: a worker that sees it late keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
-        self.keeps.fetch_or(RECORDS, Ordering::Relaxed);
+        let begun = |keeps: u32| Some(keeps.wrapping_add(BEGINNING) & !HIGHEST | RECORDS);
+        // Release: pairs with the acquire in `keeps_now`: who sees this finds what was chosen.
+        // Relaxed on failure: it is tried again, and always succeeds.
+        let _ = self.keeps.fetch_update(Ordering::Release, Ordering::Relaxed, begun);
+    }
+
+    /// The numbers of those whose turns are recorded, rising; none: all. `None`: the caller would
+    /// have to wait.
+    pub(crate) fn chosen(&self) -> Option<Arc<[u64]>> {
+        match self.chosen.try_lock() {
+            Ok(chosen) => Some(chosen.clone()),
+            Err(TryLockError::Poisoned(chosen)) => Some(chosen.into_inner().clone()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Keeps no further records, once each worker has ended its round. Those that were kept can

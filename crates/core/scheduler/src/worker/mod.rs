@@ -91,6 +91,8 @@ pub struct Worker {
     heeded: Cell<u32>,
     notes: Cell<u32>,
     measured: Own<MeasuredRounds>,
+    /// The numbers of those whose turns are recorded; none: all.
+    recorded: Own<std::sync::Arc<[u64]>>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -191,6 +193,7 @@ impl Worker {
             heeded: Cell::new(0),
             notes: Cell::new(0),
             measured: Own::new(MeasuredRounds::default()),
+            recorded: Own::new(std::sync::Arc::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),
