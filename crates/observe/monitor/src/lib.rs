@@ -27,8 +27,8 @@
 //!
 //! [`live`] shows a system while it runs.
 //!
-//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at the
-//! system while it runs.
+//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at
+//! the system while it runs.
 //!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page
