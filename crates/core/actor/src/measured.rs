@@ -3,8 +3,8 @@
 use crate::actor_core::Inner;
 use crate::actor_id::ActorId;
 use actinium_scheduler::measure::{self, TurnFigures};
-use actinium_scheduler::sync::Arc;
 use std::fmt;
+use std::sync::Arc;
 
 /// What is to be measured: see [`SystemHandle::measure`](crate::SystemHandle::measure).
 ///

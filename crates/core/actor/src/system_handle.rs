@@ -254,6 +254,13 @@ impl SystemHandle {
         self.inner.shared.recording().is_on()
     }
 
+    /// The same as [`record`](SystemHandle::record), but of turns only those of these actors; if
+    /// there are none, of all. What workers do beside turns is recorded in any case.
+    pub fn record_only(&self, per_worker: usize, actors: impl IntoIterator<Item = ActorId>) {
+        let numbers = actors.into_iter().map(ActorId::as_u64).collect();
+        self.inner.shared.recording().start_of(per_worker, numbers);
+    }
+
     /// Keeps no further records. Those that were kept can still be taken.
     pub fn stop_recording(&self) {
         self.inner.shared.recording().stop();

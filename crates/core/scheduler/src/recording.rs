@@ -127,8 +127,10 @@ struct Ring {
 /// The records of a scheduler's workers.
 #[derive(Debug)]
 pub struct Recording {
-    /// What is kept: [`RECORDS`], [`FIGURES`].
+    /// What is kept: [`RECORDS`], [`FIGURES`], and in other bits how often that has begun.
     keeps: AtomicU32,
+    /// The numbers of those whose turns are recorded, rising; none: all.
+    chosen: Mutex<Arc<[u64]>>,
     per_worker: AtomicUsize,
     rings: Box<[Ring]>,
     names: Mutex<Names>,
@@ -141,6 +143,9 @@ pub struct Recording {
 pub(crate) const RECORDS: u32 = 1;
 /// Figures are kept.
 pub(crate) const FIGURES: u32 = 2;
+/// Another beginning, below the highest bit, which is never set.
+const BEGINNING: u32 = 4;
+const HIGHEST: u32 = 1 << 31;
 
 /// Records that are kept for a guest, who makes room for whoever wants them for sure: see
 /// [`Recording::try_start`].
@@ -151,6 +156,7 @@ impl Recording {
     pub(crate) fn new(workers: usize) -> Self {
         Recording {
             keeps: AtomicU32::new(0),
+            chosen: Mutex::default(),
             per_worker: AtomicUsize::new(1),
             rings: (0..workers).map(|_| Ring::default()).collect(),
             names: Mutex::default(),
@@ -182,16 +188,30 @@ impl Recording {
         self.keeps() & RECORDS != 0
     }
 
-    /// What is kept: [`RECORDS`], [`FIGURES`].
+    /// What is kept: [`RECORDS`], [`FIGURES`]. Another value if that has begun again.
     #[inline]
     pub(crate) fn keeps(&self) -> u32 {
         // Relaxed: a worker may learn of it a round later.
         self.keeps.load(Ordering::Relaxed)
     }
 
+    /// The same, for a worker that then looks at what was chosen.
+    pub(crate) fn keeps_now(&self) -> u32 {
+        // Acquire: pairs with the release in `start_of`.
+        self.keeps.load(Ordering::Acquire)
+    }
+
     /// Keeps the latest so many records of each worker from now on, at least one.
     pub fn start(&self, per_worker: usize) {
-        self.start_as(&mut self.begun(), per_worker);
+        self.start_of(per_worker, Vec::new());
+    }
+
+    /// The same; of turns, only those of runnables with these numbers ([`VTable::number`]), unless
+    /// there are none.
+    ///
+    /// [`VTable::number`]: crate::VTable::number
+    pub fn start_of(&self, per_worker: usize, numbers: Vec<u64>) {
+        self.start_as(&mut self.begun(), per_worker, numbers);
     }
 
     /// Does as [`start`](Self::start), unless records are kept already: for one who looks at a few
@@ -202,15 +222,30 @@ impl Recording {
         if self.is_on() {
             return None;
         }
-        self.start_as(&mut begun, per_worker);
+        self.start_as(&mut begun, per_worker, Vec::new());
         Some(Guest(*begun))
     }
 
-    fn start_as(&self, begun: &mut u64, per_worker: usize) {
+    fn start_as(&self, begun: &mut u64, per_worker: usize, mut numbers: Vec<u64>) {
         *begun += 1;
-        // Relaxed, both: a worker that sees one without the other keeps fewer records for a moment.
+        numbers.sort_unstable();
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = numbers.into();
+        // Relaxed: a worker that sees it late keeps fewer records for a moment.
         self.per_worker.store(per_worker.max(1), Ordering::Relaxed);
-        self.keeps.fetch_or(RECORDS, Ordering::Relaxed);
+        let begun = |keeps: u32| Some(keeps.wrapping_add(BEGINNING) & !HIGHEST | RECORDS);
+        // Release: pairs with the acquire in `keeps_now`: who sees this finds what was chosen.
+        // Relaxed on failure: it is tried again, and always succeeds.
+        let _ = self.keeps.fetch_update(Ordering::Release, Ordering::Relaxed, begun);
+    }
+
+    /// The numbers of those whose turns are recorded, rising; none: all. `None`: the caller would
+    /// have to wait.
+    pub(crate) fn chosen(&self) -> Option<Arc<[u64]>> {
+        match self.chosen.try_lock() {
+            Ok(chosen) => Some(chosen.clone()),
+            Err(TryLockError::Poisoned(chosen)) => Some(chosen.into_inner().clone()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Keeps no further records, once each worker has ended its round. Those that were kept can

@@ -29,8 +29,8 @@
 //!
 //! [`live`] shows a system while it runs.
 //!
-//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at the
-//! system while it runs.
+//! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at
+//! the system while it runs.
 //!
 //! [`Monitored::flight_recorder`] and `ACTINIUM_FLIGHT` keep the last seconds of a system in memory,
 //! and write them when something goes wrong: see [`FlightRecorder`]. [`diagnose`] says in words what

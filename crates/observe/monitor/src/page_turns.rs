@@ -22,7 +22,7 @@ impl Recording {
         let all_ns = sum(self.turns.iter().map(|it| it.busy_ns));
         let bars = self.turns.iter().map(|it| {
             let share = percent(it.busy_ns as f64 / all_ns.max(1) as f64);
-            Bar::new(&it.kind, it.busy_ns as f64 * 1e-9).detail(share)
+            Bar::new(it.short_name(), it.busy_ns as f64 * 1e-9).detail(share)
         });
         let section = section
             .chart(
@@ -100,7 +100,7 @@ fn distribution(it: &TypeTurns) -> Bars {
         Bar::new(format!("{} to {}", show(power), show(to)), turns as f64)
             .detail(percent(turns as f64 / all.max(1) as f64))
     });
-    Bars::new(format!("Turns of {} by their time", it.kind), Unit::Count, bars.collect())
+    Bars::new(format!("Turns of {} by their time", it.short_name()), Unit::Count, bars.collect())
         .note("Those of most turns first.")
 }
 

@@ -135,6 +135,12 @@ pub struct MessageTurns {
 }
 
 impl TypeTurns {
+    /// The type's name without the path before it.
+    pub(crate) fn short_name(&self) -> &str {
+        let head = self.kind.find('<').unwrap_or(self.kind.len());
+        self.kind[..head].rfind("::").map_or(&self.kind, |at| &self.kind[at + 2..])
+    }
+
     pub(crate) fn of(kind: &str, figures: &TurnFigures) -> Self {
         let messages = figures.messages.iter().map(|it| MessageTurns {
             name: it.name.to_owned(),

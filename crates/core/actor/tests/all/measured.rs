@@ -176,3 +176,41 @@ fn turns_that_fail_count_and_restarts_are_told() -> Result<(), Box<dyn Error>> {
     assert_eq!((fails.figures.handled, fails.restarts), (1, 1), "{fails:?}");
     Ok(())
 }
+
+#[test]
+fn turns_of_chosen_actors_are_recorded() -> Result<(), Box<dyn Error>> {
+    use actinium_actor::recording::Act;
+    let system = system(1)?;
+    let actors: Vec<_> = (0..3).map(|_| system.spawn(Loops)).collect();
+    let turns = || -> Vec<u64> {
+        let taken = system.take_records().remove(0).records;
+        let number = |act: &Act| match act {
+            Act::Turn { number, .. } => Some(*number),
+            _ => None,
+        };
+        taken.iter().filter_map(|it| number(&it.act)).collect()
+    };
+    let one = |at: usize| actors[at].id();
+    for chosen in [vec![0], vec![2, 1], vec![]] {
+        system.record_only(1_000, chosen.iter().map(|&at| one(at)));
+        // The worker has seen that when it has had a round.
+        system.spawn(Loops);
+        system.wait_idle(LONG)?;
+        turns();
+        for it in &actors {
+            it.send(0)?;
+        }
+        system.wait_idle(LONG)?;
+        let expected: Vec<_> = match &chosen[..] {
+            [] => (0..3).map(one).collect(),
+            chosen => chosen.iter().map(|&at| one(at)).collect(),
+        };
+        let mut found = turns();
+        found.sort_unstable();
+        found.dedup();
+        let mut expected: Vec<_> = expected.iter().map(|it| it.as_u64()).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{chosen:?}");
+    }
+    Ok(())
+}

@@ -94,6 +94,8 @@ pub struct Worker {
     notes: Cell<u32>,
     notes_all: Cell<bool>,
     measured: Own<MeasuredRounds>,
+    /// The numbers of those whose turns are recorded; none: all.
+    recorded: Own<std::sync::Arc<[u64]>>,
     batch: u32,
     batch_time_ns: u64,
     /// Runnables to run, all owned by this worker.
@@ -198,6 +200,7 @@ impl Worker {
             notes: Cell::new(0),
             notes_all: Cell::new(false),
             measured: Own::new(MeasuredRounds::default()),
+            recorded: Own::new(std::sync::Arc::default()),
             batch: shared.settings.batch,
             // Hundreds of years are enough.
             batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),

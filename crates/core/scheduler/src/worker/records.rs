@@ -6,6 +6,7 @@ use crate::measure::What;
 use crate::owned::Owned;
 use crate::recording::{Act, FIGURES, Name, RECORDS, Record};
 use crate::runnable::Runnable;
+use std::sync::Arc;
 
 /// No state of what is kept: the worker looks again after the next round.
 const LOOKS_AGAIN: u32 = u32::MAX;
@@ -16,11 +17,18 @@ impl Worker {
     #[cold]
     pub(super) fn heed_recording(&self, now_ns: u64) {
         let recording = self.shared.recording();
-        let keeps = recording.keeps();
+        let keeps = recording.keeps_now();
         let (is_on, turns) = (keeps & FIGURES != 0, self.counters().turns.get());
         let here = (recording.measuring(), self.index);
         let measures = self.measured.with(|it| it.end_round(is_on, (now_ns, turns), here));
-        self.heeded.set(if is_on { LOOKS_AGAIN } else { keeps });
+        // `None`: somebody chooses at this moment.
+        let chosen = if keeps & RECORDS != 0 { recording.chosen() } else { Some(Arc::default()) };
+        let looks_again = is_on || chosen.is_none();
+        self.heeded.set(if looks_again { LOOKS_AGAIN } else { keeps });
+        if let Some(chosen) = chosen {
+            // What was chosen before is dropped here: numbers, no code of a user's.
+            self.recorded.with(|recorded| *recorded = chosen);
+        }
         self.notes.set(keeps & (RECORDS | FIGURES));
         // Of figures, only a measured round has no plain turns.
         self.notes_all.set(keeps & RECORDS != 0 || measures);
@@ -56,7 +64,7 @@ impl Worker {
     /// Whether figures are kept, in this round or in others.
     #[inline]
     pub(super) fn keeps_figures(&self) -> bool {
-        self.heeded.get() == LOOKS_AGAIN
+        self.notes.get() & FIGURES != 0
     }
 
     /// Notes what began at that time, and has just ended.
@@ -92,7 +100,9 @@ impl Worker {
             0 => None,
             _ => self.measured.with(|it| it.begin_turn(kind, number, is_plain)),
         };
-        let keeps_records = self.keeps_records();
+        let is_chosen =
+            |chosen: &mut Arc<[u64]>| chosen.is_empty() || chosen.binary_search(&number()).is_ok();
+        let keeps_records = self.keeps_records() && self.recorded.with(is_chosen);
         if figures.is_none() && !keeps_records {
             return run(owned);
         }

@@ -25,7 +25,8 @@ Examples:
   actinium top --once | head
   actinium top --json > look.json")]
 pub struct Args {
-    /// The program: the number of its process, or HOST:PORT of its live page. Not needed if one program can be looked at.
+    /// The program: the number of its process, or HOST:PORT of its live page. Not needed if only
+    /// one program can be looked at.
     program: Option<String>,
     /// Print one look as text, and end. The rates are those of one interval.
     #[arg(long)]

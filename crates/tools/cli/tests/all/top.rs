@@ -23,12 +23,13 @@ fn top(scratch: &Scratch, arguments: &[&str]) -> crate::common::Ran {
 
 /// Starts a program, and waits until it can be looked at.
 fn observed(scratch: &Scratch) -> Observed {
-    let mut probe: Command = command(&["probe", "--messages", "4000000000", "--repeat", "1"]);
+    let mut probe: Command = command(&["probe", "--messages", "1000000000", "--repeat", "1"]);
     probe.env("ACTINIUM_TOP", "1").env("ACTINIUM_BIND", "none");
     probe.env("XDG_RUNTIME_DIR", scratch.path("."));
     let child = probe.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let mut observed = Observed(child);
-    while top(scratch, &["--json"]).code != Some(0) {
+    let pid = observed.0.id().to_string();
+    while top(scratch, &[&pid, "--json"]).code != Some(0) {
         let ended = observed.0.try_wait().expect("it can be asked");
         assert_eq!(ended, None, "it ended before it could be looked at");
     }
