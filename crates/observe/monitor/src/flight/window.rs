@@ -23,8 +23,8 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// Adds the latest. It takes the place of the one before if that came so soon after those before
-    /// it that there would be too many, however often somebody asks.
+    /// Adds the latest. It takes the place of the one before if that came so soon after those
+    /// before it that there would be too many, however often somebody asks.
     pub(super) fn add(&mut self, at_s: f64, it: T, seconds: f64) {
         let last_but_one = self.0.len().checked_sub(2).and_then(|at| self.0.get(at));
         if last_but_one.is_some_and(|(then_s, _)| at_s - then_s < seconds / KEPT_MAX) {
