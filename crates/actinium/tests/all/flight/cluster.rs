@@ -120,7 +120,7 @@ fn nothing_is_written_when_a_node_leaves() {
     let (heard, downs) = channel();
     here.on_event(move |event| {
         if let NodeEvent::Down { reason, .. } = event {
-            let _ = heard.send(reason.clone());
+            let _ = heard.send(*reason);
         }
     });
     drop(there);
