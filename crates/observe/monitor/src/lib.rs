@@ -32,9 +32,9 @@
 //! [`Monitored::observable`] and `ACTINIUM_TOP=1` open a socket, at which `actinium top` looks at
 //! the system while it runs.
 //!
-//! [`Monitored::flight_recorder`] and `ACTINIUM_FLIGHT` keep the last seconds of a system in memory,
-//! and write them when something goes wrong: see [`FlightRecorder`]. [`diagnose`] says in words what
-//! they show.
+//! [`Monitored::flight_recorder`] and `ACTINIUM_FLIGHT` keep the last seconds of a system in
+//! memory, and write them when something goes wrong: see [`FlightRecorder`]. [`diagnose`] says in
+//! words what they show.
 //!
 //! A thread of the monitor looks at the system twenty times a second at first. It takes at most one
 //! part in fifty of a CPU's time: where there is much to look at, it looks less often. For a page

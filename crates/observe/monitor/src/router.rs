@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 /// Routes for a server of the program's own, such as a gateway's: `/api/flight` answers with the
-/// last seconds of the system, as [`Flight`](crate::Flight) in JSON. `actinium explain ADDRESS` asks
-/// for that.
+/// last seconds of the system, as [`Flight`](crate::Flight) in JSON. `actinium explain ADDRESS`
+/// asks for that.
 ///
 /// The system's recorder serves them, or one in memory that begins now. Whoever reaches the route
 /// sees the names of types, and the program's arguments: ask for a token where others may.

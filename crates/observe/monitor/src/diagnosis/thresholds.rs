@@ -14,8 +14,8 @@ pub(super) const STARVED_WALKS: usize = 4;
 /// A worker that was seen at work less often than at four of five looks had time for the actor: it
 /// waits for something else.
 pub(super) const STARVED_BUSY: f64 = 0.8;
-/// An actor that was itself seen to run at one look in twenty has no short turns: it is one of those
-/// that the others wait for.
+/// An actor that was itself seen to run at one look in twenty has no short turns: it is one of
+/// those that the others wait for.
 pub(super) const STARVED_OWN: f64 = 0.05;
 
 /// A burst of messages is over in less.
@@ -50,7 +50,9 @@ pub(super) const HOT_BUSY: f64 = 0.5;
 /// Fewer turns say nothing about shares.
 pub(super) const HOT_TURNS: u64 = 50;
 
-/// So many chunks went between the two: fewer may be a beginning.
+/// What begins may look like anything.
+pub(super) const CHATTY_S: f64 = 1.0;
+/// So many chunks went between the two: fewer cost nothing.
 pub(super) const CHATTY_CHUNKS: u64 = 200;
 /// Of all that went between workers to or from one of the two, so much went between them.
 pub(super) const CHATTY_SHARE: f64 = 0.9;

@@ -3,8 +3,8 @@
 
 use super::finding::{Diagnosis, Finding, Severity};
 use super::thresholds::{
-    CHATTY_CHUNKS, CHATTY_CROSSED, CHATTY_PER_CHUNK, CHATTY_SHARE, FAR_SHARE, FAR_TURNS, HOT_BUSY,
-    HOT_LIVING, HOT_SHARE, HOT_TIMES_FAIR, HOT_TURNS, STUCK_S, STUCK_TASK_S,
+    CHATTY_CHUNKS, CHATTY_CROSSED, CHATTY_PER_CHUNK, CHATTY_S, CHATTY_SHARE, FAR_SHARE, FAR_TURNS,
+    HOT_BUSY, HOT_LIVING, HOT_SHARE, HOT_TIMES_FAIR, HOT_TURNS, STUCK_S, STUCK_TASK_S,
 };
 use super::view::{count, grouped, named, percent, ready_s, short, sum};
 use crate::flight::{Did, Flight, Look, RecordNow, Seen, WorkerLook};
@@ -80,7 +80,7 @@ fn stuck_in(flight: &Flight, worker: usize, turn: &OneTurn<'_>, lasted_s: f64) -
     );
     if waiting.1 > 0 {
         let (actors, messages) = (count(waiting.0, "actor"), count(waiting.1, "message"));
-        text += &format!(" {messages} of {actors} wait for this worker.");
+        text += &format!(" Waiting for this worker: {messages} of {actors}.");
     }
     let thread = flight.threads.iter().find(|it| it.worker as usize == worker && goes_on);
     if let Some(thread) = thread {
@@ -255,13 +255,16 @@ fn chatty_pair(flight: &Flight, a: u32, b: u32) -> Option<Finding> {
         };
         of(last).saturating_sub(of(first))
     };
+    if last.at_s - first.at_s < CHATTY_S {
+        return None;
+    }
     let (crossed, handled) = (delta(|it| it.crossed), delta(|it| it.handled));
     let (crossed_share, per_chunk) =
         (crossed as f64 / handled.max(1) as f64, crossed as f64 / between as f64);
     if crossed_share < CHATTY_CROSSED || per_chunk >= CHATTY_PER_CHUNK {
         return None;
     }
-    let seconds = (last.at_s - first.at_s).max(f64::MIN_POSITIVE);
+    let seconds = last.at_s - first.at_s;
     let text = format!(
         "Workers {a} and {b} pass messages to and fro, {per_chunk:.1} at a time: {} of the {} that \
          they handled in {seconds:.1} s came from the other one. While one works, the other waits.",

@@ -278,8 +278,8 @@ pub(super) fn mutual(flight: &Flight) -> Vec<Finding> {
     );
     let finding = Finding::new(Diagnosis::MutualWait, severity, text).advise(
         "Do not hold for the answer of an actor that asks you in turn: go on while the answer is \
-         under way (Context::pipe), ask in one direction only, or give the wait a time limit. A \
-         trace of the messages shows who asks whom.",
+         under way (Context::pipe), ask in one direction only, or give the wait a time limit \
+         (Answer::timeout).",
     );
     vec![finding.figure("actors", now.len() as f64).figure("lasted_s", lasted_s)]
 }

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 /// Records that are kept of all workers together: about two megabytes of a document.
 const RECORDS_MAX: usize = 1 << 14;
 
-/// Looks that are kept at most, and about so many in each part of the time: twice as many as the
-/// recorder takes by itself in ten seconds.
+/// Looks that are kept, and at most twice as many where somebody asks again and again: twice what
+/// the recorder takes by itself in ten seconds.
 const KEPT_MAX: f64 = 400.0;
 
 /// Things with their moments, of which those older than some seconds are forgotten.
@@ -23,8 +23,8 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// Adds the latest. It takes the place of the one before if that came so soon after those before
-    /// it that there would be too many, however often somebody asks.
+    /// Adds the latest. It takes the place of the one before if that came so soon after those
+    /// before it that there would be too many, however often somebody asks.
     pub(super) fn add(&mut self, at_s: f64, it: T, seconds: f64) {
         let last_but_one = self.0.len().checked_sub(2).and_then(|at| self.0.get(at));
         if last_but_one.is_some_and(|(then_s, _)| at_s - then_s < seconds / KEPT_MAX) {
@@ -116,7 +116,7 @@ mod tests {
         let mut kept = Kept::default();
         (0..100_000).for_each(|n| kept.add(f64::from(n) * 1e-3, n, 10.0));
         let count = kept.iter().count();
-        assert!(f64::from(count as u32) <= KEPT_MAX + 2.0 && count > 100, "{count}");
+        assert!((100..=2 * KEPT_MAX as usize).contains(&count), "{count}");
         assert_eq!(kept.latest(), Some(&99_999));
     }
 

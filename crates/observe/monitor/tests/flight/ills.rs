@@ -66,7 +66,7 @@ fn a_worker_stuck_in_one_turn_is_named_with_actor_message_and_thread() {
     let found = watched.is_accused_of(Diagnosis::StuckWorker, || {});
     assert_eq!(found.severity, Severity::Critical);
     let parts = ["Worker 1 is in one turn", "(Waits)", "messages are u64", "state S"];
-    for part in parts.into_iter().chain(["wait for this worker"]) {
+    for part in parts.into_iter().chain(["Waiting for this worker: "]) {
         assert!(found.seen.contains(part), "{part}: {found}");
     }
     assert!(found.advice.contains("gdb -p") && found.advice.contains("blocks"), "{found}");
