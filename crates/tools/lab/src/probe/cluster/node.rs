@@ -34,6 +34,7 @@ pub fn run<F: Fabric + 'static>(
     };
     let system = settings.system().build()?;
     let started = JobNode::join(system, config, fabric, note)?;
+    let _shown = actinium::dashboard::node(&started.node);
     let mut part = Part::set_up(settings, &started)?;
     let own = part.run(in_one_process, settings)?;
     Ok(job::gather(&started, &part.team, own)?)
