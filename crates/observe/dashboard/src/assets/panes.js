@@ -333,7 +333,10 @@ class Section {
   }
 
   list(name, rows) {
-    const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    // What a row is called comes first.
+    const isName = (key) => key === "name" || key === "node";
+    const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    const keys = [...all.filter(isName), ...all.filter((key) => !isName(key))];
     const number = (key) => rows.some((row) => typeof row[key] === "number");
     const text = (key) => (value) => (isObject(value) || Array.isArray(value) ? JSON.stringify(value) : isTime(key) && typeof value === "number" ? seconds(value * 1e-9) : plain(value));
     const columns = () => keys.map((key) => ({ name: label(key), of: (it) => it.row[key], show: text(key), number: number(key), wide: !number(key) }));

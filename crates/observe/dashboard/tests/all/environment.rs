@@ -9,10 +9,19 @@ use std::process::{Command, Output};
 const ME: &str = "environment::systems_as_the_environment_says";
 
 fn run(address: &str, token: &str) -> Output {
+    run_as(address, token, "")
+}
+
+/// As this node of a job.
+fn run_as(address: &str, token: &str, node: &str) -> Output {
     let me = std::env::current_exe().expect("a program");
     let mut command = Command::new(me);
     command.args([ME, "--exact", "--nocapture"]).env("ACTINIUM_DASHBOARD", address);
-    command.env("ACTINIUM_DASHBOARD_TOKEN", token).output().expect("it runs")
+    command
+        .env("ACTINIUM_DASHBOARD_TOKEN", token)
+        .env("ACTINIUM_NODE", node)
+        .output()
+        .expect("it runs")
 }
 
 /// What the process that [`run`] starts does; in this one, nothing.
@@ -23,7 +32,9 @@ fn systems_as_the_environment_says() {
         Ok(first) => first,
         Err(error) => return println!("refused: {error}"),
     };
-    let address: SocketAddr = address.parse().expect("an address");
+    let mut address: SocketAddr = address.parse().expect("an address");
+    let node = std::env::var("ACTINIUM_NODE").ok().and_then(|it| it.parse().ok()).unwrap_or(0);
+    address.set_port(address.port() + node);
     let status = |address| get(address, "/api/nodes").status;
     println!("first: {}", status(address));
     let second = System::builder().workers(1).build().expect("the next port");
@@ -53,6 +64,12 @@ fn each_system_has_its_page_without_a_change_of_the_program() {
         assert!(said.contains(line), "{said}");
     }
     assert!(String::from_utf8_lossy(&run.stderr).contains("the live page is at http://127.0.0.1:"));
+}
+
+#[test]
+fn a_node_of_a_job_has_a_port_of_its_own() {
+    let run = run_as(&free().to_string(), "", "1");
+    assert!(String::from_utf8_lossy(&run.stdout).contains("first: 200"));
 }
 
 #[test]

@@ -46,6 +46,7 @@ pub fn run<F: Fabric + 'static>(
     };
     let system = settings.system().build()?;
     let started = JobNode::join(system, config, fabric, note)?;
+    let _shown = actinium::dashboard::node(&started.node);
     let mut part = Part::set_up(settings, &started)?;
     let trace = NodeTrace::start(path, &started, &part.team)?;
     let own = part.run(in_one_process, settings)?;
