@@ -9,8 +9,10 @@ use crate::source::Source;
 use actinium_actor::SystemHandle;
 use actinium_gateway::{Gateway, Tls};
 use actinium_metrics::Metrics;
+use actinium_monitor::flight_router;
 use axum::Router;
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +57,8 @@ impl fmt::Debug for Dashboard {
 }
 
 impl Dashboard {
-    /// Shows this system, and serves its figures at `/metrics`.
+    /// Shows this system, and serves its figures at `/metrics`. `actinium explain ADDR` says in
+    /// words what is wrong with it.
     #[must_use]
     pub fn new(system: &SystemHandle) -> Self {
         Dashboard {
@@ -136,6 +139,12 @@ impl Dashboard {
             let problem = "the token: expected some characters, without spaces at either end";
             return Err(DashboardError::Config(problem.to_owned()));
         }
+        let mut more = self.metrics.map_or_else(Router::new, Metrics::router);
+        if let What::System(system) = &self.what {
+            let flight = flight_router(system);
+            let flight = flight.map_err(|error| DashboardError::Thread(io::Error::other(error)))?;
+            more = more.merge(flight);
+        }
         let sources: Vec<Box<dyn Source>> = match self.what {
             What::System(system) => vec![Box::new(Local::new(&system))],
             What::Nodes(nodes) if nodes.is_empty() => {
@@ -150,8 +159,7 @@ impl Dashboard {
             }
         };
         let shared = Arc::new(Shared::new(sources.into()).map_err(DashboardError::Thread)?);
-        let metrics = self.metrics.map_or_else(Router::new, Metrics::router);
-        Ok((router(shared.clone(), metrics, self.admission), shared))
+        Ok((router(shared.clone(), more, self.admission), shared))
     }
 
     /// Serves it at this address, on threads of its own, until what is returned is dropped.
