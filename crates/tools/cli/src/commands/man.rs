@@ -14,7 +14,7 @@ Examples:
   actinium man > ~/.local/share/man/man1/actinium.1")]
 pub struct Args {
     /// The command that the page is about; without it, `actinium` itself.
-    #[arg(value_parser = PossibleValuesParser::new(["topology", "events", "probe", "report", "launch", "locality", "elastic", "sim", "memory", "wire", "completions", "man"]))]
+    #[arg(value_parser = PossibleValuesParser::new(["topology", "events", "probe", "dashboard", "report", "launch", "locality", "elastic", "sim", "memory", "wire", "completions", "man"]))]
     command: Option<String>,
 }
 

@@ -119,7 +119,7 @@ fn arguments_that_do_not_exist() {
         (&[], "which command? allowed are topology, events, probe, dashboard, report, launch, locality, elastic, sim, memory, wire, completions, man; 'actinium --help' lists what is allowed".to_owned()),
         (&["completions", "csh"], "<SHELL>: 'csh' is not allowed: bash, elvish, fish, powershell, zsh".to_owned()),
         (&["completions"], "<SHELL> is missing; 'actinium completions --help' lists what is allowed".to_owned()),
-        (&["man", "cd"], "[COMMAND]: 'cd' is not allowed: topology, events, probe, report, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
+        (&["man", "cd"], "[COMMAND]: 'cd' is not allowed: topology, events, probe, dashboard, report, launch, locality, elastic, sim, memory, wire, completions, man".to_owned()),
     ] {
         refused(arguments, &[], &line);
     }
