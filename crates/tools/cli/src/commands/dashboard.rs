@@ -21,7 +21,7 @@ Examples:
 pub struct Args {
     /// Where the programs serve their live pages.
     #[arg(value_name = "ADDR", required = true, value_hint = ValueHint::Hostname)]
-    nodes: Vec<String>,
+    addr: Vec<String>,
     /// Serve the page here. Beyond this machine it needs a token.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7069")]
     listen: String,
@@ -35,7 +35,7 @@ pub struct Args {
 /// # Errors
 /// If the address can not be listened at, or others reach it and there is no token.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let mut dashboard = Dashboard::of_nodes(args.nodes.clone());
+    let mut dashboard = Dashboard::of_nodes(args.addr.clone());
     if let Some(token) = args.token.as_ref().filter(|token| !token.is_empty()) {
         dashboard = dashboard.token(token).node_token(token);
     }
