@@ -75,6 +75,8 @@ pub struct RunFigures<'a> {
     /// The last calls of modules; only if the run was looked at closely.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub spans: &'a [Span],
+    /// Spans before those, which were forgotten.
+    pub spans_forgotten: u64,
 }
 
 impl<'a> RunFigures<'a> {
@@ -112,6 +114,7 @@ impl<'a> RunFigures<'a> {
             graph: &outcome.graph,
             samples: &summary.samples,
             spans: &summary.spans,
+            spans_forgotten: summary.spans_forgotten,
         }
     }
 }

@@ -169,6 +169,8 @@ struct Run {
     samples: Vec<Sample>,
     #[serde(default)]
     spans: Vec<Span>,
+    #[serde(default)]
+    spans_forgotten: u64,
     plan: Option<Plan>,
     ideal: Option<Ideal>,
 }
@@ -199,6 +201,7 @@ impl Run {
             paths: self.paths,
             resources: self.resources,
             spans: self.spans,
+            spans_forgotten: self.spans_forgotten,
             samples: self.samples,
             stuck: Vec::new(),
         };

@@ -211,8 +211,13 @@ pub struct RunSummary {
     pub paths: Vec<PathFigures>,
     /// All resources.
     pub resources: Vec<ResourceFigures>,
-    /// In order of their starts, with [`Figures::Spans`].
+    /// In order of their starts, with [`Figures::Spans`]: the latest of each worker.
     pub spans: Vec<Span>,
+    /// Spans before those, which were forgotten: see [`Settings::spans_max`].
+    ///
+    /// [`Settings::spans_max`]: crate::Settings::spans_max
+    #[serde(default)]
+    pub spans_forgotten: u64,
     /// The samples, if there is a sampling interval.
     pub samples: Vec<Sample>,
 }
@@ -322,6 +327,8 @@ pub(crate) struct PathCounts {
 pub(crate) struct Spans {
     pub(crate) ring: Vec<Span>,
     next: usize,
+    /// Spans that others have replaced.
+    pub(crate) forgotten: u64,
 }
 
 impl Spans {
@@ -330,6 +337,7 @@ impl Spans {
             self.ring.push(span);
         } else if let Some(oldest) = self.ring.get_mut(self.next) {
             *oldest = span;
+            self.forgotten += 1;
             self.next = (self.next + 1) % most;
         }
     }

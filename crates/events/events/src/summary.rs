@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use crate::histogram::buckets;
-use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, SoFar, Span, Stuck};
+use crate::record::{
+    ModuleFigures, PathFigures, ResourceFigures, RunSummary, SoFar, Span, Spans, Stuck,
+};
 use crate::status::Status;
 use actinium_scheduler::sync::lock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,9 +27,10 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         figures
     });
     let resources = resources(engine);
-    let mut spans: Vec<Span> = Vec::new();
+    let (mut spans, mut spans_forgotten): (Vec<Span>, u64) = (Vec::new(), 0);
     for notes in &engine.notes {
-        let ring = std::mem::take(&mut lock(&notes.spans).ring);
+        let Spans { ring, forgotten, .. } = std::mem::take(&mut *lock(&notes.spans));
+        spans_forgotten += forgotten;
         spans.extend(ring.into_iter().map(|span| Span {
             start_ns: span.start_ns.saturating_sub(start_ns),
             end_ns: span.end_ns.saturating_sub(start_ns),
@@ -56,6 +59,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         paths: paths.collect(),
         resources,
         spans,
+        spans_forgotten,
         samples: Vec::new(),
     }
 }

@@ -397,6 +397,11 @@ impl<'a> RunReport<'a> {
             lanes.push("waiting, on no worker".to_owned());
             note += " What waits holds no worker, and has a lane of its own below them.";
         }
+        if run.spans_forgotten > 0 {
+            let forgotten = count(run.spans_forgotten);
+            note +=
+                &format!(" {forgotten} calls before these are not shown: a worker keeps so many.");
+        }
         let chart =
             Gantt::new("Modules on workers", lanes, bits(false).chain(bits(true)).collect())
                 .note(note);

@@ -3,7 +3,7 @@
 use crate::source::{Look, Refusal, Source};
 use crate::turns::Turns;
 use actinium_actor::SystemHandle;
-use actinium_monitor::live::{ActorsQuery, Live, Snapshot};
+use actinium_monitor::live::{ActorNow, ActorsQuery, Live, Snapshot};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -41,8 +41,9 @@ impl Source for Local {
 
     fn actor(&self, number: u64) -> Result<Value, Refusal> {
         let missing = || Refusal::Missing(format!("no living actor has the number {number}"));
-        let figures = self.live.actor(number).ok_or_else(missing)?;
-        let turns = self.turns.of(number);
+        let figures = self.live.system().actor(number).ok_or_else(missing)?;
+        let turns = self.turns.of(figures.actor);
+        let figures = ActorNow::from(&figures);
         let children = self.live.family(Some(number), FAMILY);
         Ok(json!({ "figures": value(figures), "children": value(children), "turns": value(turns) }))
     }

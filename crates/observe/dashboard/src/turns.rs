@@ -1,7 +1,8 @@
-//! The last turns of actors that somebody looks at. Workers keep records only meanwhile.
+//! The last turns and messages of actors that somebody looks at. Workers keep records and figures
+//! of them only meanwhile.
 
-use actinium_actor::SystemHandle;
 use actinium_actor::recording::{Act, Record};
+use actinium_actor::{ActorId, Measure, Measuring, SystemHandle};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,17 @@ pub(crate) struct Turn {
     handled: u64,
 }
 
+/// Messages of one sort.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Messages {
+    /// The name of the variant, or of the method.
+    name: &'static str,
+    /// How many were handled since the actor was first asked for: an estimate from a sample.
+    handled: u64,
+    /// How long one waited, in the mean.
+    wait_ns: u64,
+}
+
 /// The last turns of an actor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LastTurns {
@@ -36,6 +48,10 @@ pub(crate) struct LastTurns {
     turns: Vec<Turn>,
     /// Records that were lost meanwhile: turns may be missing.
     lost: u64,
+    /// Its messages by their sort, those that came most often first; none if its type names none.
+    messages: Vec<Messages>,
+    /// The bytes that a message takes in the mailbox, once one was handled.
+    message_bytes: Option<u64>,
     /// Why there are none, if so.
     note: Option<&'static str>,
 }
@@ -55,6 +71,8 @@ struct Watching {
 
 struct Watched {
     asked: Instant,
+    /// Its figures are kept while this is there.
+    _measuring: Measuring,
     turns: VecDeque<Turn>,
     lost: u64,
 }
@@ -74,7 +92,8 @@ impl Turns {
     }
 
     /// The last turns of an actor since it was first asked for. Who goes on asking sees more.
-    pub(crate) fn of(&self, actor: u64) -> LastTurns {
+    pub(crate) fn of(&self, id: ActorId) -> LastTurns {
+        let actor = id.as_u64();
         let mut watching = self.lock();
         if !watching.is_on {
             if self.system.is_recording() {
@@ -89,11 +108,29 @@ impl Turns {
             let oldest = watching.actors.iter().min_by_key(|(_, it)| it.asked).map(|it| *it.0);
             oldest.and_then(|oldest| watching.actors.remove(&oldest));
         }
-        let new = || Watched { asked: now(), turns: VecDeque::new(), lost: 0 };
+        let new = || {
+            let measuring = self.system.measure(&Measure::new().every_turn().actors([id]));
+            Watched { asked: now(), _measuring: measuring, turns: VecDeque::new(), lost: 0 }
+        };
         let watched = watching.actors.entry(actor).or_insert_with(new);
         watched.asked = now();
-        let turns = watched.turns.iter().cloned().collect();
-        LastTurns { turns, lost: watched.lost, note: None }
+        let (turns, lost) = (watched.turns.iter().cloned().collect(), watched.lost);
+        drop(watching);
+        let (messages, message_bytes) = self.messages(id);
+        LastTurns { turns, lost, messages, message_bytes, note: None }
+    }
+
+    fn messages(&self, id: ActorId) -> (Vec<Messages>, Option<u64>) {
+        let measured = self.system.measured().actors.into_iter().find(|it| it.actor == id);
+        let Some(figures) = measured.map(|it| it.figures) else { return (Vec::new(), None) };
+        let sort = |it: &actinium_actor::MessageFigures| Messages {
+            name: it.name,
+            handled: it.handled,
+            wait_ns: it.wait_ns / it.handled.max(1),
+        };
+        let mut messages: Vec<_> = figures.messages.iter().map(sort).collect();
+        messages.sort_by_key(|it| (std::cmp::Reverse(it.handled), it.name));
+        (messages, figures.bytes.checked_div(figures.handled))
     }
 
     /// Forgets actors that nobody asks for any more, and keeps no records if there are none left.

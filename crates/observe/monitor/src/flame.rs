@@ -1,8 +1,10 @@
 //! A flame graph of turns: which worker spent its time on which actors.
 
 use crate::feed::{Consumer, Subscription, subscribe};
+use crate::flows::Flows;
 use crate::trace::model::short;
 use actinium_actor::recording::{Act, Name, Record, WorkerRecords};
+use actinium_actor::trace::{Span, SpanKind};
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use actinium_observe::file::{NewFile, WriteError, writable};
 use actinium_observe::number::{count, percent};
@@ -19,16 +21,24 @@ use std::time::Duration;
 /// Actors of a type, on one worker, that are told apart: memory is bounded.
 const ACTORS_MAX: usize = 1_024;
 
-/// The time in turns by worker, type of actor, and actor; or module that was called, in a graph of
-/// events. Made by a [`FlameRecorder`].
+/// The time in turns by worker, type of actor, and message; or actor, if all messages of a type are
+/// of one sort; or module that was called, in a graph of events. Made by a [`FlameRecorder`].
+///
+/// Records are of turns, which may have messages of several sorts. So the time of messages is an
+/// estimate: that of a type's turns, in the shares that sampled messages of the type have taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlameGraph {
     workers: BTreeMap<usize, BTreeMap<&'static str, OfType>>,
     /// Calls of modules in a turn of each worker that has not ended.
     calls: BTreeMap<usize, Vec<(Name, u64)>>,
+    /// The sampled messages of each type, by their sort.
+    sampled: BTreeMap<String, Sorts>,
     /// Records that are missing.
     lost: u64,
 }
+
+/// How many messages of each sort were sampled, and the time that they took.
+type Sorts = BTreeMap<&'static str, (u64, u64)>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OfType {
@@ -74,6 +84,20 @@ impl FlameGraph {
         }
     }
 
+    /// Adds a sampled message, if it was handled.
+    fn add_message(&mut self, span: &Span) {
+        if span.kind != SpanKind::Message || span.worker.is_none() {
+            return;
+        }
+        if !self.sampled.contains_key(&*span.name) {
+            self.sampled.insert(span.name.to_string(), Sorts::new());
+        }
+        let sorts = self.sampled.get_mut(&*span.name).expect("it is there by now");
+        let (messages, ns) = sorts.entry(span.message).or_default();
+        *messages += 1;
+        *ns = ns.saturating_add(span.end_ns.saturating_sub(span.begin_ns));
+    }
+
     /// So many records are missing in it.
     #[must_use]
     pub fn lost(&self) -> u64 {
@@ -106,8 +130,8 @@ impl FlameGraph {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
              font-family=\"system-ui, sans-serif\" font-size=\"12\">\n{STYLE}\n\
              <rect class=\"page\" width=\"100%\" height=\"100%\"/>\n\
-             <text class=\"head\" x=\"{MARGIN}\" y=\"22\">Time in turns, by worker, type of actor \
-             and actor or module</text>\n"
+             <text class=\"head\" x=\"{MARGIN}\" y=\"22\">Time in turns, by worker, type of actor, \
+             and message, actor or module</text>\n"
         );
         if self.lost > 0 {
             let lost = count(self.lost);
@@ -139,10 +163,18 @@ impl FlameGraph {
 
     fn root(&self) -> Frame {
         let workers = self.workers.iter().map(|(worker, types)| {
-            let inner = types.iter().map(|(kind, of)| of.frame(kind)).collect();
+            let frame = |(kind, of): (&&'static str, &OfType)| of.frame(kind, self.sorts(kind));
+            let inner = types.iter().map(frame).collect();
             Frame::of(format!("worker {worker}"), inner)
         });
         Frame::of("all workers".to_owned(), workers.collect())
+    }
+}
+
+impl FlameGraph {
+    /// The sorts of a type's messages, if there is more than one to be told apart.
+    fn sorts(&self, kind: &str) -> Option<&Sorts> {
+        self.sampled.get(kind).filter(|it| it.len() > 1 && it.values().any(|it| it.1 > 0))
     }
 }
 
@@ -156,8 +188,30 @@ impl Frame {
 }
 
 impl OfType {
-    fn frame(&self, kind: &'static str) -> Frame {
+    fn frame(&self, kind: &'static str, sorts: Option<&Sorts>) -> Frame {
         let name = short(kind);
+        let inner = match sorts {
+            Some(sorts) => self.by_messages(sorts),
+            None => self.by_actors(name),
+        };
+        let (turns, messages) = (count(self.turns), count(self.messages));
+        let title = format!("{kind}: {turns} turns, {messages} messages");
+        Frame { title, ns: self.all_ns, ..Frame::of(name.to_owned(), inner) }
+    }
+
+    /// The time of the turns, in the shares of the sampled messages.
+    fn by_messages(&self, sorts: &Sorts) -> Vec<Frame> {
+        let all_ns: u64 = sorts.values().fold(0, |sum, it| sum.saturating_add(it.1));
+        let frame = |(&message, &(sampled, ns)): (&&'static str, &(u64, u64))| {
+            let name = short(message).to_owned();
+            let share = u128::from(self.all_ns) * u128::from(ns) / u128::from(all_ns.max(1));
+            let title = format!("{name}, estimated from {} sampled messages", count(sampled));
+            Frame { title, name, ns: share as u64, inner: Vec::new() }
+        };
+        sorts.iter().map(frame).collect()
+    }
+
+    fn by_actors(&self, name: &str) -> Vec<Frame> {
         let actors = self.actors.iter().map(|(number, &ns)| {
             let name = format!("{name} {number}");
             Frame { title: name.clone(), name, ns, inner: Vec::new() }
@@ -166,10 +220,7 @@ impl OfType {
             let name = name.to_string();
             Frame { title: name.clone(), name, ns, inner: Vec::new() }
         });
-        let inner = actors.chain(modules).collect();
-        let (turns, messages) = (count(self.turns), count(self.messages));
-        let title = format!("{kind}: {turns} turns, {messages} messages");
-        Frame { title, ns: self.all_ns, ..Frame::of(name.to_owned(), inner) }
+        actors.chain(modules).collect()
     }
 }
 
@@ -248,13 +299,23 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-impl Consumer for FlameGraph {
+/// A graph that is being made.
+struct Gathering {
+    graph: FlameGraph,
+    flows: Flows,
+}
+
+impl Consumer for Gathering {
     fn take(&mut self, system: &SystemHandle, records: &[WorkerRecords]) {
+        let graph = &mut self.graph;
         for (worker, taken) in records.iter().enumerate() {
-            self.lost += taken.lost;
+            graph.lost += taken.lost;
             let text = |name| system.recorded_name(name);
-            taken.records.iter().for_each(|record| self.add(worker, record, text));
+            taken.records.iter().for_each(|record| graph.add(worker, record, text));
         }
+        // Those that are lost are a sample less.
+        let (spans, _) = self.flows.take();
+        spans.iter().for_each(|span| graph.add_message(span));
     }
 }
 
@@ -270,7 +331,7 @@ impl Consumer for FlameGraph {
 /// println!("{}", recorder.finish().folded());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct FlameRecorder(Subscription<FlameGraph>);
+pub struct FlameRecorder(Subscription<Gathering>);
 
 impl std::fmt::Debug for FlameRecorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -284,15 +345,16 @@ impl FlameRecorder {
     /// # Errors
     /// If there can be no more threads.
     pub fn start(system: &SystemHandle) -> io::Result<Self> {
-        subscribe(system, FlameGraph::default()).map(FlameRecorder)
+        let gathering = Gathering { graph: FlameGraph::default(), flows: Flows::of(system) };
+        subscribe(system, gathering).map(FlameRecorder)
     }
 
     /// Ends, and returns what was gathered.
     #[must_use]
     pub fn finish(self) -> FlameGraph {
-        let graph = self.0.end();
-        let mut graph = graph.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut graph)
+        let gathering = self.0.end();
+        let mut gathering = gathering.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut gathering.graph)
     }
 }
 

@@ -520,7 +520,15 @@ fn spans_and_samples_say_what_happened() {
     let summary = Processor::new(builder.build().expect("a graph"), settings).run().expect("runs");
     assert_eq!(summary.spans.len(), 20);
     assert!(summary.spans.iter().all(|span| span.start_ns <= span.end_ns && span.worker < 2));
-    assert_eq!(summary.modules[0].calls, 20);
+    assert_eq!((summary.modules[0].calls, summary.spans_forgotten), (20, 0));
+    // Of more than are kept, the latest stay, and the others are counted.
+    let mut builder = numbers(20);
+    builder.analyzer("end", Threads::Serial, |_| See(|_: &Event<'_>| Ok(())));
+    let mut settings = Settings::default().workers(1).figures(Figures::Spans);
+    settings.spans_max = 8;
+    let few = Processor::new(builder.build().expect("a graph"), settings).run().expect("runs");
+    assert_eq!((few.spans.len(), few.spans_forgotten), (8, 12));
+    assert!(few.spans.iter().all(|span| span.event >= 12), "{:?}", few.spans);
     // A wait has a span of its own, which lasts as long as the wait.
     let mut builder = numbers(5);
     struct Sleeps;

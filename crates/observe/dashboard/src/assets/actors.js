@@ -145,8 +145,19 @@ class Details {
       ],
       key: (it) => it.begin_s + " " + it.worker, most: 50,
     });
+    this.messages = new Table({
+      caption: "Its messages since then, estimated from a sample",
+      columns: [
+        { name: "message", of: (it) => it.name },
+        { name: "handled", of: (it) => it.handled, show: count, number: true },
+        { name: "waited, mean", of: (it) => it.wait_ns, show: (ns) => seconds(ns * 1e-9), number: true },
+      ],
+      key: (it) => it.name, most: 50,
+    });
+    this.messages.element.hidden = true;
     this.children = el("ul", { class: "tree" });
-    this.element.replaceChildren(el("div", { class: "head" }, this.title, close), this.figures, this.note, this.turns.element, this.children);
+    const head = el("div", { class: "head" }, this.title, close);
+    this.element.replaceChildren(head, this.figures, this.note, this.turns.element, this.messages.element, this.children);
     this.element.hidden = false;
     close.focus();
     clearInterval(this.again);
@@ -168,6 +179,7 @@ class Details {
     const pairs = [
       ["type", figures.kind], ["name", figures.name], ["worker", figures.worker], ["messages wait", count(figures.queued)],
       ["supervised by", figures.parent === null ? null : "#" + figures.parent], ["supervises", children.total ? count(children.total) : null],
+      ["bytes of a message", turns.message_bytes],
     ];
     const shown = pairs.filter(([, value]) => value !== null && value !== undefined);
     this.figures.replaceChildren(...shown.flatMap(([name, value]) => [el("dt", { text: name }), el("dd", { text: String(value) })]));
@@ -175,6 +187,8 @@ class Details {
     const middle = took.length ? "Half of these turns took at most " + seconds(took[Math.floor((took.length - 1) / 2)] * 1e-9) + ". " : "";
     say(this.note, middle + (turns.note ?? "") + (turns.lost ? count(turns.lost) + " records were lost: turns may be missing." : ""));
     this.turns.show([...turns.turns].reverse());
+    this.messages.element.hidden = turns.messages.length === 0;
+    this.messages.show(turns.messages);
     this.children.replaceChildren(...children.members.slice(0, 50).map(([it]) =>
       el("li", {}, el("button", { type: "button", class: "link", text: nameOf(it) + " " + short(it.kind), onclick: () => this.open(it.actor) }))));
   }

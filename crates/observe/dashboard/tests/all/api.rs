@@ -1,7 +1,7 @@
 //! The interface, by sockets.
 
 use crate::client::{Counter, Events, LONG, Msg, get, get_with, raw, serve, system};
-use actinium_actor::{BuildError, Shutdown, SpawnOptions, System};
+use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, System};
 use actinium_dashboard::{Dashboard, DashboardError, Watched};
 use actinium_monitor::live::{self, Snapshot};
 use serde_json::json;
@@ -92,6 +92,46 @@ fn the_last_turns_of_an_actor_are_kept_while_somebody_asks() {
     assert!(turns[0]["handled"].as_u64() >= Some(1), "{turns:?}");
     serving.stop();
     assert!(!system.is_recording(), "it ends with the page");
+}
+
+enum Word {
+    Yes,
+    No(u64),
+}
+
+/// Names the variants of its messages.
+struct Voter(u64);
+
+impl Actor for Voter {
+    type Msg = Word;
+    const MESSAGE_NAMES: &'static [&'static str] = &["yes", "no"];
+
+    fn handle(&mut self, word: Word, _: &mut Context<'_, Self>) {
+        if let Word::No(weight) = word {
+            self.0 += weight;
+        }
+    }
+}
+
+#[test]
+fn the_messages_of_an_actor_are_told_apart_while_somebody_asks() {
+    let system = system();
+    let voter = system.spawn(Voter(0));
+    let serving = serve(&system);
+    let path = format!("/api/actor/{}", voter.id().as_u64());
+    // Of a sample of the messages.
+    let seen = (0..10_000).find_map(|_| {
+        (0..500).for_each(|_| voter.tell(Word::Yes));
+        (0..500).for_each(|n| voter.tell(Word::No(n)));
+        system.wait_idle(LONG).expect("it comes to rest");
+        let turns = get(serving.address(), &path).json()["turns"].clone();
+        (turns["messages"].as_array().map(Vec::len) == Some(2)).then_some(turns)
+    });
+    let seen = seen.expect("both variants are seen");
+    let names = [&seen["messages"][0]["name"], &seen["messages"][1]["name"]];
+    assert!(names.contains(&&json!("yes")) && names.contains(&&json!("no")), "{seen}");
+    assert_eq!(seen["message_bytes"], json!(size_of::<Word>()));
+    serving.stop();
 }
 
 #[test]

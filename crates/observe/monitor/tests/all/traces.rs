@@ -517,3 +517,40 @@ fn a_flame_graph_is_written_as_drawing_and_as_lines() -> Outcome {
     assert!(error.expect_err("no folder").to_string().contains("/no/such/folder/run.svg"));
     Ok(())
 }
+
+struct Desk {
+    orders: u64,
+}
+
+#[actinium_actor::actor]
+impl Desk {
+    fn order(&mut self, n: u64) {
+        self.orders += (0..n).map(std::hint::black_box).sum::<u64>();
+    }
+
+    fn forget(&mut self) {
+        self.orders = 0;
+    }
+}
+
+#[test]
+fn a_flame_graph_tells_the_messages_of_a_type_apart() -> Outcome {
+    let system = System::builder().workers(1).sample_traces(1.0).build()?;
+    let desk = system.spawn(Desk { orders: 0 });
+    let flames = FlameRecorder::start(&system)?;
+    for _ in 0..10 {
+        desk.order(100_000);
+        desk.forget();
+        system.wait_idle(SOON)?;
+    }
+    let flames = flames.finish();
+    let folded = flames.folded();
+    let ns = |sort: &str| {
+        let stack = format!("worker 0;Desk;{sort} ");
+        folded.lines().find_map(|it| it.strip_prefix(&stack)?.parse::<u64>().ok())
+    };
+    let (order, forget) = (ns("order").unwrap_or(0), ns("forget").unwrap_or(0));
+    assert!(order > forget, "100,000 steps take longer than one: {folded}");
+    assert!(flames.svg().contains("order, estimated from "), "{}", flames.svg());
+    Ok(())
+}
