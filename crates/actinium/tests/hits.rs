@@ -68,7 +68,7 @@ fn gains_are_those_of_the_run_and_hard_clusters_are_written(folder: &Path) {
     let expected: Vec<_> = (1..=3).flat_map(of).filter(|cluster| cluster.energy > 10.0).collect();
     assert_eq!(clusters, expected);
     let page = std::fs::read_to_string(folder.join("page.html")).expect("the page");
-    for part in ["Products that lived at a time", "calibrate", "clusters"] {
+    for part in ["Products alive at a time", "calibrate", "clusters"] {
         assert!(page.contains(part), "{part}");
     }
     // 12 is 6 hits of run 1, 3 of run 2 and 2 of run 3.
