@@ -91,7 +91,8 @@ fn a_worker_whose_turns_end_is_not_accused() {
 #[test]
 fn an_actor_whose_messages_wait_while_others_run_for_long_starves() {
     let watched = pinned(1);
-    for n in 0..8 {
+    // So many that one round of them takes seconds, on a fast machine, too.
+    for n in 0..40 {
         watched.system.spawn(Works { amount: 5_000_000, goes_on: true }).tell(n);
     }
     let starves = watched.system.spawn(Works { amount: 1, goes_on: false });
