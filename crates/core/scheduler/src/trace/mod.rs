@@ -9,7 +9,7 @@
 //!
 //! A message carries nothing for it. It has a *stamp* anyway: the time at which it was sent, if its
 //! latency is sampled, else 0. A traced message has a stamp with the highest bit set, which is the
-//! key of a record beside ([`traces::Traces::carry`]). So mailboxes and lanes do not grow, and a
+//! key of a record beside (`traces.rs`). So mailboxes and lanes do not grow, and a
 //! receiver looks at the same word as before.
 //!
 //! A worker that runs a traced step sets its countdown to the next sample to one: so each of its
