@@ -124,11 +124,10 @@ impl Worker {
         let left = self.round.get() - 1;
         self.round.set(left);
         self.now.run(owned.runnable());
-        let (home, cost_ns) = owned.with(|private| (private.home, private.cost_ns));
+        let home = owned.with(|private| private.home);
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
-        let is_short = is_short(cost_ns);
-        if home == self.plain_home && is_short && left != 0 {
+        if home == self.plain_home && is_short(&mut owned) && left != 0 {
             self.turn_plainly(owned);
             return false;
         }
@@ -172,8 +171,8 @@ impl Worker {
 
     /// Whether a turn of this is one that is timed only as a sample.
     fn is_plain(&self, owned: &mut Owned<'_>) -> bool {
-        let (home, cost_ns) = owned.with(|private| (private.home as usize, private.cost_ns));
-        !self.keeps_idle || home == self.index && is_short(cost_ns)
+        let home = owned.with(|private| private.home as usize);
+        !self.keeps_idle || home == self.index && is_short(owned)
     }
 
     fn turn_unnoted(&self, mut owned: Owned<'_>, home: u32) {
@@ -407,8 +406,10 @@ impl Worker {
     }
 }
 
-/// Whether a cost is known, and so low that turns are not timed each.
+/// Whether the cost of its items is known, and so low that its turns are not timed each.
 #[inline(always)]
-fn is_short(cost_ns: u32) -> bool {
-    cost_ns.wrapping_sub(1) < TIMED_NS - 1
+fn is_short(owned: &mut Owned<'_>) -> bool {
+    let is_short = |cost_ns: u32| cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+    let own_ns = owned.with(|private| private.cost_ns);
+    is_short(own_ns) || own_ns == 0 && is_short(owned.header().kind.cost_ns())
 }
