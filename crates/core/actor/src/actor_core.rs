@@ -16,7 +16,7 @@ use crate::actor_id::ActorId;
 use crate::backpressure::{Backpressure, Sender};
 use crate::control::{Control, Controls, LockedControls};
 use crate::failure::{BoxError, Failure};
-use crate::mailbox::own::RawRing;
+use crate::mailbox::own::{Ends, RawRing};
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::Nameable;
 use crate::state::register::Place;
@@ -105,8 +105,8 @@ pub(crate) struct Core {
     pub(crate) header: Header<Fixed>,
     /// The own part of the mailbox: envelopes of the actor's messages.
     pub(crate) own: OwnerCell<RawRing>,
-    /// The ring's length, written by the owner: others may look at this without touching the ring.
-    pub(crate) own_len: AtomicU32,
+    /// Where the ring begins and ends, written by the owner: others may look at the length.
+    pub(crate) own_ends: Ends,
     /// Each turn reads it: it stands with what each turn writes, so that a turn touches no line
     /// more.
     pub(crate) strong: AtomicU32,
@@ -146,7 +146,7 @@ impl Core {
         let core = Core {
             header: Header::new(vtable, kind, home, flags, fixed),
             own: OwnerCell::new(RawRing::new()),
-            own_len: AtomicU32::new(0),
+            own_ends: Ends::new(),
             place: AtomicU64::new(0),
             ended: AtomicU8::new(0),
             controls: Mutex::new(Controls::default()),
@@ -186,9 +186,8 @@ impl Core {
 
     /// The number of messages that wait: exact for a mailbox that nobody is using.
     pub(crate) fn mailbox_len(&self) -> usize {
+        let own_len = self.own_ends.len() as usize;
         // Relaxed: an estimate.
-        let own_len = self.own_len.load(Ordering::Relaxed) as usize;
-        // Relaxed: as above.
         let has_urgent = self.flags.load(Ordering::Relaxed) & URGENT != 0;
         let urgent = if has_urgent { self.controls().urgent() } else { 0 };
         own_len + (self.shared_len)(self) + urgent

@@ -32,7 +32,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::thread;
-use own::RawRing;
+use own::{Ends, RawRing};
 use shared::SharedQueue;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -70,7 +70,7 @@ struct Book {
 struct Cell {
     header: Header,
     own: OwnerCell<RawRing>,
-    own_len: AtomicU32,
+    own_ends: Ends,
     shared: SharedQueue<u32>,
     strong: AtomicU32,
     refs: AtomicU32,
@@ -131,13 +131,13 @@ impl Cell {
 
     fn push_own(&self, msg: u32) {
         // SAFETY: the owner pushes; the ring holds such envelopes.
-        unsafe { self.own.with(|own| own.of(&self.own_len).push(Envelope { stamp_ns: 0, msg })) }
+        unsafe { self.own.with(|own| own.of(&self.own_ends).push(Envelope { stamp_ns: 0, msg })) }
     }
 
     fn pop_own(&self) -> Option<u32> {
         // SAFETY: as above.
         let envelope: Option<Envelope<u32>> =
-            unsafe { self.own.with(|own| own.of(&self.own_len).pop()) };
+            unsafe { self.own.with(|own| own.of(&self.own_ends).pop()) };
         envelope.map(|envelope| envelope.msg)
     }
 
@@ -213,7 +213,7 @@ impl Cell {
             // SAFETY: the owner's turn.
             unsafe { self.lingering.with(|lingering| *lingering = false) };
             if self.is_orphaned()
-                && self.own_len.load(Ordering::Relaxed) == 0
+                && self.own_ends.len() == 0
                 && self.shared.is_empty()
             {
                 return self.end(worker);
@@ -330,7 +330,7 @@ impl CellRef {
         let cell = Box::new(Cell {
             header: Header::new(&VTABLE, Arc::new(Kind::new("cell")), home, 0, [0; 6]),
             own: OwnerCell::new(RawRing::new()),
-            own_len: AtomicU32::new(0),
+            own_ends: Ends::new(),
             shared: SharedQueue::new(None),
             strong: AtomicU32::new(1),
             refs: AtomicU32::new(2),
@@ -374,7 +374,7 @@ fn number(_: NonNull<Header>) -> u64 {
 unsafe fn pending(header: NonNull<Header>) -> usize {
     // SAFETY: only cells have this function.
     let cell = unsafe { cell_of(header) };
-    cell.own_len.load(Ordering::Relaxed) as usize + cell.shared.len()
+    cell.own_ends.len() as usize + cell.shared.len()
 }
 
 unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, worker: WorkerRef<'_>) {
@@ -604,7 +604,7 @@ unsafe fn free(cell: *mut Cell) {
     // SAFETY: by contract; the ring holds such envelopes.
     unsafe {
         let cell = Box::from_raw(cell);
-        cell.own.with(|own| own.of::<Envelope<u32>>(&cell.own_len).free());
+        cell.own.with(|own| own.of::<Envelope<u32>>(&cell.own_ends).free());
     }
 }
 

@@ -91,7 +91,7 @@ impl<A: Actor> ActorCell<A> {
         // As in `shared`.
         assert!(carries::<T, A::Msg>(), "not what carries these messages");
         // SAFETY: the ring holds envelopes of what carries this actor's messages.
-        unsafe { self.core.own.get_mut().of(&self.core.own_len) }
+        unsafe { self.core.own.get_mut().of(&self.core.own_ends) }
     }
 }
 
@@ -108,7 +108,7 @@ impl<A: Actor> Owned<'_, A> {
         // SAFETY: the owner's thread, by this evidence, and no closure in this file calls user
         // code, but for `free_own`, which empties the ring first; the ring holds envelopes of what
         // carries this actor's messages.
-        unsafe { core.own.with(|own| f(&mut own.of(&core.own_len))) }
+        unsafe { core.own.with(|own| f(&mut own.of(&core.own_ends))) }
     }
 
     /// Whether the own part may be pushed to (rule 2 of `mailbox`).
@@ -130,7 +130,7 @@ impl<A: Actor> Owned<'_, A> {
         let core = &self.cell().core;
         // Not by `ring`: passed through two closures, the message goes by the stack.
         // SAFETY: as in `ring`.
-        unsafe { core.own.with(|own| own.of(&core.own_len).push(envelope)) };
+        unsafe { core.own.with(|own| own.of(&core.own_ends).push(envelope)) };
         // SAFETY: this worker owns the actor, by this evidence, which refers to it.
         unsafe { self.worker().schedule(me) };
     }

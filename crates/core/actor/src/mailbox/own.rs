@@ -14,43 +14,68 @@ use std::ptr::NonNull;
 const FIRST: usize = 64;
 /// A ring that has grown beyond this is given back when it is empty.
 const KEPT: u32 = 1024;
+/// The largest capacity: differences of the ends, and masks, are numbers with a sign.
+const MOST: u32 = 1 << 30;
 
-/// The untyped fields: nothing is allocated until the first item comes.
+/// The memory of a ring: nothing is allocated until the first item comes.
 #[derive(Debug)]
 pub(crate) struct RawRing {
     items: NonNull<u8>,
-    /// A power of two, or 0.
-    capacity: u32,
-    head: u32,
+}
+
+/// The ends of a ring. They are atomics that the owner writes with plain stores, so that others may
+/// look at the length.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// One less than the capacity, which is a power of two; one less than 0 if nothing is allocated.
+    mask: AtomicU32,
+    /// The items lie from here up to `tail`, both counted round and round.
+    head: AtomicU32,
+    tail: AtomicU32,
 }
 
 // SAFETY: it holds Send items (its user sees to that: messages are Send) and is used by one thread
 // at a time.
 unsafe impl Send for RawRing {}
 
-/// A ring whose items' type is known: a view of a [`RawRing`].
-///
-/// The length stands outside, in an atomic that the owner writes with plain stores, so that others
-/// may look at it.
+/// A ring whose items' type is known: a view of a [`RawRing`] and its [`Ends`].
 pub(crate) struct Ring<'a, T> {
     raw: &'a mut RawRing,
-    len: &'a AtomicU32,
+    ends: &'a Ends,
     items: PhantomData<T>,
 }
 
 impl RawRing {
     pub(crate) const fn new() -> Self {
-        RawRing { items: NonNull::dangling(), capacity: 0, head: 0 }
+        RawRing { items: NonNull::dangling() }
     }
 
     /// Views it as a ring of `T`.
     ///
     /// # Safety
-    /// Every view of this ring in its life is one of the same `T` with the same `len`, which nobody
-    /// else writes and which starts at 0; and whoever drops the ring calls [`Ring::free`] first.
+    /// Every view of this ring in its life is one of the same `T` with the same `ends`, which are
+    /// new at first and which nobody else has; and whoever drops the ring calls [`Ring::free`]
+    /// first.
     #[inline(always)]
-    pub(crate) unsafe fn of<'a, T>(&'a mut self, len: &'a AtomicU32) -> Ring<'a, T> {
-        Ring { raw: self, len, items: PhantomData }
+    pub(crate) unsafe fn of<'a, T>(&'a mut self, ends: &'a Ends) -> Ring<'a, T> {
+        Ring { raw: self, ends, items: PhantomData }
+    }
+}
+
+impl Ends {
+    /// Those of an empty ring.
+    pub(crate) fn new() -> Self {
+        let (mask, end) = (AtomicU32::new(u32::MAX), || AtomicU32::new(0));
+        Ends { mask, head: end(), tail: end() }
+    }
+
+    /// The number of items: exact for a ring that nobody is using.
+    pub(crate) fn len(&self) -> u32 {
+        // Relaxed: an estimate. The tail first: what is put in and taken out in between makes the
+        // difference too small, and not as large as if the ring had grown by 2^32.
+        let tail = self.tail.load(Ordering::Relaxed);
+        let len = tail.wrapping_sub(self.head.load(Ordering::Relaxed));
+        if len.cast_signed() < 0 { 0 } else { len }
     }
 }
 
@@ -58,67 +83,104 @@ impl<T> Ring<'_, T> {
     /// The number of items.
     #[inline(always)]
     pub(crate) fn len(&self) -> u32 {
-        // Relaxed: only this ring's user writes it.
-        self.len.load(Ordering::Relaxed)
+        self.tail().wrapping_sub(self.head())
     }
 
     #[inline(always)]
-    fn set_len(&mut self, len: u32) {
+    fn mask(&self) -> u32 {
+        // Relaxed: only this ring's user writes it.
+        self.ends.mask.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn head(&self) -> u32 {
+        // Relaxed: as above.
+        self.ends.head.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn tail(&self) -> u32 {
+        // Relaxed: as above.
+        self.ends.tail.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn set_head(&mut self, head: u32) {
         // Relaxed: others only want an estimate.
-        self.len.store(len, Ordering::Relaxed);
+        self.ends.head.store(head, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn set_tail(&mut self, tail: u32) {
+        // Relaxed: as above.
+        self.ends.tail.store(tail, Ordering::Relaxed);
+    }
+
+    fn capacity(&self) -> u32 {
+        self.mask().wrapping_add(1)
+    }
+
+    /// Whether there is no room for one more. Nothing allocated is a mask below 0.
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.len().cast_signed() > self.mask().cast_signed()
+    }
+
+    /// The place of what is so far round and round.
+    ///
+    /// # Safety
+    /// Something is allocated.
+    #[inline(always)]
+    unsafe fn place(&self, at: u32) -> NonNull<T> {
+        // SAFETY: below the capacity.
+        unsafe { self.raw.items.cast::<T>().add((at & self.mask()) as usize) }
     }
 
     /// Puts an item last. O(1), amortised.
     ///
     /// # Panics
-    /// If it would hold 2^31 items.
+    /// If it would hold 2^30 items.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        let len = self.len();
-        if len == self.raw.capacity {
+        if self.is_full() {
             self.grow();
         }
-        let place = self.raw.head.wrapping_add(len) & (self.raw.capacity - 1);
-        self.set_len(len + 1);
-        // SAFETY: below the capacity, and not among the items.
-        unsafe { self.raw.items.cast::<T>().add(place as usize).write(item) };
+        let tail = self.tail();
+        self.set_tail(tail.wrapping_add(1));
+        // SAFETY: not among the items, for it was not full.
+        unsafe { self.place(tail).write(item) };
     }
 
     /// Puts an item behind the first `behind`, of which there are so many. O(`behind`), amortised.
     ///
     /// # Panics
-    /// If it would hold 2^31 items.
+    /// If it would hold 2^30 items.
     pub(crate) fn insert(&mut self, behind: u32, item: T) {
         assert!(behind <= self.len(), "behind items that are not there");
-        let len = self.len();
-        if len == self.raw.capacity {
+        if self.is_full() {
             self.grow();
         }
-        let place = self.raw.head.wrapping_sub(1) & (self.raw.capacity - 1);
-        self.raw.head = place;
-        self.set_len(len + 1);
-        let items = self.raw.items.cast::<T>();
-        // SAFETY: below the capacity, and not among the items.
-        unsafe { items.add(place as usize).write(item) };
+        let head = self.head().wrapping_sub(1);
+        self.set_head(head);
+        // SAFETY: not among the items, for it was not full.
+        unsafe { self.place(head).write(item) };
         for before in 0..behind {
-            let at = |n: u32| (place.wrapping_add(n) & (self.raw.capacity - 1)) as usize;
+            let at = head.wrapping_add(before);
             // SAFETY: both are among the items, for there are `behind` and the new one.
-            unsafe { items.add(at(before)).swap(items.add(at(before + 1))) };
+            unsafe { self.place(at).swap(self.place(at.wrapping_add(1))) };
         }
     }
 
     /// Takes the first item out, to be read from the place returned before the ring is used again.
     #[inline(always)]
     pub(crate) fn pop_place(&mut self) -> Option<NonNull<T>> {
-        let len = self.len();
-        if len == 0 {
+        let head = self.head();
+        if head == self.tail() {
             return None;
         }
-        let place = self.raw.head;
-        self.raw.head = place.wrapping_add(1) & (self.raw.capacity - 1);
-        self.set_len(len - 1);
-        // SAFETY: below the capacity.
-        Some(unsafe { self.raw.items.cast::<T>().add(place as usize) })
+        self.set_head(head.wrapping_add(1));
+        // SAFETY: there is an item.
+        Some(unsafe { self.place(head) })
     }
 
     /// Takes the first item.
@@ -131,41 +193,45 @@ impl<T> Ring<'_, T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let raw = &mut *self.raw;
-        let capacity = if raw.capacity == 0 {
+        let old = self.capacity();
+        let new = if old == 0 {
             // The power of two of items that fit.
             1 << (FIRST / size_of::<T>().max(1)).max(1).ilog2()
         } else {
-            raw.capacity.checked_mul(2).expect("2^31 messages in a mailbox")
+            assert!(old < MOST, "{MOST} messages in a mailbox");
+            old * 2
         };
-        let layout =
-            Layout::array::<T>(capacity as usize).expect("a mailbox beyond the address space");
+        let layout = Layout::array::<T>(new as usize).expect("a mailbox beyond the address space");
         if layout.size() != 0 {
-            let old = Layout::array::<T>(raw.capacity as usize).expect("smaller than the new one");
+            let before = Layout::array::<T>(old as usize).expect("smaller than the new one");
             // Growing in place spares copying, and for large rings the page faults of a second
             // allocation.
-            let items = if old.size() == 0 {
+            let items = if before.size() == 0 {
                 // SAFETY: the size is not 0.
                 unsafe { alloc(layout) }
             } else {
-                // SAFETY: allocated here with the layout `old`; the new size is not 0 and was
+                // SAFETY: allocated here with the layout `before`; the new size is not 0 and was
                 // checked by Layout.
-                unsafe { realloc(raw.items.as_ptr(), old, layout.size()) }
+                unsafe { realloc(self.raw.items.as_ptr(), before, layout.size()) }
             };
-            raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
+            self.raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
         }
         // The ring was full: what had wrapped around, before the head, now follows the rest.
+        let (first, len) = (self.head() & old.saturating_sub(1), self.len());
         // SAFETY: the new capacity is at least twice the old one, so both stretches lie in it and
         // do not overlap.
         unsafe {
-            let items = raw.items.cast::<T>();
-            items.add(raw.capacity as usize).copy_from_nonoverlapping(items, raw.head as usize);
+            let items = self.raw.items.cast::<T>();
+            items.add(old as usize).copy_from_nonoverlapping(items, first as usize);
         }
-        raw.capacity = capacity;
+        // Relaxed: only this ring's user reads it.
+        self.ends.mask.store(new - 1, Ordering::Relaxed);
+        self.set_head(first);
+        self.set_tail(first + len);
     }
 
     fn dealloc(&mut self) {
-        let layout = Layout::array::<T>(self.raw.capacity as usize)
+        let layout = Layout::array::<T>(self.capacity() as usize)
             .expect("it was allocated with this layout");
         if layout.size() != 0 {
             // SAFETY: allocated by `grow` with this layout.
@@ -176,7 +242,7 @@ impl<T> Ring<'_, T> {
     /// Whether it holds much more memory than most mailboxes need.
     #[inline(always)]
     pub(crate) fn is_large(&self) -> bool {
-        self.raw.capacity > KEPT
+        self.mask().cast_signed() >= KEPT.cast_signed()
     }
 
     /// Drops all items and gives the memory back.
@@ -184,6 +250,8 @@ impl<T> Ring<'_, T> {
         while self.pop().is_some() {}
         self.dealloc();
         *self.raw = RawRing::new();
+        // Relaxed: only this ring's user reads it.
+        self.ends.mask.store(u32::MAX, Ordering::Relaxed);
     }
 }
 
@@ -194,9 +262,9 @@ mod tests {
     use std::rc::Rc;
 
     fn with_ring<T, R>(f: impl FnOnce(&mut Ring<'_, T>) -> R) -> R {
-        let (mut raw, len) = (RawRing::new(), AtomicU32::new(0));
+        let (mut raw, ends) = (RawRing::new(), Ends::new());
         // SAFETY: only viewed as a ring of T, and freed.
-        let mut ring = unsafe { raw.of::<T>(&len) };
+        let mut ring = unsafe { raw.of::<T>(&ends) };
         let result = f(&mut ring);
         ring.free();
         result
@@ -238,18 +306,30 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_2_to_the_31_wraps_and_refuses_one_more_unharmed() {
+    fn a_ring_of_2_to_the_30_wraps_and_refuses_one_more_unharmed() {
         with_ring::<(), _>(|ring| {
-            (ring.raw.capacity, ring.raw.head) = (1 << 31, (1 << 31) - 1);
-            ring.set_len((1 << 31) - 1);
+            // Relaxed: one thread.
+            ring.ends.mask.store(MOST - 1, Ordering::Relaxed);
+            // As full as it gets, and about to be counted round.
+            ring.set_head(u32::MAX);
+            ring.set_tail(MOST - 2);
             ring.push(());
             let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ring.push(())));
             assert!(refused.is_err());
-            assert_eq!(ring.len(), 1 << 31);
-            assert_eq!((ring.pop(), ring.raw.head), (Some(()), 0));
+            assert_eq!(ring.len(), MOST);
+            assert_eq!((ring.pop(), ring.head()), (Some(()), 0));
             // To free it, item by item, takes seconds.
-            ring.set_len(2);
+            ring.set_tail(2);
         });
+    }
+
+    #[test]
+    fn ends_that_are_looked_at_one_after_the_other_are_no_huge_length() {
+        let ends = Ends::new();
+        // Relaxed: one thread.
+        ends.head.store(3, Ordering::Relaxed);
+        ends.tail.store(2, Ordering::Relaxed);
+        assert_eq!(ends.len(), 0);
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl Worker {
     pub(super) fn tick(&self) {
         // No turn is under way.
         self.now.rest();
-        self.woken_by.set(0);
+        self.woken_by.set(SCHEDULED);
         let turns = ROUND - self.round.replace(ROUND) - self.cut.replace(0);
         let now_ns = self.shared.clock.now_ns();
         self.began_ns.set(now_ns);

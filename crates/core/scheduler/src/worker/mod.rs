@@ -36,7 +36,7 @@ mod turns;
 use crate::guard::CountsPanics;
 use crate::inbox::Chain;
 use crate::policy::tuning::{CHECK_EVERY, ROUND};
-use crate::runnable::{Header, Runnable, WorkerRef};
+use crate::runnable::{Header, Runnable, SCHEDULED, WorkerRef};
 use crate::seat::Occupation;
 use crate::shared::Shared;
 use crate::sync::Arc;
@@ -152,8 +152,8 @@ pub struct Worker {
     vain_shares: Cell<(u32, u32)>,
     /// The present turn looks at the clock every so many items; no more than a batch.
     check_every: Cell<u32>,
-    /// `BY_NEIGHBOUR` while turns are run, else nothing: what wakes a runnable between turns has
-    /// come from elsewhere.
+    /// The flags of what is woken now: `SCHEDULED`, with `BY_NEIGHBOUR` while turns are run. What
+    /// wakes a runnable between turns has come from elsewhere.
     woken_by: Cell<u8>,
     /// For the kind of runnable that is running, cleared before each turn.
     note: Cell<u32>,
@@ -239,7 +239,7 @@ impl Worker {
             spawn_burst: SpawnBurst::new(),
             vain_shares: Cell::new((0, 0)),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
-            woken_by: Cell::new(0),
+            woken_by: Cell::new(SCHEDULED),
             note: Cell::new(0),
             now: Occupation::none(),
             short_handed: Cell::new(false),

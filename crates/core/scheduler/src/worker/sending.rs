@@ -28,7 +28,7 @@ impl Worker {
         let is_new = owned.with(|private| {
             let flags = private.flags;
             if flags & SCHEDULED == 0 {
-                private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | SCHEDULED | self.woken_by.get();
+                private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | self.woken_by.get();
             }
             flags & SCHEDULED == 0
         });

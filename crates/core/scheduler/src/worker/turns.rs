@@ -9,7 +9,7 @@ use crate::policy::tuning::{
     CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
 };
 use crate::recording::Act;
-use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, Turn};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, SCHEDULED, Turn};
 use crate::sync::atomic::Ordering;
 use std::cell::Cell;
 
@@ -60,11 +60,11 @@ impl Worker {
     #[inline(always)]
     fn turns(&self, turn: impl Fn(&Self, Owned<'_>) -> bool) {
         let notes = self.notes_all_turns();
-        self.woken_by.set(BY_NEIGHBOUR);
+        self.woken_by.set(SCHEDULED | BY_NEIGHBOUR);
         while let Some(owned) = self.pop() {
             if turn(self, owned) {
                 self.tick();
-                self.woken_by.set(BY_NEIGHBOUR);
+                self.woken_by.set(SCHEDULED | BY_NEIGHBOUR);
                 if self.notes_all_turns() != notes {
                     return;
                 }
@@ -93,7 +93,7 @@ impl Worker {
         let index = pick(self.queue_len());
         let Some(owned) = self.queue.with(|queue| queue.remove(index)) else { return false };
         before(owned.runnable());
-        self.woken_by.set(BY_NEIGHBOUR);
+        self.woken_by.set(SCHEDULED | BY_NEIGHBOUR);
         if self.notes_all_turns() {
             self.turn_recorded(owned);
         } else {
@@ -191,14 +191,14 @@ impl Worker {
     /// Does what follows from how the turn of an owned runnable ended.
     #[inline(always)]
     fn after(&self, mut owned: Owned<'_>, turn: Turn) {
-        match turn {
-            Turn::Idle => owned.rest(),
-            Turn::Again => {
-                owned.with(|private| private.flags = private.flags & !BY_NEIGHBOUR | AGAIN);
-                self.push(owned);
-            }
-            Turn::Dead => self.retire(owned.runnable()),
+        if turn == Turn::Idle {
+            return owned.rest();
         }
+        if turn == Turn::Dead {
+            return self.retire(owned.runnable());
+        }
+        owned.with(|private| private.flags = private.flags & !BY_NEIGHBOUR | AGAIN);
+        self.push(owned);
     }
 
     #[cold]
