@@ -4,7 +4,7 @@
 //!
 //! | way | who takes it | what it costs |
 //! |---|---|---|
-//! | [`push_own`](Owned::push_own) | a sender on the worker that owns the receiver | a few plain stores |
+//! | [`push_and_schedule`](Owned::push_and_schedule) | a sender on the worker that owns the receiver | a few plain stores |
 //! | [`push_lane`](ActorCell::push_lane) | a turn on another worker, to which lanes lead | some stores to a chunk of the lane |
 //! | [`push_run`](ActorCell::push_run) | a turn that sends many messages in a row to one receiver, without a lane | one contended read-modify-write for many messages |
 //! | [`push_shared`](ActorCell::push_shared) | everybody else, and whoever the other ways refuse | two contended read-modify-writes for each message |
@@ -25,7 +25,7 @@ use crate::send_error::{ENDED, FULL, SendError};
 use crate::stop_reason::StopReason;
 use actinium_scheduler::sync::Arc;
 use actinium_scheduler::worker::RunBuffer;
-use actinium_scheduler::{Header, Runnable, Worker, current, current_unbound};
+use actinium_scheduler::{Header, Worker, current, current_unbound};
 
 /// The result of a send.
 type Sent<M> = Result<(), SendError<M>>;
@@ -154,23 +154,38 @@ impl<A: Actor> Address<A> {
         self.send_as(Box::new(msg), |sent| sent).map_err(SendError::open)
     }
 
+    /// Takes the first of the ways that is open.
+    ///
+    /// The cold functions get an envelope, not the message. So the message is copied for them, and
+    /// has no address otherwise: the compiler writes its fields straight to the mailbox or lane.
+    /// Written to the stack first and copied as a whole from there, a message costs a third of a
+    /// hop: the processor waits with such a copy until all stores before it are done.
     #[inline(always)]
     fn send_as<T: Carrier<A::Msg>, R>(&self, msg: T, then: impl FnOnce(Sent<T>) -> R) -> R {
-        let cell = &*self.0;
+        let (cell, me) = (&*self.0, self.0.runnable());
         // SAFETY: not kept beyond this function.
         let worker = unsafe { current_unbound() };
         if let Some(worker) = worker {
             if let Some(owned) = Owned::of(cell, worker) {
-                return match owned.push_own(self.0.runnable(), msg) {
-                    Ok(()) => then(Ok(())),
-                    Err((msg, stamp_ns)) => then(cell.not_own(msg, stamp_ns, worker)),
-                };
+                if worker.count_send() {
+                    return then(owned.push_own_sampled(Envelope { stamp_ns: 0, msg }));
+                }
+                if !owned.takes_own() {
+                    return then(cell.not_own(Envelope { stamp_ns: 0, msg }, worker));
+                }
+                owned.push_and_schedule(me, Envelope { stamp_ns: 0, msg });
+                return then(Ok(()));
             }
-            if worker.running().is_some() && cell.core.is_reached_by(worker) {
-                return then(cell.push_lane(msg, worker));
+            // SAFETY: this address keeps the actor.
+            if let Some(lane) = unsafe { worker.open_lane_to::<T>(me) } {
+                if worker.count_send() {
+                    return then(cell.push_lane_sampled(Envelope { stamp_ns: 0, msg }, worker));
+                }
+                worker.push_lane(lane, me, msg);
+                return then(Ok(()));
             }
         }
-        then(cell.send_without_lane(msg, WhenFull::Mute, worker))
+        then(cell.send_elsewhere(Envelope { stamp_ns: 0, msg }, worker))
     }
 }
 
@@ -179,15 +194,31 @@ impl<A: Actor> ActorCell<A> {
     /// elsewhere are in between.
     #[cold]
     #[inline(never)]
-    fn not_own<T: Carrier<A::Msg>>(&self, msg: T, stamp_ns: u64, worker: &Worker) -> Sent<T> {
+    fn not_own<T: Carrier<A::Msg>>(&self, envelope: Envelope<T>, worker: &Worker) -> Sent<T> {
+        let Envelope { stamp_ns, msg } = envelope;
         match self.push_run(msg, stamp_ns, worker) {
             Ok(()) => Ok(()),
             Err(msg) => self.push_shared(msg, stamp_ns, WhenFull::Mute, Some(worker)),
         }
     }
 
-    /// Sends from another worker to which no lane leads, or from an external thread.
+    /// Sends from another worker, to which no lane is open or a lane without room, or from an
+    /// external thread.
     #[inline(never)]
+    fn send_elsewhere<T: Carrier<A::Msg>>(
+        &self,
+        envelope: Envelope<T>,
+        worker: Option<&Worker>,
+    ) -> Sent<T> {
+        match worker {
+            Some(worker) if worker.running().is_some() && self.core.is_reached_by(worker) => {
+                self.push_lane(envelope.msg, self.stamp_ns(worker), worker)
+            }
+            worker => self.send_without_lane(envelope.msg, WhenFull::Mute, worker),
+        }
+    }
+
+    /// Sends from another worker to which no lane leads, or from an external thread.
     fn send_without_lane<T: Carrier<A::Msg>>(
         &self,
         msg: T,
@@ -246,33 +277,19 @@ impl<A: Actor> ActorCell<A> {
 // -------------------------------------------------------------------------------------------------
 
 impl<A: Actor> Owned<'_, A> {
-    /// Pushes to the own part of the mailbox, without an atomic read-modify-write. The message
-    /// comes back, with the time to stamp it with, if that is not possible. `me` is the actor's
-    /// runnable, which its address knows without looking.
-    #[inline(always)]
-    fn push_own<T: Carrier<A::Msg>>(self, me: Runnable, msg: T) -> Result<(), (T, u64)> {
-        if self.worker().count_send() {
-            return self.push_own_sampled(msg);
-        }
-        if !self.takes_own() {
-            return Err((msg, 0));
-        }
-        self.push_and_schedule(me, Envelope { stamp_ns: 0, msg });
-        Ok(())
-    }
-
+    /// Pushes one of the messages that are sampled.
     #[cold]
     #[inline(never)]
-    fn push_own_sampled<T: Carrier<A::Msg>>(self, msg: T) -> Result<(), (T, u64)> {
+    fn push_own_sampled<T: Carrier<A::Msg>>(self, mut envelope: Envelope<T>) -> Sent<T> {
         let (cell, worker) = (self.cell(), self.worker());
         // This may hand the actor on to other workers: look again.
-        let stamp_ns = cell.core.sample(worker);
+        envelope.stamp_ns = cell.core.sample(worker);
         match Owned::of(cell, worker).filter(Owned::takes_own) {
             Some(owned) => {
-                owned.push_and_schedule(cell.core.runnable(), Envelope { stamp_ns, msg });
+                owned.push_and_schedule(cell.core.runnable(), envelope);
                 Ok(())
             }
-            None => Err((msg, stamp_ns)),
+            None => cell.not_own(envelope, worker),
         }
     }
 }
@@ -281,11 +298,20 @@ impl<A: Actor> Owned<'_, A> {
 // -----------------------------------------------------------------------------------------------------
 
 impl<A: Actor> ActorCell<A> {
+    /// Pushes one of the messages that are sampled.
+    #[cold]
+    #[inline(never)]
+    fn push_lane_sampled<T: Carrier<A::Msg>>(
+        &self,
+        envelope: Envelope<T>,
+        worker: &Worker,
+    ) -> Sent<T> {
+        self.push_lane(envelope.msg, self.core.sample(worker), worker)
+    }
+
     /// Pushes into the lane to the worker that owns the actor, or, if that is closed, to the shared
     /// part of the mailbox.
-    #[inline]
-    fn push_lane<T: Carrier<A::Msg>>(&self, msg: T, worker: &Worker) -> Sent<T> {
-        let stamp_ns = self.stamp_ns(worker);
+    fn push_lane<T: Carrier<A::Msg>>(&self, msg: T, stamp_ns: u64, worker: &Worker) -> Sent<T> {
         // What this turn has buffered for it, while it was elsewhere or on its way, comes before.
         worker.end_run();
         // SAFETY: alive, for the caller has an address of it; its messages are of this type.

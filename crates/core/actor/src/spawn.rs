@@ -5,11 +5,12 @@ use crate::actor_core::{CoreRef, Inner};
 use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::cell::actor_cell::ActorCell;
+use crate::cell::apart::apart;
 use crate::cell::life::{Extra, Life};
 use crate::cell::memory::{Block, NoMemory};
 use crate::cell::reference::CellRef;
 use crate::failure::{BoxError, Failure};
-use crate::options::{Home, Mailbox, SpawnError, SpawnOptions};
+use crate::options::{Home, Mailbox, Memory, SpawnError, SpawnOptions};
 use crate::source::Split;
 use crate::state::register::Place;
 use crate::stop_reason::StopReason;
@@ -49,7 +50,16 @@ impl Inner {
         worker: Option<&Worker>,
     ) -> Address<A> {
         let home = worker.map_or_else(|| self.place_external(), Worker::place);
-        self.launch(self.make(self.next_id(), home, None, actor, None, None), home, worker, None)
+        // Without memory of this kind, the global allocator says that there is none.
+        let memory = self.memory_apart(worker.is_none());
+        let block = memory.and_then(|memory| Block::allocate(memory).ok());
+        self.launch(self.make(self.next_id(), home, None, actor, None, block), home, worker, None)
+    }
+
+    /// The memory for an actor that is spread: those made just before and after it, next to which
+    /// it would lie, run on other workers.
+    fn memory_apart(&self, is_spread: bool) -> Option<Memory> {
+        (is_spread && self.shared.workers() > 1).then(apart)
     }
 
     /// Starts a child without anything special, on its parent's worker.
@@ -92,7 +102,11 @@ impl Inner {
         if restarts && matches!(source, Split::Value(_)) {
             return Err(SpawnError::NoFactory);
         }
-        let block = options.memory.map(Block::allocate).transpose();
+        let here = worker.map(Worker::index);
+        let place = || worker.map_or_else(|| self.place_external(), Worker::place);
+        let home = chosen.unwrap_or_else(place);
+        let memory = options.memory.or_else(|| self.memory_apart(worker.is_none() || chosen.is_some()));
+        let block = memory.map(Block::allocate).transpose();
         let block = block.map_err(|NoMemory(bytes)| SpawnError::NoMemory { bytes })?;
         let id = self.next_id();
         let (actor, factory) = match source {
@@ -104,9 +118,6 @@ impl Inner {
                 (made.map_err(|error| SpawnError::FactoryFailed(failed(error)))?, Some(factory))
             }
         };
-        let here = worker.map(Worker::index);
-        let place = || worker.map_or_else(|| self.place_external(), Worker::place);
-        let home = chosen.unwrap_or_else(place);
         let parent_id = parent.as_ref().map(|it| it.id);
         let extra = Extra {
             parent,

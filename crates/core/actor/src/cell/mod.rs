@@ -7,6 +7,7 @@
 //! [`owned`], which only the owner can get.
 
 pub(crate) mod actor_cell;
+pub(crate) mod apart;
 mod beside;
 pub(crate) mod create;
 pub(crate) mod faults;

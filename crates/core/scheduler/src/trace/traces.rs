@@ -21,7 +21,7 @@ const TRACED: u64 = 1 << 63;
 /// Locks that share the records of messages under way.
 const SHARDS: usize = 16;
 /// Records of messages under way behind one lock. If there are more, the oldest is forgotten.
-const PER_SHARD: usize = 4096;
+const PER_SHARD: usize = if cfg!(miri) { 16 } else { 4096 };
 /// Steps for which a message between actors is followed.
 const FLOW_STEPS: u16 = 8;
 /// A share of 1 of the messages from outside.

@@ -60,6 +60,26 @@ impl LaneEnds {
         self.oldest_open.get() != NONE_OPEN
     }
 
+    /// Whether the chunk for a worker has room for so many words.
+    #[inline(always)]
+    pub(super) fn has_room(&self, index: usize, words: usize) -> bool {
+        self.outgoing.with(|outgoing| {
+            outgoing[index].chunk.as_ref().is_some_and(|chunk| chunk.fits(words))
+        })
+    }
+
+    /// Puts a message without a stamp into the chunk for a worker, which has room.
+    ///
+    /// # Panics
+    /// If it has none.
+    #[inline(always)]
+    pub(super) fn push_at_once<M: Send>(&self, index: usize, to: Runnable, message: M) {
+        self.outgoing.with(|outgoing| {
+            let chunk = outgoing[index].chunk.as_mut().expect("a chunk with room");
+            chunk.push(to.0, 0, message);
+        });
+    }
+
     /// Puts a message into the chunk for a worker; it comes back if there is none, or no room.
     #[inline(always)]
     pub(super) fn push<M: Send>(

@@ -15,6 +15,30 @@ const PACE: u32 = if cfg!(any(loom, shuttle, miri)) { 0 } else { 400 };
 // -----------------------------------------------------------------------------------------------------
 
 impl Worker {
+    /// The lane into which a message of the running turn to this runnable can be put at once
+    /// ([`Worker::push_lane`]): the runnable is at a worker to which a lane is open, and the lane
+    /// has room for a message of type `M`.
+    ///
+    /// # Safety
+    /// The runnable is alive.
+    #[inline(always)]
+    pub unsafe fn open_lane_to<M: Send>(&self, to: Runnable) -> Option<usize> {
+        // What this turn has buffered for others comes before.
+        let is_turn = self.running().is_some() && self.run.get().0.is_null();
+        let index = self.has_lane_to(to)?;
+        (is_turn && self.ends.has_room(index, entry_words::<M>())).then_some(index)
+    }
+
+    /// Puts a message without a stamp into a lane that [`Worker::open_lane_to`] has just named for
+    /// this runnable and this type of message.
+    ///
+    /// # Panics
+    /// If the lane has no room.
+    #[inline(always)]
+    pub fn push_lane<M: Send>(&self, lane: usize, to: Runnable, message: M) {
+        self.ends.push_at_once(lane, to, message);
+    }
+
     /// Puts a message for something at another worker into the lane to there. It comes back if it
     /// must go another way; whatever this worker has sent to that runnable before is then in its
     /// shared queue or handled.
