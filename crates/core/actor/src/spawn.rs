@@ -105,7 +105,8 @@ impl Inner {
         let here = worker.map(Worker::index);
         let place = || worker.map_or_else(|| self.place_external(), Worker::place);
         let home = chosen.unwrap_or_else(place);
-        let memory = options.memory.or_else(|| self.memory_apart(worker.is_none() || chosen.is_some()));
+        let memory =
+            options.memory.or_else(|| self.memory_apart(worker.is_none() || chosen.is_some()));
         let block = memory.map(Block::allocate).transpose();
         let block = block.map_err(|NoMemory(bytes)| SpawnError::NoMemory { bytes })?;
         let id = self.next_id();

@@ -212,10 +212,7 @@ impl Cell {
         if self.linger_is_over.swap(false, Ordering::Acquire) {
             // SAFETY: the owner's turn.
             unsafe { self.lingering.with(|lingering| *lingering = false) };
-            if self.is_orphaned()
-                && self.own_ends.len() == 0
-                && self.shared.is_empty()
-            {
+            if self.is_orphaned() && self.own_ends.len() == 0 && self.shared.is_empty() {
                 return self.end(worker);
             }
         }

@@ -63,9 +63,8 @@ impl LaneEnds {
     /// Whether the chunk for a worker has room for so many words.
     #[inline(always)]
     pub(super) fn has_room(&self, index: usize, words: usize) -> bool {
-        self.outgoing.with(|outgoing| {
-            outgoing[index].chunk.as_ref().is_some_and(|chunk| chunk.fits(words))
-        })
+        self.outgoing
+            .with(|outgoing| outgoing[index].chunk.as_ref().is_some_and(|chunk| chunk.fits(words)))
     }
 
     /// Puts a message without a stamp into the chunk for a worker, which has room.

@@ -50,7 +50,7 @@ impl Worker {
             if self.shared.control.wants_attention() && self.shared.control.exit_requested() {
                 return;
             }
-            if self.queue_len() == 0 && !self.find_work() {
+            if self.queue_len() == 0 && !self.find_work() && !self.glance() {
                 self.idle();
             }
         }
