@@ -18,6 +18,7 @@ impl Worker {
         let now_ns = self.shared.clock.now_ns();
         self.began_ns.set(now_ns);
         let took_ns = now_ns.saturating_sub(self.round_ns.replace(now_ns));
+        self.note_round(now_ns, took_ns, turns);
         if turns > 0 {
             let turn_ns = u64::from(weigh(self.turn_ns.get() as u32, took_ns / u64::from(turns)));
             self.turn_ns.set(turn_ns);
@@ -52,6 +53,7 @@ impl Worker {
         self.tend_lanes();
         self.rescale(now_ns);
         self.share_between_turns();
+        self.leave_if_delayed(now_ns);
         self.balance(now_ns);
     }
 

@@ -139,6 +139,7 @@ impl Worker {
         }
         self.awake();
         let end_ns = self.shared.clock.now_ns();
+        self.note_nap(start_ns, end_ns);
         if self.keeps_records() {
             self.record_since(start_ns, Act::Sleep);
         }

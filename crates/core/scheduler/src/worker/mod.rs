@@ -13,6 +13,7 @@
 mod balance;
 mod colocation;
 mod communication;
+mod delays;
 mod elastic;
 mod ending;
 mod housekeeping;
@@ -43,6 +44,7 @@ use crate::sync::Arc;
 use crate::wheel::Wheel;
 use communication::AffinityTable;
 use lane_ends::{Graces, LaneEnds};
+use delays::Delays;
 use load::LoadTracker;
 use measured_rounds::MeasuredRounds;
 use own::Own;
@@ -146,6 +148,7 @@ pub struct Worker {
     /// turns.
     polled: Cell<bool>,
     load: LoadTracker,
+    delays: Delays,
     affinities: AffinityTable,
     spawn_burst: SpawnBurst,
     /// How often in a row it had nothing worth sharing, and the rounds left until it looks again.
@@ -233,6 +236,7 @@ impl Worker {
             spins: Spins::new(),
             polled: Cell::new(false),
             load: LoadTracker::new(now_ns),
+            delays: Delays::default(),
             affinities: AffinityTable::new(
                 workers > 1 && shared.settings.policy.colocate_after().is_some(),
             ),

@@ -235,6 +235,7 @@ impl Worker {
     pub(super) fn wake(&self, index: usize) {
         if self.shared.sleep.wake(index) {
             self.counters().woken.add(1);
+            self.note_called(index);
             self.record(Act::Wake { worker: index });
         }
     }
