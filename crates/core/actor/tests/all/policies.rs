@@ -497,3 +497,92 @@ fn two_that_talk_to_each_other_come_together() {
     assert_eq!(at[0].load(SeqCst), at[1].load(SeqCst));
     assert!(system.audit(Duration::MAX).unwrap().is_balanced());
 }
+
+/// Sends each word on, in turn to one at the other worker and to one at its own, until all are at
+/// the same worker.
+struct Gossip {
+    me: usize,
+    at: Arc<[AtomicUsize; 8]>,
+    others: Vec<Address<Gossip>>,
+    next: usize,
+}
+
+enum Word {
+    Meet(Vec<Address<Gossip>>),
+    Heard,
+}
+
+impl Actor for Gossip {
+    type Msg = Word;
+
+    fn handle(&mut self, word: Word, ctx: &mut Context<'_, Self>) {
+        match word {
+            Word::Meet(others) => self.others = others,
+            Word::Heard => {
+                self.at[self.me].store(ctx.worker(), SeqCst);
+                let at: Vec<usize> = self.at.iter().map(|at| at.load(SeqCst)).collect();
+                if at.iter().any(|&worker| worker != at[0]) {
+                    self.next = 3 - self.next;
+                    self.others[(self.me + self.next) % at.len()].send(Word::Heard).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// Keeps its worker from running for some milliseconds, now and then, as another process does.
+struct Intruder {
+    at: Arc<[AtomicUsize; 8]>,
+}
+
+impl Actor for Intruder {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
+        std::thread::sleep(Duration::from_millis(3));
+        let first = self.at[0].load(SeqCst);
+        if first == usize::MAX || self.at.iter().any(|at| at.load(SeqCst) != first) {
+            ctx.after(Duration::from_millis(20), ());
+        }
+    }
+}
+
+#[test]
+fn what_talks_leaves_a_worker_that_is_kept_waiting() {
+    // Nothing else moves anything.
+    let affine = Affine {
+        balance_every_ns: 0,
+        colocate_after: 0,
+        wait_worth_moving_ns: u64::MAX,
+        steals_to_rehome: u32::MAX,
+        away_to_rehome: u32::MAX,
+        turn_too_long_ns: u64::MAX,
+        work_worth_moving_ns: u64::MAX,
+        cost_worth_moving_ns: u32::MAX,
+        // However slow the machine is.
+        talk_worth_moving_ns: u32::MAX,
+        ..Affine::DEFAULT
+    };
+    let system = system(Policy::Affine(affine), 2);
+    let at = Arc::new([usize::MAX; 8].map(AtomicUsize::new));
+    let on = |worker| SpawnOptions::new().on_worker(worker);
+    let gossip = |me| {
+        let at = at.clone();
+        let make = move || Gossip { me, at: at.clone(), others: Vec::new(), next: 1 };
+        system.spawn_with(on(me % 2), make).unwrap()
+    };
+    let all: Vec<_> = (0..8).map(gossip).collect();
+    for one in &all {
+        one.send(Word::Meet(all.clone())).unwrap();
+    }
+    let intruder_at = at.clone();
+    let intruder = move || Intruder { at: intruder_at.clone() };
+    system.spawn_with(on(1), intruder).unwrap().send(()).unwrap();
+    for one in &all {
+        one.send(Word::Heard).unwrap();
+    }
+    // Ends when all are at the same worker.
+    system.wait_idle(Duration::MAX).unwrap();
+    assert!(system.stats().total().pushed >= 4, "{:?}", system.stats().total());
+    assert!(system.audit(Duration::MAX).unwrap().is_balanced());
+}

@@ -56,6 +56,10 @@ pub struct Affine {
     /// worker than to its own; then it moves there, if that has no more to do. With one send in 127
     /// sampled, it has then sent some thousand messages. 0: never.
     pub colocate_after: u32,
+    /// A runnable that costs less than this per message, in nanoseconds, and talks to others
+    /// elsewhere goes to them when the system often keeps its worker waiting: a message that crosses
+    /// costs as much on a quiet machine, and then some milliseconds. 0: never.
+    pub talk_worth_moving_ns: u32,
     /// The number of runnables in a row, of those that one runnable makes, that start near it: what
     /// is made together often belongs together, and few are soon spread by their load, but
     /// thousands are not, for only what is ready is ever moved. At least 1.
@@ -99,12 +103,13 @@ impl Affine {
         balance_part: 32,
         crossing_factor: 2,
         colocate_after: 16,
+        talk_worth_moving_ns: 100,
         start_together: 256,
         outside_together: 1,
     };
 
     /// Each parameter's name, which ends in its unit, and its value.
-    pub fn constants(&self) -> [(&'static str, u64); 15] {
+    pub fn constants(&self) -> [(&'static str, u64); 16] {
         [
             ("wait_worth_moving_ns", self.wait_worth_moving_ns),
             ("cost_worth_moving_ns", self.cost_worth_moving_ns.into()),
@@ -119,6 +124,7 @@ impl Affine {
             ("balance_part", self.balance_part),
             ("crossing_factor", self.crossing_factor),
             ("colocate_after", self.colocate_after.into()),
+            ("talk_worth_moving_ns", self.talk_worth_moving_ns.into()),
             ("start_together", self.start_together),
             ("outside_together", self.outside_together),
         ]
@@ -144,6 +150,7 @@ impl Affine {
             "balance_part" => self.balance_part = value,
             "crossing_factor" => self.crossing_factor = value,
             "colocate_after" => self.colocate_after = narrow()?,
+            "talk_worth_moving_ns" => self.talk_worth_moving_ns = narrow()?,
             "start_together" => self.start_together = value,
             "outside_together" => self.outside_together = value,
             _ => return Err(SetError::Name(name.to_owned())),
@@ -273,6 +280,10 @@ impl Affine {
         } else {
             view.other_ns < view.own_ns
         }
+    }
+
+    pub(super) fn leaves_delayed(&self, cost_ns: u32) -> bool {
+        (1..self.talk_worth_moving_ns).contains(&cost_ns)
     }
 
     pub(super) fn place_spawned(&self, n: usize, workers: usize) -> usize {

@@ -238,6 +238,15 @@ impl Policy {
         }
     }
 
+    /// Whether a runnable that costs so many nanoseconds per message leaves a worker that the system
+    /// often keeps waiting, and that many messages come to from others.
+    pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.leaves_delayed(cost_ns),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
     /// Where the `n`-th runnable that a runnable makes, with none made by others in between, is
     /// placed: this many workers away from its maker, from near to far; 0: at the same one.
     ///

@@ -18,9 +18,6 @@ const DELAYS: u32 = 3;
 const WITHIN_NS: u64 = 100_000_000;
 /// For so long a worker counts as delayed, in nanoseconds.
 const LASTS_NS: u64 = 200_000_000;
-/// Runnables that cost less per message, in nanoseconds, gain nothing from a second worker when half
-/// of their messages cross: that costs as much.
-const CHEAP_NS: u32 = 100;
 /// Of so many messages one comes from another worker, or there is nothing to wait for.
 const CROSSING_PART: u64 = 8;
 
@@ -33,6 +30,19 @@ pub(super) struct Delays {
     /// Messages from other workers, and all that were handled, at the last delay.
     crossed: Cell<u64>,
     handled: Cell<u64>,
+}
+
+impl Delays {
+    /// Notes a delay. So many messages had come from other workers by then, and so many were
+    /// handled. True if the worker counts as delayed from now on.
+    fn note(&self, now_ns: u64, crossed: u64, handled: u64) -> bool {
+        let from_others = crossed.saturating_sub(self.crossed.replace(crossed));
+        let in_all = handled.saturating_sub(self.handled.replace(handled));
+        let is_soon = now_ns.saturating_sub(self.last_ns.replace(now_ns)) <= WITHIN_NS;
+        let counts = is_soon && from_others > 0 && from_others >= in_all / CROSSING_PART;
+        self.seen.set(if counts { self.seen.get().saturating_add(1) } else { 0 });
+        self.seen.get() >= DELAYS
+    }
 }
 
 impl Worker {
@@ -62,16 +72,8 @@ impl Worker {
 
     #[cold]
     fn delayed(&self, now_ns: u64) {
-        let (delays, counters) = (&self.delays, self.counters());
-        let (crossed, handled) = (counters.crossed.get(), counters.handled.get());
-        let from_others = crossed - delays.crossed.replace(crossed);
-        let in_all = handled - delays.handled.replace(handled);
-        let is_soon = now_ns.saturating_sub(delays.last_ns.replace(now_ns)) <= WITHIN_NS;
-        if from_others == 0 || from_others < in_all / CROSSING_PART || !is_soon {
-            return delays.seen.set(0);
-        }
-        delays.seen.set(delays.seen.get() + 1);
-        if delays.seen.get() >= DELAYS {
+        let counters = self.counters();
+        if self.delays.note(now_ns, counters.crossed.get(), counters.handled.get()) {
             let until_ns = now_ns.saturating_add(LASTS_NS) as usize;
             // Relaxed: a hint.
             self.shared.delayed_until_ns[self.index].store(until_ns, Ordering::Relaxed);
@@ -98,16 +100,34 @@ impl Worker {
         let to = undelayed.or_else(|| others().min().filter(|&other| other < self.index));
         if let Some(to) = to
             && self.queue_len() > 0
-            && self.shared.settings.policy.colocate_after().is_some()
         {
-            let is_cheap = |_, cost_ns| (1..CHEAP_NS).contains(&cost_ns);
-            let pushed = self.push_to(to, self.queue_len(), is_cheap);
-            self.counters().colocated.add(pushed as u64);
+            let policy = &self.shared.settings.policy;
+            self.push_to(to, self.queue_len(), |_, cost_ns| policy.leaves_delayed(cost_ns));
         }
     }
 
     fn is_delayed(&self, index: usize, now_ns: u64) -> bool {
         // Relaxed: a hint.
         now_ns < self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Delays so many nanoseconds apart, each after 80 messages of which so many came from others:
+    /// what is said of each.
+    fn delays(apart_ns: u64, crossing: u64) -> Vec<bool> {
+        let delays = Delays::default();
+        (1..=5).map(|n| delays.note(n * apart_ns, n * crossing, n * 80)).collect()
+    }
+
+    #[test]
+    fn delays_in_a_row_count_where_messages_cross() {
+        assert_eq!(delays(WITHIN_NS, 10), [false, false, true, true, true]);
+        assert_eq!(delays(WITHIN_NS, 9), [false; 5], "nobody waits for this worker");
+        assert_eq!(delays(WITHIN_NS, 0), [false; 5]);
+        assert_eq!(delays(WITHIN_NS + 1, 10), [false; 5], "now and then, as everywhere");
     }
 }

@@ -6,7 +6,7 @@
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
 //! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
-//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `colocation`,
+//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `delays`, `colocation`,
 //! `placing`, `elastic`, `records`, `traced` and `ending`, which use the state and are not used by
 //! this file.
 
@@ -43,8 +43,8 @@ use crate::shared::Shared;
 use crate::sync::Arc;
 use crate::wheel::Wheel;
 use communication::AffinityTable;
-use lane_ends::{Graces, LaneEnds};
 use delays::Delays;
+use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
 use measured_rounds::MeasuredRounds;
 use own::Own;
