@@ -120,20 +120,27 @@ impl<T> Ring<'_, T> {
         self.mask().wrapping_add(1)
     }
 
-    /// Whether there is no room for one more. Nothing allocated is a mask below 0.
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        self.len().cast_signed() > self.mask().cast_signed()
-    }
-
-    /// The place of what is so far round and round.
+    /// The place of what is so far round and round, by the mask.
     ///
     /// # Safety
-    /// Something is allocated.
+    /// Something is allocated, and that is the mask.
     #[inline(always)]
-    unsafe fn place(&self, at: u32) -> NonNull<T> {
+    unsafe fn place(&self, at: u32, mask: u32) -> NonNull<T> {
         // SAFETY: below the capacity.
-        unsafe { self.raw.items.cast::<T>().add((at & self.mask()) as usize) }
+        unsafe { self.raw.items.cast::<T>().add((at & mask) as usize) }
+    }
+
+    /// Makes room for one more item; returns the tail and the mask. Each end is loaded once: the
+    /// compiler does not know that it is still the same.
+    #[inline(always)]
+    fn with_room(&mut self) -> (u32, u32) {
+        let (tail, mask) = (self.tail(), self.mask());
+        // Nothing allocated is a mask below 0.
+        if tail.wrapping_sub(self.head()).cast_signed() > mask.cast_signed() {
+            Self::grow(self.raw, self.ends);
+            return (self.tail(), self.mask());
+        }
+        (tail, mask)
     }
 
     /// Puts an item last. O(1), amortised.
@@ -142,13 +149,10 @@ impl<T> Ring<'_, T> {
     /// If it would hold 2^30 items.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        if self.is_full() {
-            self.grow();
-        }
-        let tail = self.tail();
+        let (tail, mask) = self.with_room();
         self.set_tail(tail.wrapping_add(1));
-        // SAFETY: not among the items, for it was not full.
-        unsafe { self.place(tail).write(item) };
+        // SAFETY: not among the items, for there was room.
+        unsafe { self.place(tail, mask).write(item) };
     }
 
     /// Puts an item behind the first `behind`, of which there are so many. O(`behind`), amortised.
@@ -157,17 +161,15 @@ impl<T> Ring<'_, T> {
     /// If it would hold 2^30 items.
     pub(crate) fn insert(&mut self, behind: u32, item: T) {
         assert!(behind <= self.len(), "behind items that are not there");
-        if self.is_full() {
-            self.grow();
-        }
+        let (_, mask) = self.with_room();
         let head = self.head().wrapping_sub(1);
         self.set_head(head);
-        // SAFETY: not among the items, for it was not full.
-        unsafe { self.place(head).write(item) };
+        // SAFETY: not among the items, for there was room.
+        unsafe { self.place(head, mask).write(item) };
         for before in 0..behind {
             let at = head.wrapping_add(before);
             // SAFETY: both are among the items, for there are `behind` and the new one.
-            unsafe { self.place(at).swap(self.place(at.wrapping_add(1))) };
+            unsafe { self.place(at, mask).swap(self.place(at.wrapping_add(1), mask)) };
         }
     }
 
@@ -180,7 +182,7 @@ impl<T> Ring<'_, T> {
         }
         self.set_head(head.wrapping_add(1));
         // SAFETY: there is an item.
-        Some(unsafe { self.place(head) })
+        Some(unsafe { self.place(head, self.mask()) })
     }
 
     /// Takes the first item.
@@ -190,10 +192,13 @@ impl<T> Ring<'_, T> {
         self.pop_place().map(|place| unsafe { place.read() })
     }
 
+    /// Doubles the capacity of a full ring. No method: where a ring is pushed to, it has no address
+    /// then, and what it refers to stays in registers.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        let old = self.capacity();
+    fn grow(raw: &mut RawRing, ends: &Ends) {
+        let mut ring = Ring::<T> { raw, ends, items: PhantomData };
+        let old = ring.capacity();
         let new = if old == 0 {
             // The power of two of items that fit.
             1 << (FIRST / size_of::<T>().max(1)).max(1).ilog2()
@@ -212,22 +217,22 @@ impl<T> Ring<'_, T> {
             } else {
                 // SAFETY: allocated here with the layout `before`; the new size is not 0 and was
                 // checked by Layout.
-                unsafe { realloc(self.raw.items.as_ptr(), before, layout.size()) }
+                unsafe { realloc(ring.raw.items.as_ptr(), before, layout.size()) }
             };
-            self.raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
+            ring.raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
         }
         // The ring was full: what had wrapped around, before the head, now follows the rest.
-        let (first, len) = (self.head() & old.saturating_sub(1), self.len());
+        let (first, len) = (ring.head() & old.saturating_sub(1), ring.len());
         // SAFETY: the new capacity is at least twice the old one, so both stretches lie in it and
         // do not overlap.
         unsafe {
-            let items = self.raw.items.cast::<T>();
+            let items = ring.raw.items.cast::<T>();
             items.add(old as usize).copy_from_nonoverlapping(items, first as usize);
         }
         // Relaxed: only this ring's user reads it.
-        self.ends.mask.store(new - 1, Ordering::Relaxed);
-        self.set_head(first);
-        self.set_tail(first + len);
+        ring.ends.mask.store(new - 1, Ordering::Relaxed);
+        ring.set_head(first);
+        ring.set_tail(first + len);
     }
 
     fn dealloc(&mut self) {
