@@ -343,7 +343,7 @@ impl SystemBuilder {
     }
 
     /// Takes `ACTINIUM_WORKERS` (a number, or `all`), `ACTINIUM_POLICY` (`pinned`, `pool`,
-    /// `stealing`, `affine`), `ACTINIUM_BATCH` (a number of messages), `ACTINIUM_BIND` (see
+    /// `stealing`, `affine`, or `affine` with parameters: `affine,colocate_after=8`), `ACTINIUM_BATCH` (a number of messages), `ACTINIUM_BIND` (see
     /// [`SystemBuilder::bind`]) and `ACTINIUM_STACK` (a worker's stack: `16 MiB`, say) from the
     /// environment, where they are set.
     ///

@@ -81,8 +81,8 @@ pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
 pub use actinium_scheduler::trace;
 pub use actinium_scheduler::{
-    Affine, CounterValues, Elastic, Exchange, Policy, ScaleEvent, ScaleReason, ScaleView,
-    UnknownPolicy,
+    Affine, CounterValues, Elastic, Exchange, Policy, PolicyError, ScaleEvent, ScaleReason,
+    ScaleView,
 };
 pub use actinium_topology::Bind;
 pub use actor::{Actor, Context};

@@ -45,7 +45,7 @@ pub use counters::{Counter, CounterValues, Counters};
 pub use exchanges::Exchange;
 pub use footprint::Footprint;
 pub use idle_poller::IdlePoller;
-pub use policy::{Affine, Elastic, Policy, ScaleEvent, ScaleReason, ScaleView, UnknownPolicy};
+pub use policy::{Affine, Elastic, Policy, PolicyError, ScaleEvent, ScaleReason, ScaleView};
 pub use runnable::{Header, Runnable, Turn, VTable, WorkerRef};
 pub use seat::Sighting;
 pub use shared::{Settings, Shared};

@@ -158,6 +158,28 @@ impl Affine {
         Ok(())
     }
 
+    /// Sets a parameter, given as `NAME=VALUE`.
+    ///
+    /// ```
+    /// let mut affine = actinium_scheduler::Affine::DEFAULT;
+    /// affine.assign("colocate_after=8")?;
+    /// assert_eq!(affine.colocate_after, 8);
+    /// assert!(affine.assign("colocate_after=many").is_err());
+    /// # Ok::<(), actinium_scheduler::policy::SetError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If that is no such assignment, there is no parameter of this name, or the value is not one of
+    /// its.
+    pub fn assign(&mut self, assignment: &str) -> Result<(), SetError> {
+        let Some((name, value)) = assignment.split_once('=') else {
+            return Err(SetError::Form(assignment.to_owned()));
+        };
+        let number = value.parse();
+        let number = number.map_err(|_| SetError::Number(name.to_owned(), value.to_owned()))?;
+        self.set(name, number)
+    }
+
     /// Half of the queue, rounded up, when somebody is idle and the last in it would wait too long;
     /// all of it, when the present turn alone takes too long.
     pub(super) fn share(&self, view: &QueueView) -> usize {
@@ -315,6 +337,10 @@ pub enum SetError {
     Name(String),
     /// This value is above the greatest.
     Value(u64, u64),
+    /// This is no assignment.
+    Form(String),
+    /// The value for the parameter of this name is no whole number.
+    Number(String, String),
 }
 
 impl fmt::Display for SetError {
@@ -325,6 +351,8 @@ impl fmt::Display for SetError {
                 write!(f, "affine has no constant '{name}': there are {names}")
             }
             SetError::Value(value, most) => write!(f, "'{value}' is not allowed: 0 to {most}"),
+            SetError::Form(text) => write!(f, "'{text}' is not allowed: NAME=VALUE"),
+            SetError::Number(name, value) => write!(f, "{name}: '{value}' is no whole number"),
         }
     }
 }

@@ -279,38 +279,94 @@ impl Default for Policy {
     }
 }
 
+/// The name; of `affine`, also the parameters that differ from the defaults:
+/// `affine,colocate_after=8`.
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name())?;
+        let Policy::Affine(affine) = self else { return Ok(()) };
+        for ((name, value), (_, default)) in
+            affine.constants().into_iter().zip(Affine::DEFAULT.constants())
+        {
+            if value != default {
+                write!(f, ",{name}={value}")?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// A policy's name that is none.
+/// A text that names no policy, or a parameter that it does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownPolicy(pub String);
+#[non_exhaustive]
+pub enum PolicyError {
+    /// No policy has this name.
+    Unknown(String),
+    /// This policy has no parameters.
+    NoParameters(&'static str),
+    /// A parameter of `affine` can not be set so.
+    Parameter(SetError),
+}
 
-impl fmt::Display for UnknownPolicy {
+impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown policy '{}': allowed are pinned, pool, stealing, affine", self.0)
+        match self {
+            PolicyError::Unknown(name) => {
+                write!(f, "unknown policy '{name}': allowed are pinned, pool, stealing, affine")
+            }
+            PolicyError::NoParameters(name) => {
+                write!(f, "the policy {name} has no parameters: only affine has")
+            }
+            PolicyError::Parameter(error) => error.fmt(f),
+        }
     }
 }
 
-impl std::error::Error for UnknownPolicy {}
+impl std::error::Error for PolicyError {}
 
 impl FromStr for Policy {
-    type Err = UnknownPolicy;
+    type Err = PolicyError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        Policy::ALL
-            .into_iter()
-            .find(|policy| policy.name() == name)
-            .ok_or_else(|| UnknownPolicy(name.to_owned()))
+    /// Understands a name, and for `affine` parameters behind it: `affine,colocate_after=8`.
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default();
+        let policy = Policy::ALL.into_iter().find(|policy| policy.name() == name);
+        let mut policy = policy.ok_or_else(|| PolicyError::Unknown(name.to_owned()))?;
+        for assignment in parts {
+            match &mut policy {
+                Policy::Affine(affine) => {
+                    affine.assign(assignment).map_err(PolicyError::Parameter)?;
+                }
+                other => return Err(PolicyError::NoParameters(other.name())),
+            }
+        }
+        Ok(policy)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_round_trip_and_are_checked() {
+        let text = "affine,colocate_after=8,talk_worth_moving_ns=0";
+        let policy: Policy = text.parse().expect("a policy");
+        let changed = Affine { colocate_after: 8, talk_worth_moving_ns: 0, ..Affine::DEFAULT };
+        assert_eq!((policy, policy.to_string()), (Policy::Affine(changed), text.to_owned()));
+        for (text, problem) in [
+            ("fine", "unknown policy 'fine': allowed are pinned"),
+            ("pool,reach_rank=1", "the policy pool has no parameters"),
+            ("affine,x=1", "affine has no constant 'x': there are"),
+            ("affine,reach_rank", "'reach_rank' is not allowed: NAME=VALUE"),
+            ("affine,reach_rank=-1", "reach_rank: '-1' is no whole number"),
+            ("affine,reach_rank=4294967296", "'4294967296' is not allowed: 0 to 4294967295"),
+        ] {
+            let error = text.parse::<Policy>().expect_err(text).to_string();
+            assert!(error.starts_with(problem), "{error}");
+        }
+    }
 
     #[test]
     fn names_round_trip() {

@@ -127,7 +127,7 @@ impl Worker {
         let home = owned.with(|private| private.home);
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample.
-        if home == self.plain_home && is_short(&mut owned) && left != 0 {
+        if left != 0 && home == self.plain_home && is_short(&mut owned) {
             self.turn_plainly(owned);
             return false;
         }

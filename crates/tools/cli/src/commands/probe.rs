@@ -58,7 +58,8 @@ pub struct Args {
     #[command(flatten)]
     bind: BindArgs,
 
-    /// Scheduling policy: pinned, pool, stealing or affine [env: ACTINIUM_POLICY]
+    /// Scheduling policy: pinned, pool, stealing or affine, or affine with parameters, as
+    /// affine,colocate_after=8 [env: ACTINIUM_POLICY]
     #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = policy)]
     policy: Policy,
 

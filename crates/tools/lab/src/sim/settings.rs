@@ -89,13 +89,7 @@ impl Settings {
     /// # Errors
     /// If there is no such constant, or the value is not allowed.
     pub fn set(&mut self, setting: &str) -> Result<(), Failure> {
-        let asked = |problem: String| Failure::Asked(format!("--set: {problem}"));
-        let Some((name, value)) = setting.split_once('=') else {
-            return Err(asked(format!("'{setting}' is not allowed: NAME=VALUE")));
-        };
-        let value: u64 =
-            value.parse().map_err(|_| asked(format!("{name}: '{value}' is no whole number")))?;
-        self.affine.set(name, value).map_err(|error| asked(error.to_string()))
+        self.affine.assign(setting).map_err(|error| Failure::Asked(format!("--set: {error}")))
     }
 
     /// Returns the experiments.
