@@ -343,9 +343,9 @@ impl SystemBuilder {
     }
 
     /// Takes `ACTINIUM_WORKERS` (a number, or `all`), `ACTINIUM_POLICY` (`pinned`, `pool`,
-    /// `stealing`, `affine`, or `affine` with parameters: `affine,colocate_after=8`), `ACTINIUM_BATCH` (a number of messages), `ACTINIUM_BIND` (see
-    /// [`SystemBuilder::bind`]) and `ACTINIUM_STACK` (a worker's stack: `16 MiB`, say) from the
-    /// environment, where they are set.
+    /// `stealing`, `affine`, or `affine` with parameters: `affine,colocate_after=8`),
+    /// `ACTINIUM_BATCH` (a number of messages), `ACTINIUM_BIND` (see [`SystemBuilder::bind`]) and
+    /// `ACTINIUM_STACK` (a worker's stack: `16 MiB`, say) from the environment, where they are set.
     ///
     /// # Errors
     /// If one of them has a value that is not allowed: the error names it, its value and what is

@@ -27,7 +27,7 @@ pub(crate) struct RawRing {
 /// look at the length.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    /// One less than the capacity, which is a power of two; one less than 0 if nothing is allocated.
+    /// One less than the capacity, which is a power of two; less than 0 if nothing is allocated.
     mask: AtomicU32,
     /// The items lie from here up to `tail`, both counted round and round.
     head: AtomicU32,

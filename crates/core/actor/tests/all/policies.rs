@@ -538,6 +538,7 @@ struct Intruder {
 impl Actor for Intruder {
     type Msg = ();
 
+    #[expect(clippy::disallowed_methods, reason = "the worker shall not run for a while")]
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
         std::thread::sleep(Duration::from_millis(3));
         let first = self.at[0].load(SeqCst);

@@ -56,9 +56,9 @@ pub struct Affine {
     /// worker than to its own; then it moves there, if that has no more to do. With one send in 127
     /// sampled, it has then sent some thousand messages. 0: never.
     pub colocate_after: u32,
-    /// A runnable that costs less than this per message, in nanoseconds, and talks to others
-    /// elsewhere goes to them when the system often keeps its worker waiting: a message that crosses
-    /// costs as much on a quiet machine, and then some milliseconds. 0: never.
+    /// A runnable that costs less than this per message, in nanoseconds, goes to others that it
+    /// talks to when the system often keeps its worker waiting: a message that crosses costs as
+    /// much on a quiet machine, and then some milliseconds. 0: never.
     pub talk_worth_moving_ns: u32,
     /// The number of runnables in a row, of those that one runnable makes, that start near it: what
     /// is made together often belongs together, and few are soon spread by their load, but
@@ -169,8 +169,8 @@ impl Affine {
     /// ```
     ///
     /// # Errors
-    /// If that is no such assignment, there is no parameter of this name, or the value is not one of
-    /// its.
+    /// If that is no such assignment, there is no parameter of this name, or the value is not one
+    /// of its.
     pub fn assign(&mut self, assignment: &str) -> Result<(), SetError> {
         let Some((name, value)) = assignment.split_once('=') else {
             return Err(SetError::Form(assignment.to_owned()));

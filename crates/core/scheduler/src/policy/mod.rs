@@ -238,8 +238,8 @@ impl Policy {
         }
     }
 
-    /// Whether a runnable that costs so many nanoseconds per message leaves a worker that the system
-    /// often keeps waiting, and that many messages come to from others.
+    /// Whether a runnable that costs so many nanoseconds per message leaves a worker that the
+    /// system often keeps waiting, and to which many messages come from others.
     pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
         match self {
             Policy::Affine(affine) => affine.leaves_delayed(cost_ns),

@@ -4,11 +4,11 @@
 //! because code that runs inside a turn comes back to it through [`current`].
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
-//! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `sampler`,
-//! `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the loop: begin
-//! there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`, `delays`, `colocation`,
-//! `placing`, `elastic`, `records`, `traced` and `ending`, which use the state and are not used by
-//! this file.
+//! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `delays`,
+//! `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the
+//! loop: begin there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`,
+//! `colocation`, `leaving`, `placing`, `elastic`, `records`, `traced` and `ending`, which use the
+//! state and are not used by this file.
 
 mod balance;
 mod colocation;
@@ -20,6 +20,7 @@ mod housekeeping;
 mod idling;
 mod lane_ends;
 mod lanes;
+mod leaving;
 mod load;
 mod measured_rounds;
 mod own;

@@ -1,0 +1,83 @@
+//! What a worker does whose thread the system often keeps waiting: another process has its PU.
+//!
+//! Two workers whose actors talk to each other then wait for each other: for each few messages that
+//! cross, the one sleeps until the system runs the other, some milliseconds later. Two workers were
+//! so a hundred times slower than one. Nobody else may take what a worker owns. But it runs now and
+//! then, and can give away what it has: cheap runnables that talk go to a worker that is not kept
+//! waiting, or else all to the same. There they talk without waiting for anybody.
+
+use super::Worker;
+use crate::sync::atomic::Ordering;
+
+/// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
+/// time slices of operating systems are longer, what a quiet machine does is much shorter.
+const DELAY_NS: u64 = 1_000_000;
+/// For so long a worker counts as delayed, in nanoseconds.
+const LASTS_NS: u64 = 200_000_000;
+
+impl Worker {
+    /// Another worker was woken at this time; it will see how late it was.
+    pub(super) fn note_called(&self, index: usize) {
+        let now_ns = self.shared.clock.now_ns();
+        // Relaxed: a hint.
+        self.shared.called_ns[index].store(now_ns as usize, Ordering::Relaxed);
+    }
+
+    /// Notes that this worker slept from then until now.
+    pub(super) fn note_nap(&self, start_ns: u64, end_ns: u64) {
+        // Relaxed: a hint.
+        let called_ns = self.shared.called_ns[self.index].load(Ordering::Relaxed) as u64;
+        if called_ns > start_ns && end_ns.saturating_sub(called_ns) >= DELAY_NS {
+            self.delayed(end_ns);
+        }
+    }
+
+    /// Notes that a round of so many turns took so long.
+    #[inline]
+    pub(super) fn note_round(&self, now_ns: u64, took_ns: u64, turns: u32) {
+        if took_ns >= DELAY_NS && took_ns / 8 >= self.turn_ns.get() * u64::from(turns) {
+            self.delayed(now_ns);
+        }
+    }
+
+    #[cold]
+    fn delayed(&self, now_ns: u64) {
+        let counters = self.counters();
+        if self.delays.note(now_ns, counters.crossed.get(), counters.handled.get()) {
+            let until_ns = now_ns.saturating_add(LASTS_NS) as usize;
+            // Relaxed: a hint.
+            self.shared.delayed_until_ns[self.index].store(until_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Once a round: a worker that counts as delayed gives away what is cheap and talks.
+    #[inline]
+    pub(super) fn leave_if_delayed(&self, now_ns: u64) {
+        if self.delays.are_many() {
+            self.leave(now_ns);
+        }
+    }
+
+    #[cold]
+    fn leave(&self, now_ns: u64) {
+        if !self.is_delayed(self.index, now_ns) {
+            return self.delays.forget();
+        }
+        let others = || self.in_reach().iter().map(|&(other, _)| other);
+        let others = || others().filter(|&other| other < self.shared.working());
+        let undelayed = others().find(|&other| !self.is_delayed(other, now_ns));
+        // All are delayed: what talks meets at the first of them.
+        let to = undelayed.or_else(|| others().min().filter(|&other| other < self.index));
+        if let Some(to) = to
+            && self.queue_len() > 0
+        {
+            let policy = &self.shared.settings.policy;
+            self.push_to(to, self.queue_len(), |_, cost_ns| policy.leaves_delayed(cost_ns));
+        }
+    }
+
+    fn is_delayed(&self, index: usize, now_ns: u64) -> bool {
+        // Relaxed: a hint.
+        now_ns < self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64
+    }
+}
