@@ -91,6 +91,23 @@ fn json_names_values_and_sources() {
 }
 
 #[test]
+fn a_policy_may_have_parameters() {
+    let policy = "affine,colocate_after=8";
+    let show =
+        |policy: &str| run_with(&["probe", "--show-settings", "--json", "--policy", policy], &[]);
+    assert_eq!(show(policy).json()["settings"]["policy"]["value"], policy);
+    let json = run_with(
+        &["probe", "--actors", "4", "--messages", "50", "--json"],
+        &[("ACTINIUM_POLICY", policy)],
+    )
+    .json();
+    assert_eq!(json["settings"]["policy"]["value"], policy);
+    let refused = show("affine,colocate=8");
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("affine has no constant 'colocate': there are"), "{refused:?}");
+}
+
+#[test]
 fn the_environment_reaches_the_run() {
     let environment =
         [("ACTINIUM_WORKERS", "2"), ("ACTINIUM_POLICY", "pinned"), ("ACTINIUM_BATCH", "1")];
