@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Chart;
-use super::escape::{json, text};
+use super::escape::json;
+use actinium_drawing::escaped;
 use actinium_observe::file::{NewFile, WriteError};
 
 const STYLE: &str = include_str!("page.css");
@@ -153,10 +154,10 @@ impl Page {
             let _ = write!(
                 body,
                 "<section id=\"s{number}\" aria-labelledby=\"s{number}-title\">\n<h2 id=\"s{number}-title\">{}</h2>\n",
-                text(&section.title)
+                escaped(&section.title)
             );
             if !section.text.is_empty() {
-                let _ = writeln!(body, "<p class=\"lead\">{}</p>", text(&section.text));
+                let _ = writeln!(body, "<p class=\"lead\">{}</p>", escaped(&section.text));
             }
             body.push_str("<div class=\"charts\">\n");
             for chart in &section.charts {
@@ -169,7 +170,7 @@ impl Page {
             }
             body.push_str("</div>\n</section>\n");
         }
-        let (title, data) = (text(&self.title), json(&data));
+        let (title, data) = (escaped(&self.title), json(&data));
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -195,13 +196,16 @@ impl Page {
     }
 
     fn header(&self, html: &mut String) {
-        let _ = writeln!(html, "<header>\n<h1>{}</h1>", text(&self.title));
+        let _ = writeln!(html, "<header>\n<h1>{}</h1>", escaped(&self.title));
         if !self.summary.is_empty() {
-            let _ = writeln!(html, "<p class=\"lead\">{}</p>", text(&self.summary));
+            let _ = writeln!(html, "<p class=\"lead\">{}</p>", escaped(&self.summary));
         }
         if !self.command.is_empty() {
-            let _ =
-                writeln!(html, "<pre class=\"command\"><code>{}</code></pre>", text(&self.command));
+            let _ = writeln!(
+                html,
+                "<pre class=\"command\"><code>{}</code></pre>",
+                escaped(&self.command)
+            );
         }
         html.push_str("</header>\n");
         // A page of one part needs no way to find it.
@@ -209,7 +213,7 @@ impl Page {
             html.push_str("<nav aria-label=\"Sections\"><ul>");
             for (number, section) in (1..).zip(&self.sections) {
                 let _ =
-                    write!(html, "<li><a href=\"#s{number}\">{}</a></li>", text(&section.title));
+                    write!(html, "<li><a href=\"#s{number}\">{}</a></li>", escaped(&section.title));
             }
             html.push_str("</ul></nav>\n");
         }
@@ -220,11 +224,11 @@ impl Page {
                 let _ = write!(
                     html,
                     "<div><dt>{}</dt><dd><strong>{}</strong>",
-                    text(&figure.label),
-                    text(&figure.value)
+                    escaped(&figure.label),
+                    escaped(&figure.value)
                 );
                 if !figure.note.is_empty() {
-                    let _ = write!(html, "<small>{}</small>", text(&figure.note));
+                    let _ = write!(html, "<small>{}</small>", escaped(&figure.note));
                 }
                 html.push_str("</dd></div>");
             }
@@ -233,7 +237,12 @@ impl Page {
         if !self.settings.is_empty() {
             html.push_str("<details class=\"settings\"><summary>Settings</summary><dl>");
             for (name, value) in &self.settings {
-                let _ = write!(html, "<div><dt>{}</dt><dd>{}</dd></div>", text(name), text(value));
+                let _ = write!(
+                    html,
+                    "<div><dt>{}</dt><dd>{}</dd></div>",
+                    escaped(name),
+                    escaped(value)
+                );
             }
             html.push_str("</dl></details>\n");
         }
