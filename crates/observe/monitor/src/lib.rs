@@ -57,6 +57,7 @@ mod report;
 mod router;
 pub mod socket;
 mod structure;
+mod suffix;
 mod trace;
 
 pub use before_main::{ENV_FLAME, ENV_FLIGHT, ENV_REPORT, ENV_TOP, ENV_TRACE};
