@@ -60,6 +60,7 @@ mod structure;
 mod suffix;
 mod trace;
 
+pub use actinium_report::ReadError;
 pub use before_main::{ENV_FLAME, ENV_FLIGHT, ENV_REPORT, ENV_TOP, ENV_TRACE};
 pub use diagnosis::{Diagnosis, Finding, Severity, diagnose, diagnose_run};
 pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
@@ -71,8 +72,8 @@ pub use flight::{
 };
 pub use recorder::Recorder;
 pub use recording::{
-    MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
-    TypeTurns, WorkerFigures,
+    MailboxFigures, MessageTurns, Recording, SCHEMA_VERSION, Sample, TypeFigures, TypeTurns,
+    WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
 #[cfg(feature = "router")]
