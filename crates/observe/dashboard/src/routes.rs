@@ -5,6 +5,7 @@ use crate::frames::Frames;
 use crate::seats::{SEATS, Seats, events};
 use crate::source::{Refusal, Source};
 use crate::turns::FORGOTTEN;
+use actinium_report::html::COLOURS;
 use actinium_monitor::live::ActorsQuery;
 use actinium_scheduler::guard;
 use axum::body::Body;
@@ -26,7 +27,8 @@ const AT_ONCE: usize = 2;
 const PAGE: &str = include_str!("assets/page.html");
 /// The other parts of the page. Its scripts are no modules: for those, browsers ask as for pages
 /// from elsewhere, which the gateway refuses.
-const ASSETS: [(&str, &str, &str); 2] = [
+const ASSETS: [(&str, &str, &str); 3] = [
+    ("/colours.css", "text/css; charset=utf-8", COLOURS),
     ("/page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", SCRIPT),
 ];

@@ -11,6 +11,8 @@ use super::escape::json;
 use actinium_drawing::escaped;
 use actinium_observe::file::{NewFile, WriteError};
 
+/// The colours of a page as variables of CSS, for light and dark screens.
+pub const COLOURS: &str = include_str!("colours.css");
 const STYLE: &str = include_str!("page.css");
 /// One function, so that nothing of it is visible to others.
 const SCRIPT: &str = concat!(
@@ -176,7 +178,7 @@ impl Page {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n{body}</main>\n\
+             <style>\n{COLOURS}{STYLE}</style>\n</head>\n<body>\n{body}</main>\n\
              <script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
