@@ -20,7 +20,8 @@
 //! [`actinium_metrics`] are at the same address.
 //!
 //! It is read-only. Threads of its own serve it: workers do nothing for it, and while nobody looks,
-//! nor do those, but for a flight recorder ([`flight_router`](actinium_monitor::flight_router)).
+//! nor do those. The first question for the last seconds begins a flight recorder
+//! ([`flight_router`](actinium_monitor::flight_router)).
 //! Without a token it listens only where this machine alone reaches it.
 //!
 //! | file | what it is |
