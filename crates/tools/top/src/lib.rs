@@ -11,6 +11,7 @@
 //! | `plain` | one look as plain text |
 //! | `fetch` | the thread that asks |
 //! | `terminal` | the loop over keys and looks |
+//! | `signals` | what ends the process leaves the terminal as it was |
 //!
 //! ```
 //! use actinium_actor::System;
@@ -36,6 +37,7 @@ mod plain;
 mod rates;
 mod target;
 mod terminal;
+mod signals;
 mod view;
 
 pub use client::{Client, ClientError};
