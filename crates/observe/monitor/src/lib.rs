@@ -59,6 +59,7 @@ pub mod socket;
 mod structure;
 mod suffix;
 mod trace;
+mod types;
 
 pub use actinium_report::ReadError;
 pub use before_main::{ENV_FLAME, ENV_FLIGHT, ENV_REPORT, ENV_TOP, ENV_TRACE};
@@ -68,7 +69,7 @@ pub use flight::{
     At, Cause, CpuLook, Did, FLIGHT_PATH, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem,
     FlightRecorder, FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords,
     LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
-    Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+    Seen, Walk, WorkerLook, WorkerPlace, WorkerThread,
 };
 pub use recorder::Recorder;
 pub use recording::{
@@ -82,3 +83,4 @@ pub use structure::{Member, Structure, Tree};
 pub use trace::{
     ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
 };
+pub use types::{TypeName, TypeNow};

@@ -332,7 +332,7 @@ mod tests {
         press(&mut view, "2");
         let mut long = seen(5.0, 9_000);
         let kind = format!("shop::{}::Till", "departments::".repeat(20));
-        long.now.walk.types[0].kind.clone_from(&kind);
+        long.now.walk.types[0].kind = kind.clone().into();
         long.now.turns[0].kind = kind;
         let (wish, seen) = (view.wish(), Ok(Box::new(long)));
         view.take(Answer { wish, seen, actors: None, family: None });

@@ -1,9 +1,9 @@
 //! What a flight recorder has kept: data, of which a diagnosis is made.
 
+use crate::types::{TypeName, TypeNow};
 use actinium_observe::process::proc::ThreadState;
 use actinium_report::{Document, ReadError};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,9 +16,6 @@ pub(crate) const DOCUMENT: &str = "actinium flight";
 
 /// What it is called in errors.
 const WHAT: &str = "document of a flight recorder";
-
-/// The name of a type.
-pub type TypeName = Cow<'static, str>;
 
 /// The last seconds of a system.
 ///
@@ -227,23 +224,6 @@ pub struct MutedNow {
     pub muted: MailboxNow,
     /// The actor whose mailbox is full.
     pub by: MailboxNow,
-}
-
-/// The actors of a type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeNow {
-    /// The name of the type.
-    pub kind: TypeName,
-    /// Living actors.
-    pub living: u64,
-    /// Messages in their mailboxes.
-    pub queued: u64,
-    /// Messages in the mailbox that has most.
-    pub queued_max: u64,
-    /// Restarts by supervisors.
-    pub restarts: u64,
-    /// Nanoseconds that a message took at last, exponentially weighted.
-    pub cost_ns: Option<u32>,
 }
 
 /// What one worker has sent another.

@@ -5,8 +5,9 @@ use super::query::{ActorsQuery, QueryError};
 use super::sections;
 use super::snapshot::{
     About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, TypeNow, Walk, WorkerNow,
+    ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, Walk, WorkerNow,
 };
+use crate::types::types;
 use actinium_actor::{
     ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Exchange, Measure,
     MeasuredType, Measuring, Stats, SystemHandle,
@@ -260,21 +261,15 @@ fn places(machine: &Topology) -> Vec<PuPlace> {
 }
 
 fn walk_over(system: &SystemHandle, at_s: f64) -> Walk {
-    let types = system.actor_types();
-    let shown = types.iter().take(TYPES).map(|it| TypeNow {
-        kind: it.kind.to_owned(),
-        living: it.living,
-        queued: it.queued,
-        queued_max: it.queued_max,
-        restarts: it.restarts,
-        cost_ns: it.cost_ns,
-    });
+    let mut types = types(system);
+    let types_left_out = types.len().saturating_sub(TYPES) as u64;
+    types.truncate(TYPES);
     let fullest = ActorQuery::new().order(ActorOrder::Queued).take(MAILBOXES);
     let fullest = system.actors(&fullest).actors;
     Walk {
         at_s,
-        types: shown.collect(),
-        types_left_out: types.len().saturating_sub(TYPES) as u64,
+        types,
+        types_left_out,
         fullest: fullest.iter().filter(|it| it.queued > 0).map(ActorNow::from).collect(),
     }
 }

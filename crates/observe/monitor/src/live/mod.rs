@@ -31,10 +31,11 @@ mod query;
 mod sections;
 mod snapshot;
 
+pub use crate::types::{TypeName, TypeNow};
 pub use look::Live;
 pub use query::{ActorsQuery, QueryError};
 pub use sections::{Section, section};
 pub use snapshot::{
     About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TurnsNow, TypeNow, Walk, WorkerNow,
+    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TurnsNow, Walk, WorkerNow,
 };

@@ -1,5 +1,6 @@
 //! What is seen of a system at a moment: data, which a page or a terminal shows.
 
+use crate::types::TypeNow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -172,23 +173,6 @@ pub struct Walk {
     pub types_left_out: u64,
     /// The fullest mailboxes, at most twenty.
     pub fullest: Vec<ActorNow>,
-}
-
-/// The actors of a type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeNow {
-    /// The name of the type.
-    pub kind: String,
-    /// Living actors.
-    pub living: u64,
-    /// Messages in their mailboxes.
-    pub queued: u64,
-    /// Messages in the mailbox that has most.
-    pub queued_max: u64,
-    /// Restarts since the start.
-    pub restarts: u64,
-    /// Nanoseconds that a message takes, by the scheduler's estimate.
-    pub cost_ns: Option<u32>,
 }
 
 /// The turns of a type since they were measured first: estimates from a sample.
