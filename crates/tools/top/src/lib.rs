@@ -6,12 +6,13 @@
 //! | `client` | asks it |
 //! | `rates` | what happened between two looks |
 //! | `grid` | figures as tables of text |
+//! | `closer` | one actor, likewise |
 //! | `view` | what is shown, and what keys do |
 //! | `draw` | draws that |
 //! | `plain` | one look as plain text |
 //! | `fetch` | the thread that asks |
-//! | `terminal` | the loop over keys and looks |
 //! | `signals` | what ends the process leaves the terminal as it was |
+//! | `terminal` | the loop over keys and looks |
 //!
 //! ```
 //! use actinium_actor::System;
@@ -30,14 +31,15 @@
 //! ```
 
 mod client;
+mod closer;
 mod draw;
 mod fetch;
 mod grid;
 mod plain;
 mod rates;
+mod signals;
 mod target;
 mod terminal;
-mod signals;
 mod view;
 
 pub use client::{Client, ClientError};

@@ -132,6 +132,15 @@ fn a_program_is_shown_in_a_terminal_and_keys_sort_it() -> Result<(), Box<dyn Err
     tmux.run(&["send-keys", "-t", "0", "s", "s"])?;
     let screen = tmux.wait_for(&["Actors, by youngest: 1 to 3 of 3"])?;
     assert!(!screen.contains("Queue"), "{screen}");
+    // One of them, looked at closer.
+    tmux.run(&["send-keys", "-t", "0", "Enter"])?;
+    tmux.wait_for(&["type           terminal::Till", "Its last turns: none"])?;
+    for till in &tills {
+        till.send(1)?;
+    }
+    tmux.wait_for(&["Its last turns: half of these took at most", "messages  worker"])?;
+    tmux.run(&["send-keys", "-t", "0", "Escape"])?;
+    tmux.wait_for(&["Actors, by youngest: 1 to 3 of 3"])?;
 
     drop((tills, queues));
     system.shutdown(Shutdown::Drain);

@@ -22,9 +22,11 @@
 //! | `snapshot.rs` | the data |
 //! | `query.rs` | which actors are asked for, as text |
 //! | `look.rs` | how a system is looked at |
+//! | `last_turns.rs` | the last turns of actors that somebody looks at |
 //! | `process.rs` | its process |
 //! | `sections.rs` | what other parts of the program have to show |
 
+mod last_turns;
 mod look;
 mod process;
 mod query;
@@ -36,6 +38,7 @@ pub use look::Live;
 pub use query::{ActorsQuery, QueryError};
 pub use sections::{Section, section};
 pub use snapshot::{
-    About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TurnsNow, Walk, WorkerNow,
+    About, ActorDetails, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn,
+    LIVE_VERSION, LastTurns, MessagesNow, Now, ProcessNow, PuPlace, ScalingNow, Snapshot,
+    ThreadNow, TurnNow, TurnsNow, Walk, WorkerNow,
 };

@@ -234,6 +234,56 @@ pub struct FamilyNow {
     pub members: Vec<(ActorNow, u64)>,
 }
 
+/// One actor, as somebody sees it who looks closer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ActorDetails {
+    /// The actor.
+    pub figures: ActorNow,
+    /// Those that it supervises.
+    pub children: FamilyNow,
+    /// Its last turns and messages.
+    pub turns: LastTurns,
+}
+
+/// The last turns and messages of an actor, since somebody looks at it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LastTurns {
+    /// Oldest first; at most 50.
+    pub turns: Vec<TurnNow>,
+    /// Records that were lost meanwhile: turns may be missing.
+    pub lost: u64,
+    /// Its messages by their sort, those that came most often first; none if its type names none.
+    pub messages: Vec<MessagesNow>,
+    /// The bytes that a message takes in the mailbox, once one was handled.
+    pub message_bytes: Option<u64>,
+    /// Why turns are missing, if so.
+    pub note: Option<String>,
+}
+
+/// A turn of an actor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnNow {
+    /// When it began, in seconds since the system started.
+    pub begin_s: f64,
+    /// How long it took.
+    pub took_ns: u64,
+    /// The worker.
+    pub worker: u64,
+    /// Messages that were handled.
+    pub handled: u64,
+}
+
+/// Messages of one sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagesNow {
+    /// The name of the variant, or of the method.
+    pub name: String,
+    /// How many were handled since the actor was first asked for: an estimate from a sample.
+    pub handled: u64,
+    /// How long one waited, in the mean.
+    pub wait_ns: u64,
+}
+
 /// A dead letter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadLetterNow {
