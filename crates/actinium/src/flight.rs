@@ -33,22 +33,23 @@ pub fn record_graph(recorder: &FlightRecorder, running: &actinium_events::Runnin
 
     let monitor = running.monitor();
     recorder.graph(move || {
-        let so_far = monitor.so_far()?;
-        let modules = so_far.modules.into_iter().map(|it| GraphModule {
+        // In this order: if there are modules still, the run has lasted until now.
+        let progress = monitor.progress();
+        let modules = monitor.modules()?.into_iter().map(|it| GraphModule {
             label: it.label,
             calls: it.calls,
             busy_ns: it.busy_ns,
             at_home: it.at_home,
         });
-        let resources = so_far.resources.into_iter();
+        let resources = progress.queues.into_iter();
         let resources =
             resources.map(|it| GraphResource { name: it.name, waited_ns: it.waited_ns });
         Some(GraphFigures {
-            name: so_far.graph,
-            elapsed_s: so_far.elapsed_ns as f64 * 1e-9,
-            workers: so_far.workers as u64,
-            events: so_far.events,
-            in_flight: so_far.in_flight,
+            name: progress.name,
+            elapsed_s: progress.elapsed_ns as f64 * 1e-9,
+            workers: progress.workers,
+            events: progress.ended,
+            in_flight: progress.in_flight,
             modules: modules.collect(),
             resources: resources.collect(),
         })

@@ -16,6 +16,7 @@ use actinium_events::{
 };
 use actinium_observe::process::{CpuLoad, Load};
 use actinium_report::html::Page;
+use actinium_report::{Document, ReadError};
 use actinium_topology::PuId;
 use actinium_workload::plan::Plan;
 use serde::Deserialize;
@@ -27,27 +28,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// It can not be read.
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It has other data, or it was cut off.
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        cause: serde_json::Error,
-    },
-    /// A later release has written it.
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The version of its data.
-        version: u64,
-    },
+    /// It can not be read, has other data, was cut off, or is of a later release.
+    Read(ReadError),
     /// It has figures of several nodes together.
     Nodes {
         /// The file.
@@ -58,17 +40,7 @@ pub enum SavedError {
 impl fmt::Display for SavedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SavedError::Io { path, cause } => write!(f, "can not read {}: {cause}", path.display()),
-            SavedError::Malformed { path, cause } => {
-                let path = path.display();
-                write!(f, "{path} has no figures of a run, or was cut off: {cause}")
-            }
-            SavedError::Newer { path, version } => write!(
-                f,
-                "{} has figures of version {version}, and this release reads up to {SCHEMA_VERSION}: \
-                 use the release that has written it, or a later one",
-                path.display()
-            ),
+            SavedError::Read(error) => error.fmt(f),
             SavedError::Nodes { path } => write!(
                 f,
                 "{} has figures of several nodes, of which no page is made afterwards: run it with --report FILE.html",
@@ -81,17 +53,21 @@ impl fmt::Display for SavedError {
 impl std::error::Error for SavedError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            SavedError::Io { cause, .. } => Some(cause),
-            SavedError::Malformed { cause, .. } => Some(cause),
-            SavedError::Newer { .. } | SavedError::Nodes { .. } => None,
+            SavedError::Read(error) => error.source(),
+            SavedError::Nodes { .. } => None,
         }
     }
 }
 
-/// What every version has, and what tells runs, sweeps and runs over nodes apart.
+impl From<ReadError> for SavedError {
+    fn from(error: ReadError) -> Self {
+        SavedError::Read(error)
+    }
+}
+
+/// What tells runs, sweeps and runs over nodes apart.
 #[derive(Deserialize)]
 struct Kind {
-    schema_version: u64,
     settings: Option<Value>,
     modules: Option<Value>,
     points: Option<Value>,
@@ -115,20 +91,15 @@ pub fn is_of_events(json: &[u8]) -> bool {
 /// # Errors
 /// If the file can not be read, has other data, was cut off, or is of a later release.
 pub fn page(path: &Path) -> Result<Page, SavedError> {
-    let owned = || path.to_owned();
-    let json = std::fs::read(path).map_err(|cause| SavedError::Io { path: owned(), cause })?;
-    let malformed = |cause| SavedError::Malformed { path: owned(), cause };
-    let kind: Kind = serde_json::from_slice(&json).map_err(malformed)?;
-    if kind.schema_version > u64::from(SCHEMA_VERSION) {
-        return Err(SavedError::Newer { path: owned(), version: kind.schema_version });
-    }
+    let document = Document::read(path, "saved run of events")?;
+    let kind: Kind = document.up_to(SCHEMA_VERSION)?.data()?;
     if kind.nodes.is_some() {
-        return Err(SavedError::Nodes { path: owned() });
+        return Err(SavedError::Nodes { path: path.to_owned() });
     }
-    match kind.points {
-        Some(_) => serde_json::from_slice(&json).map(|it: Sweep| it.page()).map_err(malformed),
-        None => serde_json::from_slice(&json).map(|it: Run| it.page()).map_err(malformed),
-    }
+    Ok(match kind.points {
+        Some(_) => document.data::<Sweep>()?.page(),
+        None => document.data::<Run>()?.page(),
+    })
 }
 
 /// A run, as [`RunFigures`](crate::RunFigures) are written.

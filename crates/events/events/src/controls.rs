@@ -1,7 +1,7 @@
 //! Handles by which other threads stop a run, feed it, and look at it.
 
 use crate::histogram::latency;
-use crate::record::{RunProgress, SoFar};
+use crate::record::{ModuleFigures, RunProgress};
 use crate::status::Status;
 use actinium_observe::Latency;
 use actinium_scheduler::clock::Until;
@@ -75,8 +75,7 @@ impl Monitor {
         self.0.counts.in_flight.load(Ordering::Relaxed)
     }
 
-    /// How the run stands: what its modules and resources have done so far. `None`: it has not
-    /// begun, or is over (see [`RunSummary`](crate::RunSummary) then).
+    /// How the run stands: slots, queues and counts at this moment.
     ///
     /// ```
     /// use actinium_events::{Builder, Cause, Next, Processor, Settings, Source};
@@ -93,48 +92,31 @@ impl Monitor {
     /// let graph = Builder::new("numbers", Numbers).build()?;
     /// let processor = Processor::new(graph, Settings::default().workers(1));
     /// let monitor = processor.monitor();
-    /// assert!(monitor.so_far().is_none(), "it has not begun");
-    /// processor.run()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn so_far(&self) -> Option<SoFar> {
-        self.0.so_far()
-    }
-
-    /// Slots, queues and counts at this moment; less than [`Monitor::so_far`], and cheaper.
-    ///
-    /// ```
-    /// use actinium_events::{Builder, Cause, Next, Processor, Settings, Source};
-    ///
-    /// struct Numbers;
-    ///
-    /// impl Source for Numbers {
-    ///     type Product = u64;
-    ///     fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
-    ///         Ok(if number < 10 { Next::Event(number) } else { Next::End })
-    ///     }
-    /// }
-    ///
-    /// let graph = Builder::new("numbers", Numbers).build()?;
-    /// let processor = Processor::new(graph, Settings::default().workers(1));
-    /// let monitor = processor.monitor();
+    /// assert!(monitor.modules().is_none(), "it has not begun");
     /// processor.run()?;
     /// assert_eq!((monitor.progress().ended, monitor.progress().in_flight), (10, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn progress(&self) -> RunProgress {
         let counts = &self.0.counts;
-        let (slots, queues) = self.0.queues().unwrap_or_default();
-        RunProgress {
+        let mut progress = RunProgress {
             name: self.0.name.clone(),
-            slots: slots as u64,
             in_flight: self.in_flight(),
             ended: self.events(),
             // Relaxed, all: statistics.
             begun: counts.begun.load(Ordering::Relaxed),
             failed: counts.failed.load(Ordering::Relaxed),
             retries: counts.retries.load(Ordering::Relaxed),
-            queues,
-        }
+            ..RunProgress::default()
+        };
+        self.0.run().into_iter().for_each(|run| run.progress(&self.0, &mut progress));
+        progress
+    }
+
+    /// What the modules have done so far, in the order of registration. It adds up what each worker
+    /// has noted of each module, so it takes longer than [`Monitor::progress`]. `None`: the run has
+    /// not begun, or is over (see [`RunSummary`](crate::RunSummary) then).
+    pub fn modules(&self) -> Option<Vec<ModuleFigures>> {
+        self.0.run().map(|run| run.modules())
     }
 }

@@ -91,7 +91,7 @@ pub use product::{Input, Inputs, Product, Read};
 pub use products::Products;
 pub use record::{
     EventEnd, Failure, Figures, ModuleFigures, PathFigures, ProductFigures, ResourceFigures,
-    ResourceQueue, RunProgress, RunSummary, Sample, SoFar, Span, Stuck,
+    ResourceQueue, RunProgress, RunSummary, Sample, Span, Stuck,
 };
 pub use running::Running;
 pub use settings::{OnError, Order, Settings, StartError};

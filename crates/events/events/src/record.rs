@@ -120,7 +120,8 @@ pub struct ResourceQueue {
     pub waited_ns: u64,
 }
 
-/// A run at a moment. See [`Monitor::progress`](crate::Monitor::progress).
+/// A run at a moment: see [`Monitor::progress`](crate::Monitor::progress). The figures were read
+/// one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunProgress {
@@ -128,6 +129,10 @@ pub struct RunProgress {
     pub name: String,
     /// Slots: so many events may be in flight; 0 while the run does not last.
     pub slots: u64,
+    /// Workers; 0 while the run does not last.
+    pub workers: u64,
+    /// The time since the run began; 0 while it does not last.
+    pub elapsed_ns: u64,
     /// Events in flight.
     pub in_flight: u64,
     /// Events that the source has made.
@@ -138,7 +143,7 @@ pub struct RunProgress {
     pub failed: u64,
     /// Events that were run again after a failure.
     pub retries: u64,
-    /// What waits for each resource.
+    /// What waits for each resource; nothing while the run does not last.
     pub queues: Vec<ResourceQueue>,
 }
 
@@ -236,27 +241,6 @@ impl RunSummary {
     pub fn latency(&self) -> Latency {
         Latency::from_buckets(self.latency_buckets.iter().copied())
     }
-}
-
-/// How a run stands while it goes on: see [`Monitor::so_far`](crate::Monitor::so_far). The figures
-/// were read one after the other, and are of no single moment.
-#[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
-pub struct SoFar {
-    /// The graph's name.
-    pub graph: String,
-    /// The time since the first event.
-    pub elapsed_ns: u64,
-    /// The number of workers.
-    pub workers: usize,
-    /// Events that have ended, failed ones included.
-    pub events: u64,
-    /// Events in flight.
-    pub in_flight: u64,
-    /// The modules, in the order of registration.
-    pub modules: Vec<ModuleFigures>,
-    /// All resources.
-    pub resources: Vec<ResourceFigures>,
 }
 
 /// A worker that was given up: its thread is left to itself.

@@ -8,10 +8,10 @@ use crate::feed::Feed;
 use crate::instances::Instances;
 use crate::order::InOrder;
 use crate::over::Over;
-use crate::record::{EventEnd, ResourceQueue, SoFar};
+use crate::record::{EventEnd, ModuleFigures, ResourceQueue, RunProgress};
 use crate::resource::Resource;
 use crate::status::{Controlled, Status};
-use crate::summary::so_far;
+use crate::summary;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::task::TaskRef;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,24 +53,30 @@ impl Controlled for Run {
         self.feeder.get().into_iter().for_each(TaskRef::wake);
     }
 
-    fn queues(&self) -> (usize, Vec<ResourceQueue>) {
+    fn progress(&self, status: &Status, progress: &mut RunProgress) {
+        let engine = &self.engine;
         let queue = |it: &Resource| ResourceQueue {
             name: it.name.clone(),
             // Relaxed, both: statistics.
             waiting: it.waiting.load(Ordering::Relaxed) as u64,
             waited_ns: it.waited_ns.load(Ordering::Relaxed),
         };
-        (self.engine.slots.len(), self.engine.resources.iter().map(queue).collect())
+        progress.slots = engine.slots.len() as u64;
+        progress.workers = engine.shared.workers() as u64;
+        // Relaxed: a statistic.
+        let start_ns = status.start_ns.load(Ordering::Relaxed);
+        progress.elapsed_ns = engine.now_ns().saturating_sub(start_ns);
+        progress.queues = engine.resources.iter().map(queue).collect();
+    }
+
+    fn modules(&self) -> Vec<ModuleFigures> {
+        summary::modules(&self.engine)
     }
 
     fn wake_after(&self, time: Duration, waker: Waker) {
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let shared = &self.engine.shared;
         shared.add_deadline(self.engine.now_ns().saturating_add(time_ns), waker);
-    }
-
-    fn so_far(&self, status: &Status) -> SoFar {
-        so_far(&self.engine, status)
     }
 }
 

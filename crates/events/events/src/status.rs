@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::histogram::Histogram;
-use crate::record::{ResourceQueue, RunSummary, SoFar};
+use crate::record::{ModuleFigures, RunProgress, RunSummary};
 use actinium_scheduler::clock::Until;
 use actinium_scheduler::guard;
 use actinium_scheduler::sync::lock;
@@ -18,12 +18,12 @@ pub(crate) trait Controlled: Send + Sync {
     fn finish(&self);
     /// Has a worker ask the source again.
     fn wake_feeder(&self);
-    /// How many slots there are, and what waits for each resource.
-    fn queues(&self) -> (usize, Vec<ResourceQueue>);
+    /// Adds what only a run that lasts can tell.
+    fn progress(&self, status: &Status, progress: &mut RunProgress);
+    /// What its modules have done so far.
+    fn modules(&self) -> Vec<ModuleFigures>;
     /// Calls the waker after this time.
     fn wake_after(&self, time: Duration, waker: Waker);
-    /// How it stands.
-    fn so_far(&self, status: &Status) -> SoFar;
 }
 
 /// Ends a run when it is woken.
@@ -105,18 +105,9 @@ impl Status {
         }
     }
 
-    fn run(&self) -> Option<Arc<dyn Controlled>> {
+    /// The run, while it lasts.
+    pub(crate) fn run(&self) -> Option<Arc<dyn Controlled>> {
         lock(&self.asked).run.as_ref().and_then(Weak::upgrade)
-    }
-
-    /// How it stands, while it goes on.
-    pub(crate) fn so_far(&self) -> Option<SoFar> {
-        self.run().map(|run| run.so_far(self))
-    }
-
-    /// The slots and queues of the run, while it lasts.
-    pub(crate) fn queues(&self) -> Option<(usize, Vec<ResourceQueue>)> {
-        self.run().map(|run| run.queues())
     }
 
     /// How often the run was asked to stop.

@@ -2,9 +2,7 @@
 
 use crate::engine::Engine;
 use crate::histogram::buckets;
-use crate::record::{
-    ModuleFigures, PathFigures, ResourceFigures, RunSummary, SoFar, Span, Spans, Stuck,
-};
+use crate::record::{ModuleFigures, PathFigures, ResourceFigures, RunSummary, Span, Spans, Stuck};
 use crate::status::Status;
 use actinium_scheduler::sync::lock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +63,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
 }
 
 /// The figures of all modules.
-fn modules(engine: &Engine) -> Vec<ModuleFigures> {
+pub(crate) fn modules(engine: &Engine) -> Vec<ModuleFigures> {
     (0..engine.layout.modules).map(|module| module_figures(engine, module)).collect()
 }
 
@@ -78,22 +76,6 @@ fn resources(engine: &Engine) -> Vec<ResourceFigures> {
         waited_ns: waited_ns(&it.waited_ns),
     };
     engine.resources.iter().map(figures).collect()
-}
-
-/// Sums up a run that goes on.
-pub(crate) fn so_far(engine: &Engine, status: &Status) -> SoFar {
-    // Relaxed: statistics.
-    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    let counts = &status.counts;
-    SoFar {
-        graph: status.name.clone(),
-        elapsed_ns: engine.now_ns().saturating_sub(count(&status.start_ns)),
-        workers: engine.shared.workers(),
-        events: count(&counts.done) + count(&counts.failed),
-        in_flight: count(&counts.in_flight),
-        modules: modules(engine),
-        resources: resources(engine),
-    }
 }
 
 impl Engine {

@@ -12,7 +12,6 @@ use actinium_metrics::Metrics;
 use actinium_monitor::flight_router;
 use axum::Router;
 use std::fmt;
-use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,9 +140,7 @@ impl Dashboard {
         }
         let mut more = self.metrics.map_or_else(Router::new, Metrics::router);
         if let What::System(system) = &self.what {
-            let flight = flight_router(system);
-            let flight = flight.map_err(|error| DashboardError::Thread(io::Error::other(error)))?;
-            more = more.merge(flight);
+            more = more.merge(flight_router(system));
         }
         let sources: Vec<Box<dyn Source>> = match self.what {
             What::System(system) => vec![Box::new(Local::new(&system))],

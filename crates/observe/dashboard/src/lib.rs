@@ -20,7 +20,8 @@
 //! [`actinium_metrics`] are at the same address.
 //!
 //! It is read-only. Threads of its own serve it: workers do nothing for it, and while nobody looks,
-//! nor do those, but for a flight recorder ([`flight_router`](actinium_monitor::flight_router)).
+//! nor do those. The first question for the last seconds begins a flight recorder
+//! ([`flight_router`](actinium_monitor::flight_router)).
 //! Without a token it listens only where this machine alone reaches it.
 //!
 //! | file | what it is |
@@ -28,7 +29,6 @@
 //! | `dashboard.rs` | what is served: one system, or several nodes |
 //! | `observed.rs`, `before_main.rs` | what a builder, and the environment, ask for |
 //! | `source.rs` | where figures come from: `local.rs` this process, `remote.rs` another one, by `client.rs` |
-//! | `turns.rs` | the last turns of actors that somebody looks at |
 //! | `frames.rs` | looks at all sources, for all clients together |
 //! | `admission.rs` | who may come in |
 //! | `routes.rs`, `seats.rs` | what is answered; who is told of each look |
@@ -47,7 +47,6 @@ mod remote;
 mod routes;
 mod seats;
 mod source;
-mod turns;
 
 pub use before_main::ENV_DASHBOARD;
 pub use dashboard::{Dashboard, Serving};

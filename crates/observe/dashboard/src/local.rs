@@ -1,24 +1,22 @@
 //! A system of this process.
 
 use crate::source::{Look, Refusal, Source};
-use crate::turns::Turns;
 use actinium_actor::SystemHandle;
-use actinium_monitor::live::{ActorNow, ActorsQuery, Live, Snapshot};
+use actinium_monitor::live::{ActorsQuery, Live, Snapshot};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Members of a family that are shown.
-pub(crate) const FAMILY: usize = 200;
+const FAMILY: usize = 200;
 
 /// A system of this process.
 pub(crate) struct Local {
     live: Live,
-    turns: Turns,
 }
 
 impl Local {
     pub(crate) fn new(system: &SystemHandle) -> Self {
-        Local { live: Live::new(system), turns: Turns::new(system) }
+        Local { live: Live::new(system) }
     }
 }
 
@@ -41,15 +39,7 @@ impl Source for Local {
 
     fn actor(&self, number: u64) -> Result<Value, Refusal> {
         let missing = || Refusal::Missing(format!("no living actor has the number {number}"));
-        let figures = self.live.system().actor(number).ok_or_else(missing)?;
-        let turns = self.turns.of(figures.actor);
-        let figures = ActorNow::from(&figures);
-        let children = self.live.family(Some(number), FAMILY);
-        Ok(json!({ "figures": value(figures), "children": value(children), "turns": value(turns) }))
-    }
-
-    fn rest(&self) {
-        self.turns.rest();
+        self.live.actor(number, FAMILY).map(value).ok_or_else(missing)
     }
 
     fn family(&self, of: Option<u64>) -> Result<Value, Refusal> {

@@ -4,8 +4,8 @@ use crate::admission::{Admission, border};
 use crate::frames::Frames;
 use crate::seats::{SEATS, Seats, events};
 use crate::source::{Refusal, Source};
-use crate::turns::FORGOTTEN;
 use actinium_monitor::live::ActorsQuery;
+use actinium_report::html::COLOURS;
 use actinium_scheduler::guard;
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -17,7 +17,6 @@ use axum::{Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Questions that are looked into at once; more wait.
@@ -26,7 +25,8 @@ const AT_ONCE: usize = 2;
 const PAGE: &str = include_str!("assets/page.html");
 /// The other parts of the page. Its scripts are no modules: for those, browsers ask as for pages
 /// from elsewhere, which the gateway refuses.
-const ASSETS: [(&str, &str, &str); 2] = [
+const ASSETS: [(&str, &str, &str); 3] = [
+    ("/colours.css", "text/css; charset=utf-8", COLOURS),
     ("/page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
     ("/page.js", "text/javascript; charset=utf-8", SCRIPT),
 ];
@@ -228,20 +228,7 @@ async fn actor(
         Ok(node) => node,
         Err(rejected) => return bad_query(&rejected),
     };
-    let response = asked(&shared, node, move |source| source.actor(number)).await;
-    // Weak: it keeps nothing that has ended.
-    let sources = Arc::downgrade(&shared);
-    tokio::spawn(async move {
-        tokio::time::sleep(FORGOTTEN + Duration::from_millis(100)).await;
-        if let Some(shared) = sources.upgrade() {
-            let _ = ask(&shared, node, |source| {
-                source.rest();
-                Ok(())
-            })
-            .await;
-        }
-    });
-    response
+    asked(&shared, node, move |source| source.actor(number)).await
 }
 
 #[derive(Debug, Default, Deserialize)]

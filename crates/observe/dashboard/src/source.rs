@@ -29,9 +29,6 @@ pub(crate) trait Source: Send + Sync {
     /// One actor with its last turns, as JSON.
     fn actor(&self, number: u64) -> Result<Value, Refusal>;
 
-    /// Nobody may ask for actors any more: rests if so.
-    fn rest(&self) {}
-
     /// Those whom an actor supervises, as JSON.
     fn family(&self, of: Option<u64>) -> Result<Value, Refusal>;
 }

@@ -6,7 +6,7 @@
 //! A picture of many nodes is none that people can read. So Mermaid and SVG fold a graph that is
 //! too large ([`Drawing::folded`]): nodes of the same role and level become one box, which says how
 //! many they are. What is marked stays as it is, and the picture says that it is folded. DOT has
-//! each node.
+//! each node. [`escaped`] makes text safe for any SVG or HTML.
 //!
 //! ```
 //! use actinium_drawing::{Drawing, Edge, Node, Role};
@@ -29,6 +29,7 @@
 mod dot;
 mod draw;
 mod drawing;
+mod escape;
 mod fold;
 mod layers;
 mod layout;
@@ -36,3 +37,4 @@ mod mermaid;
 mod svg;
 
 pub use drawing::{Drawing, Edge, Node, Role};
+pub use escape::escaped;

@@ -1,6 +1,7 @@
 //! A graph as a picture.
 
 use crate::drawing::{Drawing, Edge, Node, Role};
+use crate::escape::escaped;
 use crate::layout::{LETTERS_MAX, Layout, Place, layout};
 use std::fmt::Write;
 
@@ -212,25 +213,6 @@ fn draw_beside(
     };
     let class = if edge.marked { "hm" } else { "h" };
     let _ = writeln!(svg, "<polygon class=\"{class}\" points=\"{head}\"/>");
-}
-
-/// A text for an element's content or a quoted attribute. XML has no control characters.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
-                safe.push(char::REPLACEMENT_CHARACTER);
-            }
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

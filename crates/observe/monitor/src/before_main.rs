@@ -4,10 +4,11 @@ use crate::flame::FlameToFile;
 use crate::flight::FlightOfSystem;
 use crate::report::ReportOnEnd;
 use crate::socket::ServeOnSocket;
+use crate::suffix::with_suffix;
 use crate::trace::TraceToFile;
 use actinium_actor::{Observer, OnEnd, SystemHandle};
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The environment variable that names a file for the page of each system.
@@ -72,38 +73,11 @@ impl Observer for AsEnvironmentSays {
         };
         // Relaxed: only its own value counts.
         let before = self.systems.fetch_add(1, Ordering::Relaxed);
-        let observer = (self.observer)(numbered(Path::new(&path), before + 1));
+        let path = match before {
+            0 => PathBuf::from(path),
+            _ => with_suffix(path.as_ref(), &format!("-{}", before + 1)),
+        };
+        let observer = (self.observer)(path);
         observer.started(system).map_err(|error| format!("{}: {error}", self.variable).into())
-    }
-}
-
-/// The file of a process's n-th system.
-fn numbered(path: &Path, n: usize) -> PathBuf {
-    if n == 1 {
-        return path.to_owned();
-    }
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{n}"));
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn further_systems_have_files_of_their_own() {
-        for (path, n, expected) in [
-            ("run.html", 1, "run.html"),
-            ("run.html", 2, "run-2.html"),
-            ("a.b/run.json", 12, "a.b/run-12.json"),
-            ("a.b/run", 3, "a.b/run-3"),
-        ] {
-            assert_eq!(numbered(Path::new(path), n), Path::new(expected));
-        }
     }
 }

@@ -6,6 +6,7 @@ use crate::trace::model::short;
 use actinium_actor::recording::{Act, Name, Record, WorkerRecords};
 use actinium_actor::trace::{Span, SpanKind};
 use actinium_actor::{Observer, OnEnd, SystemHandle};
+use actinium_drawing::escaped;
 use actinium_observe::file::{NewFile, WriteError, writable};
 use actinium_observe::number::{count, percent};
 use actinium_scheduler::log;
@@ -285,20 +286,6 @@ fn colour(name: &str, depth: u32) -> String {
     format!("hsl({},70%,{light}%)", 15 + hasher.finish() % 200)
 }
 
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            letter => safe.push(letter),
-        }
-    }
-    safe
-}
-
 /// A graph that is being made.
 struct Gathering {
     graph: FlameGraph,
@@ -453,6 +440,9 @@ mod tests {
             assert!(svg.contains(text), "{text}: {svg}");
         }
         assert!(!svg.contains("missing"));
+        let mut odd = graph();
+        odd.add(1, &turn("a\u{1b}b", 0, 100), text);
+        assert!(odd.svg().contains("a\u{fffd}b") && !odd.svg().contains('\u{1b}'));
         let lost = FlameGraph { lost: 1_234, ..graph() };
         assert!(lost.svg().contains("1,234 records are missing"), "{}", lost.svg());
         assert!(FlameGraph::default().svg().ends_with("</svg>\n"));

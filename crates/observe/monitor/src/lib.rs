@@ -57,8 +57,11 @@ mod report;
 mod router;
 pub mod socket;
 mod structure;
+mod suffix;
 mod trace;
+mod types;
 
+pub use actinium_report::ReadError;
 pub use before_main::{ENV_FLAME, ENV_FLIGHT, ENV_REPORT, ENV_TOP, ENV_TRACE};
 pub use diagnosis::{Diagnosis, Finding, Severity, diagnose, diagnose_run};
 pub use flame::{FlameGraph, FlameRecorder, FlameToFile};
@@ -66,12 +69,12 @@ pub use flight::{
     At, Cause, CpuLook, Did, FLIGHT_PATH, FLIGHT_VERSION, Flight, FlightError, FlightOfSystem,
     FlightRecorder, FlightSettings, GraphFigures, GraphModule, GraphResource, KeepRecords,
     LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
-    Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+    Seen, Walk, WorkerLook, WorkerPlace, WorkerThread,
 };
 pub use recorder::Recorder;
 pub use recording::{
-    MailboxFigures, MessageTurns, ReadError, Recording, SCHEMA_VERSION, Sample, TypeFigures,
-    TypeTurns, WorkerFigures,
+    MailboxFigures, MessageTurns, Recording, SCHEMA_VERSION, Sample, TypeFigures, TypeTurns,
+    WorkerFigures,
 };
 pub use report::{Monitored, ReportOnEnd};
 #[cfg(feature = "router")]
@@ -80,3 +83,4 @@ pub use structure::{Member, Structure, Tree};
 pub use trace::{
     ClockOffset, Ping, Trace, TraceOptions, TraceSession, TraceSummary, TraceToFile, merge_traces,
 };
+pub use types::{TypeName, TypeNow};

@@ -4,11 +4,11 @@ use crate::structure::Structure;
 use actinium_actor::TurnFigures;
 use actinium_observe::file::{NewFile, WriteError};
 use actinium_observe::process::ProcessFigures;
+use actinium_report::{Document, ReadError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The version of the data that this release writes. It changes when a field changes its meaning or
 /// goes away.
@@ -173,82 +173,13 @@ pub struct MailboxFigures {
     pub at_s: f64,
 }
 
-/// Why a file is no recording.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// It can not be read.
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It is no recording, or it was cut off.
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        cause: serde_json::Error,
-    },
-    /// A later release has written it.
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// The version of its data.
-        version: u32,
-    },
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io { path, cause } => write!(f, "can not read {}: {cause}", path.display()),
-            ReadError::Malformed { path, cause } => {
-                write!(f, "{} is no recording, or was cut off: {cause}", path.display())
-            }
-            ReadError::Newer { path, version } => write!(
-                f,
-                "{} has data of version {version}, and this release reads up to {SCHEMA_VERSION}: \
-                 use the release that has written it, or a later one",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ReadError::Io { cause, .. } => Some(cause),
-            ReadError::Malformed { cause, .. } => Some(cause),
-            ReadError::Newer { .. } => None,
-        }
-    }
-}
-
-/// What can be read of a file of any version.
-#[derive(Deserialize)]
-struct Version {
-    schema_version: u32,
-}
-
 impl Recording {
     /// Reads a recording from a file that [`write`](Self::write) has written.
     ///
     /// # Errors
     /// If the file can not be read, is no recording, was cut off or is of a later release.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let path_owned = || path.to_owned();
-        let text =
-            std::fs::read(path).map_err(|cause| ReadError::Io { path: path_owned(), cause })?;
-        let malformed = |cause| ReadError::Malformed { path: path_owned(), cause };
-        let Version { schema_version: version } =
-            serde_json::from_slice(&text).map_err(malformed)?;
-        if version > SCHEMA_VERSION {
-            return Err(ReadError::Newer { path: path_owned(), version });
-        }
-        serde_json::from_slice(&text).map_err(malformed)
+        Document::read(path, "recording")?.up_to(SCHEMA_VERSION)?.data()
     }
 
     /// Writes it: as JSON if the file's name ends in `.json`, else as a page. The file is there in

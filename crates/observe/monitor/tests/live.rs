@@ -92,8 +92,8 @@ fn actors_are_paged_and_families_shown() {
     let children = live.family(Some(root), 5);
     assert_eq!((children.total, children.members.len()), (25, 5));
     assert_eq!(children.members[0].0.parent, Some(root));
-    assert_eq!(live.actor(root).map(|it| it.queued), Some(0));
-    assert_eq!(live.actor(u64::MAX), None);
+    assert_eq!(live.actor(root, 9).map(|it| it.figures.queued), Some(0));
+    assert_eq!(live.actor(u64::MAX, 9), None);
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //! | [`setting`] | settings, and where each value came from |
 //! | [`html`] | charts and tables as one self-contained HTML page |
 //!
+//! [`document`] reads figures back that a program has written as JSON.
+//!
 //! ```
 //! use actinium_observe::Latency;
 //! use actinium_report::Table;
@@ -16,6 +18,7 @@
 //! println!("{}", Table::from(&latency.quantiles()));
 //! ```
 
+pub mod document;
 mod figures;
 pub mod html;
 pub mod progress;
@@ -23,6 +26,7 @@ pub mod setting;
 pub mod spark;
 pub mod table;
 
+pub use document::{Document, ReadError};
 pub use progress::Progress;
 pub use setting::{Setting, Source};
 pub use table::{Cell, Column, Table};

@@ -1,7 +1,9 @@
 //! Asks a program: one request of HTTP for each connection, within bounds.
 
 use crate::target::Target;
-use actinium_monitor::live::{ActorsNow, ActorsQuery, FamilyNow, LIVE_VERSION, Snapshot};
+use actinium_monitor::live::{
+    ActorDetails, ActorsNow, ActorsQuery, FamilyNow, LIVE_VERSION, Snapshot,
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt;
@@ -145,6 +147,15 @@ impl Client {
             text.append_pair(name, value);
         });
         self.read(&format!("/api/actors?{}", text.finish()))
+    }
+
+    /// One of its actors. The program records its turns while somebody asks, every five seconds at
+    /// least.
+    ///
+    /// # Errors
+    /// As [`Client::snapshot`], or if no such actor lives.
+    pub fn actor(&self, number: u64) -> Result<ActorDetails, ClientError> {
+        self.read(&format!("/api/actor/{number}"))
     }
 
     /// The actors that this one supervises; for `None`, those that nobody does.

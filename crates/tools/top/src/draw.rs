@@ -22,7 +22,8 @@ const HELP: &str = "\
 s, S          the next order, or the one before
 /             search by name, type or number; Esc ends the search
 n, p          the next page of actors, or the one before
-Enter         the children of an actor in the tree; Backspace goes back
+Enter         looks closer at an actor: its last turns and messages; Esc goes back
+Enter, d      in the tree: to an actor's children, Backspace goes back; looks closer at it
 Space         hold on, and go on
 q, Ctrl-C     the end";
 
@@ -104,9 +105,10 @@ fn footer(view: &View) -> Line<'static> {
         return Line::from(format!(" /{}_", clean(text)));
     }
     let keys = match view.pane {
+        _ if view.has_chosen() => " Esc back  Enter child  ",
         Pane::Types => " s sort  / search  ",
-        Pane::Actors => " s sort  / search  n p pages  ",
-        Pane::Tree => " Enter children  Backspace back  ",
+        Pane::Actors => " Enter closer  s sort  / search  n p pages  ",
+        Pane::Tree => " Enter children  Backspace back  d closer  ",
         _ => " ",
     };
     let mut line = Line::styled(format!("{keys}Tab panes  Space hold  ? help  q end"), faint());
@@ -313,16 +315,44 @@ mod tests {
     }
 
     #[test]
+    fn an_actor_has_its_turns_messages_and_children() {
+        let mut view = looked_twice();
+        press(&mut view, "3");
+        answer(&mut view, 3.0, 5_000);
+        press(&mut view, "\n");
+        answer(&mut view, 4.0, 6_000);
+        let text = shown(&view, (110, 40));
+        for part in [
+            "Actor 7",
+            "bytes of a message",
+            "half of these took at most 2.00 µs",
+            "1.750 s",
+            "4.00 µs",
+            "Refund",
+            "It supervises 1",
+            "Esc back",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
         let mut view = View::default();
         assert!(shown(&view, (80, 10)).contains("Waiting for the program"));
         press(&mut view, "3");
         let no = |what: &str| Some(Err(what.to_owned()));
         let seen = Ok(Box::new(seen(1.0, 1)));
-        view.take(Answer { wish: view.wish(), seen, actors: no("sort"), family: None });
+        view.take(Answer {
+            wish: view.wish(),
+            seen,
+            actors: no("sort"),
+            family: None,
+            actor: None,
+        });
         assert!(shown(&view, (80, 10)).contains("sort"));
         let seen = Err("it\u{1b}[2J is gone".to_owned());
-        view.take(Answer { wish: view.wish(), seen, actors: None, family: None });
+        view.take(Answer { wish: view.wish(), seen, actors: None, family: None, actor: None });
         assert!(shown(&view, (160, 10)).contains("NO ANSWER: it [2J is gone"));
     }
 
@@ -332,10 +362,10 @@ mod tests {
         press(&mut view, "2");
         let mut long = seen(5.0, 9_000);
         let kind = format!("shop::{}::Till", "departments::".repeat(20));
-        long.now.walk.types[0].kind.clone_from(&kind);
+        long.now.walk.types[0].kind = kind.clone().into();
         long.now.turns[0].kind = kind;
         let (wish, seen) = (view.wish(), Ok(Box::new(long)));
-        view.take(Answer { wish, seen, actors: None, family: None });
+        view.take(Answer { wish, seen, actors: None, family: None, actor: None });
         let text = shown(&view, (120, 12));
         assert!(
             text.contains("…") && text.contains("::Till  ") && text.contains("restarts"),

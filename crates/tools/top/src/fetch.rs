@@ -7,6 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+/// An actor that is looked at is asked for so often at least: otherwise the program forgets it.
+const ACTOR_EVERY: Duration = Duration::from_secs(2);
+
 /// Asks from time to time, and whenever something else is wished for. It ends with this.
 pub(crate) struct Fetcher {
     wishes: Sender<Wish>,
@@ -45,7 +48,8 @@ fn ask_again_and_again(
         if !wish.is_paused && answers.send(ask(client, &wish)).is_err() {
             return;
         }
-        wish = match wished.recv_timeout(interval) {
+        let pause = wish.actor.map_or(interval, |_| interval.min(ACTOR_EVERY));
+        wish = match wished.recv_timeout(pause) {
             // Of several that came meanwhile, the last one counts.
             Ok(first) => wished.try_iter().last().unwrap_or(first),
             Err(RecvTimeoutError::Timeout) => wish,
@@ -58,6 +62,7 @@ fn ask(client: &Client, wish: &Wish) -> Answer {
     Answer {
         wish: wish.clone(),
         actors: wish.actors.as_ref().map(|it| client.actors(it).map_err(|error| error.to_string())),
+        actor: wish.actor.map(|it| client.actor(it).map_err(|error| error.to_string())),
         family: wish.family.map(|it| client.family(it).map_err(|error| error.to_string())),
         seen: client.snapshot().map(Box::new).map_err(|error| error.to_string()),
     }

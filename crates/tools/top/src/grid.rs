@@ -69,12 +69,15 @@ impl TypeOrder {
 }
 
 impl Grid {
-    fn new<const N: usize>(title: impl Into<String>, columns: [(&str, bool); N]) -> Self {
+    pub(crate) fn new<const N: usize>(
+        title: impl Into<String>,
+        columns: [(&str, bool); N],
+    ) -> Self {
         let columns = columns.map(|(name, is_right)| (name.to_owned(), is_right)).into();
         Grid { title: title.into(), columns, rows: Vec::new() }
     }
 
-    fn row<const N: usize>(&mut self, row: [String; N]) {
+    pub(crate) fn row<const N: usize>(&mut self, row: [String; N]) {
         self.rows.push(row.map(|cell| clean(&cell)).into());
     }
 
@@ -102,7 +105,7 @@ fn or_nothing(value: Option<String>) -> String {
     value.unwrap_or_else(|| NOTHING.to_owned())
 }
 
-fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     or_nothing((ns > 0).then(|| nanoseconds(ns as f64)))
 }
 

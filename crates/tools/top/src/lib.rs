@@ -6,10 +6,12 @@
 //! | `client` | asks it |
 //! | `rates` | what happened between two looks |
 //! | `grid` | figures as tables of text |
+//! | `closer` | one actor, likewise |
 //! | `view` | what is shown, and what keys do |
 //! | `draw` | draws that |
 //! | `plain` | one look as plain text |
 //! | `fetch` | the thread that asks |
+//! | `signals` | what ends the process leaves the terminal as it was |
 //! | `terminal` | the loop over keys and looks |
 //!
 //! ```
@@ -29,11 +31,13 @@
 //! ```
 
 mod client;
+mod closer;
 mod draw;
 mod fetch;
 mod grid;
 mod plain;
 mod rates;
+mod signals;
 mod target;
 mod terminal;
 mod view;

@@ -187,7 +187,7 @@ pub(crate) mod tests {
         };
         let kind = "shop::Till".to_owned();
         seen.now.walk.types =
-            vec![TypeNow { kind: kind.clone(), living: 4, queued: 9, ..TypeNow::default() }];
+            vec![TypeNow { kind: kind.clone().into(), living: 4, queued: 9, ..TypeNow::default() }];
         let busy_ns = (at_s * 0.25e9) as u64;
         seen.now.turns_at_s = at_s;
         seen.now.turns = vec![TurnsNow {

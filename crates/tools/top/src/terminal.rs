@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::draw::draw;
 use crate::fetch::Fetcher;
+use crate::signals::Signals;
 use crate::view::{View, Wish};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
@@ -26,22 +27,25 @@ impl Default for Settings {
     }
 }
 
-/// Shows the program in this terminal until the user ends it.
+/// Shows the program in this terminal until the user ends it, or a signal does.
 ///
 /// # Errors
-/// If this is no terminal, or it fails. It is left as it was before.
+/// If this is no terminal, it fails, or the process may not listen to signals. The terminal is left
+/// as it was before.
 pub fn run(client: Client, settings: Settings) -> io::Result<()> {
     let fetcher = Fetcher::start(client, settings.interval)?;
+    let signals = Signals::hold()?;
     let mut terminal = ratatui::try_init()?;
-    let ended = show(&mut terminal, &fetcher);
-    ratatui::try_restore()?;
-    ended
+    let ended = show(&mut terminal, &fetcher, &signals);
+    let restored = ratatui::try_restore();
+    signals.release()?;
+    ended.and(restored)
 }
 
-fn show(terminal: &mut DefaultTerminal, fetcher: &Fetcher) -> io::Result<()> {
+fn show(terminal: &mut DefaultTerminal, fetcher: &Fetcher, signals: &Signals) -> io::Result<()> {
     let (mut view, mut wished) = (View::default(), Wish::default());
     let mut has_changed = true;
-    loop {
+    while !signals.is_some() {
         if has_changed {
             terminal.draw(|frame| draw(frame, &view))?;
             has_changed = false;
@@ -68,4 +72,5 @@ fn show(terminal: &mut DefaultTerminal, fetcher: &Fetcher) -> io::Result<()> {
             has_changed = true;
         }
     }
+    Ok(())
 }

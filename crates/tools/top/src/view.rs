@@ -1,8 +1,9 @@
 //! What is shown, and what keys do.
 
+use crate::closer;
 use crate::grid::{self, Grid, TYPE_ORDERS, TypeOrder};
 use crate::rates::Rates;
-use actinium_monitor::live::{ActorsNow, ActorsQuery, FamilyNow, Snapshot};
+use actinium_monitor::live::{ActorDetails, ActorsNow, ActorsQuery, FamilyNow, Snapshot};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::collections::VecDeque;
 
@@ -48,6 +49,8 @@ pub(crate) struct Wish {
     pub(crate) actors: Option<ActorsQuery>,
     /// The family of this actor, or of none.
     pub(crate) family: Option<Option<u64>>,
+    /// This actor.
+    pub(crate) actor: Option<u64>,
 }
 
 /// What was answered; errors as texts.
@@ -57,6 +60,7 @@ pub(crate) struct Answer {
     pub(crate) seen: Result<Box<Snapshot>, String>,
     pub(crate) actors: Option<Result<ActorsNow, String>>,
     pub(crate) family: Option<Result<FamilyNow, String>>,
+    pub(crate) actor: Option<Result<ActorDetails, String>>,
 }
 
 /// Everything that is shown.
@@ -84,6 +88,9 @@ pub(crate) struct View {
     /// From a family without parents to the present one.
     path: Vec<u64>,
     family: Option<Result<FamilyNow, String>>,
+    /// The actor that is looked at closer, instead of the pane's table.
+    chosen: Option<u64>,
+    actor: Option<Result<ActorDetails, String>>,
 }
 
 impl View {
@@ -98,8 +105,10 @@ impl View {
         };
         Wish {
             is_paused: self.is_paused,
-            actors: (self.pane == Pane::Actors).then(query),
-            family: (self.pane == Pane::Tree).then(|| self.path.last().copied()),
+            actors: (self.pane == Pane::Actors && self.chosen.is_none()).then(query),
+            family: (self.pane == Pane::Tree && self.chosen.is_none())
+                .then(|| self.path.last().copied()),
+            actor: self.chosen,
         }
     }
 
@@ -109,6 +118,7 @@ impl View {
         if is_wanted {
             self.actors = answer.actors.or(self.actors.take());
             self.family = answer.family.or(self.family.take());
+            self.actor = answer.actor.or(self.actor.take());
         }
         match answer.seen {
             Ok(seen) => {
@@ -148,6 +158,7 @@ impl View {
             KeyCode::Char('?' | 'h') => self.shows_help = true,
             KeyCode::Char(' ') => self.is_paused = !self.is_paused,
             KeyCode::Char('/') => self.typing = Some(self.search.clone()),
+            KeyCode::Esc | KeyCode::Backspace if self.chosen.is_some() => self.choose(None),
             KeyCode::Esc => self.search_for(String::new()),
             KeyCode::Char('s') => self.sort(1),
             KeyCode::Char('S') => self.sort(-1),
@@ -176,6 +187,7 @@ impl View {
                 self.selected = 0;
             }
             KeyCode::Enter => self.enter(),
+            KeyCode::Char('d') => self.choose_marked(),
             KeyCode::Backspace => {
                 self.path.pop();
                 (self.family, self.selected) = (None, 0);
@@ -202,10 +214,12 @@ impl View {
     fn search_for(&mut self, text: String) {
         (self.search, self.selected) = (text, 0);
         self.pages.clear();
+        self.choose(None);
     }
 
     fn show(&mut self, pane: Pane) {
-        (self.pane, self.selected) = (pane, 0);
+        self.pane = pane;
+        self.choose(None);
     }
 
     fn turn_pane(&mut self, by: isize) {
@@ -214,6 +228,7 @@ impl View {
     }
 
     fn sort(&mut self, by: isize) {
+        self.choose(None);
         match self.pane {
             Pane::Types => self.type_order = turned(self.type_order, by, TYPE_ORDERS.len()),
             Pane::Actors => {
@@ -229,6 +244,7 @@ impl View {
         if let Some(Ok(page)) = &self.actors
             && let Some(next) = page.next.clone()
             && self.pane == Pane::Actors
+            && self.chosen.is_none()
         {
             // Until the page has come, this one is shown: once more and it would be left out.
             if self.pages.last() != Some(&next) {
@@ -238,10 +254,43 @@ impl View {
         }
     }
 
-    /// Goes to the children of the marked actor.
+    /// Looks closer at this actor, or at none.
+    fn choose(&mut self, actor: Option<u64>) {
+        (self.chosen, self.actor, self.selected) = (actor, None, 0);
+    }
+
+    /// Looks closer at the marked actor, if an actor is marked.
+    fn choose_marked(&mut self) {
+        let marked = match (self.chosen, self.pane) {
+            (Some(_), _) => self.marked_child(),
+            (None, Pane::Actors) => {
+                let page = self.actors.as_ref().and_then(|it| it.as_ref().ok());
+                page.and_then(|it| it.actors.get(self.selected)).map(|it| it.actor)
+            }
+            (None, Pane::Tree) => {
+                let family = self.family.as_ref().and_then(|it| it.as_ref().ok());
+                family.and_then(|it| it.members.get(self.selected)).map(|it| it.0.actor)
+            }
+            _ => None,
+        };
+        if marked.is_some() {
+            self.choose(marked);
+        }
+    }
+
+    /// The marked child of the actor that is looked at: children are the last table.
+    fn marked_child(&self) -> Option<u64> {
+        let details = self.actor.as_ref()?.as_ref().ok()?;
+        let grids = self.grids();
+        let above: usize = grids.iter().rev().skip(1).map(|it| it.rows.len()).sum();
+        let child = details.children.members.get(self.selected.checked_sub(above)?)?;
+        Some(child.0.actor)
+    }
+
+    /// Goes to the children of the marked actor in the tree; elsewhere, looks closer at it.
     fn enter(&mut self) {
-        if self.pane != Pane::Tree {
-            return;
+        if self.pane != Pane::Tree || self.chosen.is_some() {
+            return self.choose_marked();
         }
         let Some(Ok(family)) = &self.family else { return };
         if let Some((actor, children)) = family.members.get(self.selected)
@@ -260,6 +309,10 @@ impl View {
     pub(crate) fn grids(&self) -> Vec<Grid> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let rates = &self.rates;
+        if self.chosen.is_some() {
+            let details = self.actor.as_ref().and_then(|it| it.as_ref().ok());
+            return details.map(closer::actor).unwrap_or_default();
+        }
         match self.pane {
             Pane::Overview => vec![grid::workers(rates, seen)],
             Pane::Types => vec![grid::types(rates, self.type_order(), &self.search)],
@@ -297,6 +350,7 @@ impl View {
     /// What is said instead of tables.
     pub(crate) fn remark(&self) -> Option<String> {
         let answered = match self.pane {
+            _ if self.chosen.is_some() => self.actor.as_ref().map(|it| it.as_ref().err()),
             Pane::Actors => self.actors.as_ref().map(|it| it.as_ref().err()),
             Pane::Tree => self.family.as_ref().map(|it| it.as_ref().err()),
             Pane::Program if self.seen.as_ref().is_some_and(|it| it.now.sections.is_empty()) => {
@@ -309,6 +363,11 @@ impl View {
             (None, _) => Some("Waiting for the answer.".to_owned()),
             (Some(error), _) => error.cloned(),
         }
+    }
+
+    /// Whether an actor is looked at closer.
+    pub(crate) fn has_chosen(&self) -> bool {
+        self.chosen.is_some()
     }
 
     pub(crate) fn search(&self) -> &str {
@@ -324,7 +383,7 @@ fn turned(at: usize, by: isize, of: usize) -> usize {
 pub(crate) mod tests {
     use super::*;
     use crate::rates::tests::seen;
-    use actinium_monitor::live::ActorNow;
+    use actinium_monitor::live::{ActorNow, LastTurns, MessagesNow, TurnNow};
 
     pub(crate) fn press(view: &mut View, keys: &str) {
         for key in keys.chars() {
@@ -343,6 +402,22 @@ pub(crate) mod tests {
         ActorNow { actor, kind: "shop::Till".to_owned(), queued: 3, ..ActorNow::default() }
     }
 
+    fn details(number: u64) -> ActorDetails {
+        let turn = |begin_s, took_ns| TurnNow { begin_s, took_ns, worker: 1, handled: 64 };
+        let messages =
+            |name: &str, handled| MessagesNow { name: name.to_owned(), handled, wait_ns: 5_000 };
+        ActorDetails {
+            figures: actor(number),
+            children: FamilyNow { total: 1, members: vec![(actor(number + 100), 0)] },
+            turns: LastTurns {
+                turns: vec![turn(1.5, 2_000), turn(1.75, 4_000)],
+                messages: vec![messages("Pay", 900), messages("Refund", 12)],
+                message_bytes: Some(24),
+                ..LastTurns::default()
+            },
+        }
+    }
+
     /// What a program answers to what the view asks for.
     pub(crate) fn answer(view: &mut View, at_s: f64, handled: u64) {
         let wish = view.wish();
@@ -355,6 +430,7 @@ pub(crate) mod tests {
         view.take(Answer {
             actors: wish.actors.as_ref().map(|_| Ok(actors)),
             family: wish.family.map(|_| Ok(family)),
+            actor: wish.actor.map(|number| Ok(details(number))),
             seen: Ok(Box::new(seen(at_s, handled))),
             wish,
         });
@@ -407,19 +483,57 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn an_actor_is_looked_at_closer() {
+        let mut view = View::default();
+        press(&mut view, "3");
+        answer(&mut view, 1.0, 10);
+        press(&mut view, "j\n");
+        let wish = view.wish();
+        assert_eq!((wish.actor, wish.actors), (Some(8), None));
+        assert_eq!(view.remark().as_deref(), Some("Waiting for the answer."));
+        answer(&mut view, 2.0, 20);
+        let titles: Vec<_> = view.grids().into_iter().map(|it| it.title).collect();
+        assert!(titles[0].contains("Actor 8") && titles.len() == 4, "{titles:?}");
+        // Its only child is the last row.
+        press(&mut view, "G\n");
+        assert_eq!(view.wish().actor, Some(108));
+        press(&mut view, "^");
+        assert_eq!((view.wish().actor, view.wish().actors.is_some()), (None, true));
+        // In the tree, Enter goes to the children.
+        press(&mut view, "4");
+        answer(&mut view, 3.0, 30);
+        press(&mut view, "jd");
+        assert_eq!(view.wish().actor, Some(8));
+        press(&mut view, "<d");
+        assert_eq!(view.wish().actor, Some(7));
+        press(&mut view, "2");
+        assert_eq!(view.wish().actor, None);
+    }
+
+    #[test]
     fn a_program_that_is_gone_or_started_anew_is_told() {
         let mut view = View::default();
         answer(&mut view, 1.0, 10);
         answer(&mut view, 2.0, 110);
         assert_eq!(view.history, [110]);
-        let gone =
-            Answer { wish: view.wish(), seen: Err("gone".into()), actors: None, family: None };
+        let gone = Answer {
+            wish: view.wish(),
+            seen: Err("gone".into()),
+            actors: None,
+            family: None,
+            actor: None,
+        };
         view.take(gone);
         assert_eq!((view.error.as_deref(), view.history.len()), (Some("gone"), 1));
         let mut anew = seen(1.0, 5);
         anew.about.life = 2;
-        let anew =
-            Answer { wish: view.wish(), seen: Ok(Box::new(anew)), actors: None, family: None };
+        let anew = Answer {
+            wish: view.wish(),
+            seen: Ok(Box::new(anew)),
+            actors: None,
+            family: None,
+            actor: None,
+        };
         view.take(anew);
         assert!(view.error.is_none() && view.history.is_empty());
     }

@@ -65,6 +65,37 @@ impl Drop for Tmux<'_> {
 }
 
 #[test]
+fn a_signal_leaves_the_terminal_as_it_was() -> Result<(), Box<dyn Error>> {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        println!("skipped: no tmux");
+        return Ok(());
+    }
+    let temporary = tempfile::tempdir()?;
+    let folder = Folder::at(temporary.path().join("actinium"));
+    let _system =
+        System::builder().workers(1).observer(ServeOnSocket::at(folder.clone())).build()?;
+    let this = std::env::current_exe()?;
+    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let (socket, pid) = (temporary.path().join(signal), temporary.path().join("pid"));
+        let tmux = Tmux(&socket);
+        let command = format!(
+            "sh -c 'echo $$ >{}; SHOWN={} exec {} --exact shown --nocapture'; echo ended $?; \
+             stty -a; cat",
+            pid.display(),
+            folder.path().display(),
+            this.display()
+        );
+        tmux.run(&["new-session", "-d", "-x", "120", "-y", "30", &command])?;
+        tmux.wait_for(&["1 overview", "Workers"])?;
+        let pid = std::fs::read_to_string(&pid)?;
+        assert!(Command::new("kill").args(["-s", signal, pid.trim()]).status()?.success());
+        let screen = tmux.wait_for(&[&format!("ended {status}"), " icanon", " echo "])?;
+        assert!(!screen.contains("1 overview") && !screen.contains("-icanon"), "{screen}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_program_is_shown_in_a_terminal_and_keys_sort_it() -> Result<(), Box<dyn Error>> {
     if Command::new("tmux").arg("-V").output().is_err() {
         println!("skipped: no tmux");
@@ -101,6 +132,15 @@ fn a_program_is_shown_in_a_terminal_and_keys_sort_it() -> Result<(), Box<dyn Err
     tmux.run(&["send-keys", "-t", "0", "s", "s"])?;
     let screen = tmux.wait_for(&["Actors, by youngest: 1 to 3 of 3"])?;
     assert!(!screen.contains("Queue"), "{screen}");
+    // One of them, looked at closer.
+    tmux.run(&["send-keys", "-t", "0", "Enter"])?;
+    tmux.wait_for(&["type           terminal::Till", "Its last turns: none"])?;
+    for till in &tills {
+        till.send(1)?;
+    }
+    tmux.wait_for(&["Its last turns: half of these took at most", "messages  worker"])?;
+    tmux.run(&["send-keys", "-t", "0", "Escape"])?;
+    tmux.wait_for(&["Actors, by youngest: 1 to 3 of 3"])?;
 
     drop((tills, queues));
     system.shutdown(Shutdown::Drain);

@@ -7,8 +7,7 @@ use actinium::prelude::*;
 #[test]
 fn a_program_that_runs_is_asked_over_http() {
     let system = System::builder().workers(1).build().expect("a system");
-    let routes = flight_router(&system).expect("a recorder");
-    let gateway = Gateway::builder().routes(routes).token("me", "secret");
+    let gateway = Gateway::builder().routes(flight_router(&system)).token("me", "secret");
     let gateway = gateway.start("127.0.0.1:0").expect("an address");
     let address = gateway.address().to_string();
     let flight = Flight::fetch(&format!("http://{address}/"), Some("secret")).expect("an answer");

@@ -254,11 +254,15 @@ fn a_system_that_drains_finishes_what_graphs_have_begun_before_its_actors_end() 
         while monitor.events() < 100 {
             std::thread::yield_now();
         }
+        let (progress, modules) = (monitor.progress(), monitor.modules().unwrap());
+        assert_eq!((progress.slots, progress.workers, modules.len()), (4, 2, 1));
+        assert!(progress.elapsed_ns > 0 && progress.ended >= 100 && modules[0].calls >= 100);
         let report = system.shutdown(Shutdown::Drain);
         let summary = running.wait().unwrap();
         assert!(summary.stopped && summary.abandoned == 0 && summary.events >= 100, "{policy}");
         assert_eq!((*total.lock().unwrap(), report.dead), (summary.events, 0), "{policy}");
         assert_eq!(monitor.events(), summary.events, "a monitor outlives the run");
+        assert_eq!((monitor.progress().slots, monitor.modules().map(|it| it.len())), (0, None));
     }
 }
 

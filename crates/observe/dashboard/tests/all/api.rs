@@ -3,6 +3,7 @@
 use crate::client::{Counter, Events, LONG, Msg, get, get_with, raw, serve, system};
 use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, System};
 use actinium_dashboard::{Dashboard, DashboardError, Watched};
+use actinium_monitor::FlightRecorder;
 use actinium_monitor::live::{self, Snapshot};
 use serde_json::json;
 use std::error::Error;
@@ -92,6 +93,19 @@ fn the_last_turns_of_an_actor_are_kept_while_somebody_asks() {
     assert!(turns[0]["handled"].as_u64() >= Some(1), "{turns:?}");
     serving.stop();
     assert!(!system.is_recording(), "it ends with the page");
+}
+
+#[test]
+fn a_flight_recorder_begins_with_the_first_question_for_the_last_seconds() {
+    let system = system();
+    let serving = serve(&system);
+    get(serving.address(), "/api/snapshot").json();
+    assert!(FlightRecorder::of(&system).is_none());
+    let flight = get(serving.address(), "/api/flight").json();
+    assert!(flight["looks"].as_array().is_some_and(|looks| looks.len() > 10), "{flight}");
+    assert!(FlightRecorder::of(&system).is_some());
+    serving.stop();
+    assert!(FlightRecorder::of(&system).is_none(), "it ends with the page");
 }
 
 enum Word {

@@ -1,9 +1,9 @@
 //! What a flight recorder has kept: data, of which a diagnosis is made.
 
-use crate::recording::ReadError;
+use crate::types::{TypeName, TypeNow};
 use actinium_observe::process::proc::ThreadState;
+use actinium_report::{Document, ReadError};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,8 +14,8 @@ pub const FLIGHT_VERSION: u32 = 1;
 /// What stands in [`Flight::document`]: it tells these files from others.
 pub(crate) const DOCUMENT: &str = "actinium flight";
 
-/// The name of a type.
-pub type TypeName = Cow<'static, str>;
+/// What it is called in errors.
+const WHAT: &str = "document of a flight recorder";
 
 /// The last seconds of a system.
 ///
@@ -226,23 +226,6 @@ pub struct MutedNow {
     pub by: MailboxNow,
 }
 
-/// The actors of a type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeNow {
-    /// The name of the type.
-    pub kind: TypeName,
-    /// Living actors.
-    pub living: u64,
-    /// Messages in their mailboxes.
-    pub queued: u64,
-    /// Messages in the mailbox that has most.
-    pub queued_max: u64,
-    /// Restarts by supervisors.
-    pub restarts: u64,
-    /// Nanoseconds that a message took at last, exponentially weighted.
-    pub cost_ns: Option<u32>,
-}
-
 /// What one worker has sent another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneTraffic {
@@ -428,9 +411,7 @@ impl Flight {
     /// # Errors
     /// If the file can not be read, is no such document, was cut off or is of a later release.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let text =
-            std::fs::read(path).map_err(|cause| ReadError::Io { path: path.to_owned(), cause })?;
-        Flight::parse(&text, path)
+        Flight::of(&Document::read(path, WHAT)?)
     }
 
     /// Reads a document from its text; `from` says in errors where that comes from.
@@ -438,23 +419,20 @@ impl Flight {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(text: &[u8], from: &Path) -> Result<Self, ReadError> {
-        /// What can be read of a file of any version.
+        Flight::of(&Document::of(text, from, WHAT))
+    }
+
+    fn of(json: &Document<'_>) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
             document: String,
-            schema_version: u32,
         }
-        let path = || from.to_owned();
-        let malformed = |cause| ReadError::Malformed { path: path(), cause };
-        let head: Head = serde_json::from_slice(text).map_err(malformed)?;
-        if head.document != DOCUMENT {
-            let other = format!("'{}' is not '{DOCUMENT}'", head.document);
-            return Err(malformed(serde::de::Error::custom(other)));
+        let Head { document } = json.data()?;
+        if document != DOCUMENT {
+            let other = format!("'{document}' is not '{DOCUMENT}'");
+            return Err(json.malformed(serde::de::Error::custom(other)));
         }
-        if head.schema_version > FLIGHT_VERSION {
-            return Err(ReadError::Newer { path: path(), version: head.schema_version });
-        }
-        serde_json::from_slice(text).map_err(malformed)
+        json.up_to(FLIGHT_VERSION)?.data()
     }
 
     /// Whether a text looks like such a document, whole or not: it is JSON that says so first.

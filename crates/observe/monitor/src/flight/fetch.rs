@@ -1,7 +1,7 @@
 //! The last seconds of a program that runs, over HTTP.
 
 use super::document::Flight;
-use crate::recording::ReadError;
+use actinium_report::ReadError;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 //! numbers, and there are only so many.
 
 use super::document::Flight;
+use crate::suffix::with_suffix;
 use actinium_observe::file::{NewFile, WriteError};
-use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -39,16 +39,10 @@ fn make_room(path: &Path, most: usize) {
 
 /// The file that was the newest so many files ago.
 pub(super) fn numbered(path: &Path, number: usize) -> PathBuf {
-    if number == 0 {
-        return path.to_owned();
+    match number {
+        0 => path.to_owned(),
+        _ => with_suffix(path, &format!(".{number}")),
     }
-    let mut name = OsString::from(path.file_stem().unwrap_or_default());
-    name.push(format!(".{number}"));
-    if let Some(extension) = path.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    path.with_file_name(name)
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 //! says of their threads.
 
 use super::document::{
-    CpuLook, LaneTraffic, Look, MailboxNow, MutedNow, Seen, TypeNow, Walk, WorkerLook, WorkerPlace,
+    CpuLook, LaneTraffic, Look, MailboxNow, MutedNow, Seen, Walk, WorkerLook, WorkerPlace,
     WorkerThread,
 };
 use actinium_actor::{
-    ActorFigures, ActorOrder, ActorQuery, ActorTypeFigures, CounterValues, SystemHandle,
-    WaitingActor,
+    ActorFigures, ActorOrder, ActorQuery, CounterValues, SystemHandle, WaitingActor,
 };
 use actinium_observe::process::cpu_time::{Thread, thread_times};
 use actinium_observe::process::proc::{cpu_times, thread_state};
@@ -110,19 +109,6 @@ fn mailbox(figures: &ActorFigures) -> MailboxNow {
 fn waiting(actor: &WaitingActor) -> MailboxNow {
     let (number, kind) = (actor.actor.as_u64(), actor.kind.into());
     MailboxNow { actor: number, kind, worker: None, queued: actor.queued }
-}
-
-/// The types of actors as they are now.
-pub(super) fn types(system: &SystemHandle) -> Vec<TypeNow> {
-    let now = |it: ActorTypeFigures| TypeNow {
-        kind: it.kind.into(),
-        living: it.living,
-        queued: it.queued,
-        queued_max: it.queued_max,
-        restarts: it.restarts,
-        cost_ns: it.cost_ns,
-    };
-    system.actor_types().into_iter().map(now).collect()
 }
 
 /// Where the workers are.

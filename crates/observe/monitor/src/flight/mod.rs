@@ -28,7 +28,7 @@ mod window;
 pub use document::{
     At, Cause, CpuLook, Did, FLIGHT_VERSION, Flight, GraphFigures, GraphModule, GraphResource,
     LaneTraffic, Look, MailboxNow, MutedNow, NodeFigures, PeerFigures, Reason, RecordNow, Records,
-    Seen, TypeName, TypeNow, Walk, WorkerLook, WorkerPlace, WorkerThread,
+    Seen, Walk, WorkerLook, WorkerPlace, WorkerThread,
 };
 pub use fetch::FLIGHT_PATH;
 pub use recorder::{FlightError, FlightOfSystem, FlightRecorder};

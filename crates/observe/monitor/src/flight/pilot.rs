@@ -3,9 +3,10 @@
 use super::alarms;
 use super::document::{Cause, DOCUMENT, FLIGHT_VERSION, Flight, GraphFigures, NodeFigures, Reason};
 use super::files;
-use super::look::{lanes, look, places, threads, traffic, types, walk};
+use super::look::{lanes, look, places, threads, traffic, walk};
 use super::settings::{FlightSettings, KeepRecords};
 use super::window::{Window, with_moments};
+use crate::types::types;
 use actinium_actor::SystemHandle;
 use actinium_actor::recording::Guest;
 use actinium_observe::file::WriteError;

@@ -1,12 +1,14 @@
 //! How a system is looked at.
 
+use super::last_turns::LastTurnsOf;
 use super::process::Process;
 use super::query::{ActorsQuery, QueryError};
 use super::sections;
 use super::snapshot::{
-    About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, TypeNow, Walk, WorkerNow,
+    About, ActorDetails, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn,
+    LIVE_VERSION, Now, ProcessNow, PuPlace, ScalingNow, Snapshot, TurnsNow, Walk, WorkerNow,
 };
+use crate::types::types;
 use actinium_actor::{
     ActorCursor, ActorFigures, ActorOrder, ActorQuery, CounterValues, Exchange, Measure,
     MeasuredType, Measuring, Stats, SystemHandle,
@@ -44,6 +46,7 @@ struct Shared {
     begin: Instant,
     about: About,
     seen: Mutex<Seen>,
+    last_turns: Arc<LastTurnsOf>,
 }
 
 /// What was seen so far.
@@ -121,8 +124,9 @@ impl Live {
             measuring: None,
             turns: Vec::new(),
         };
+        let last_turns = LastTurnsOf::system(system);
         let (system, seen) = (system.clone(), Mutex::new(seen));
-        Live(Arc::new(Shared { system, begin: now(), about, seen }))
+        Live(Arc::new(Shared { system, begin: now(), about, seen, last_turns }))
     }
 
     /// The system.
@@ -199,10 +203,17 @@ impl Live {
         })
     }
 
-    /// One actor, if it lives.
+    /// One actor, if it lives, with the first `take` that it supervises. From the first call on its
+    /// turns are recorded, and its messages measured: until nobody has asked for five seconds. At
+    /// most 16 actors are looked at so.
     #[must_use]
-    pub fn actor(&self, number: u64) -> Option<ActorNow> {
-        self.0.system.actor(number).as_ref().map(ActorNow::from)
+    pub fn actor(&self, number: u64, take: usize) -> Option<ActorDetails> {
+        let figures = self.0.system.actor(number)?;
+        Some(ActorDetails {
+            turns: self.0.last_turns.actor(figures.actor),
+            children: self.family(Some(number), take),
+            figures: (&figures).into(),
+        })
     }
 
     /// The first `take` actors that this one supervises; or, for `None`, of those that supervise
@@ -260,21 +271,15 @@ fn places(machine: &Topology) -> Vec<PuPlace> {
 }
 
 fn walk_over(system: &SystemHandle, at_s: f64) -> Walk {
-    let types = system.actor_types();
-    let shown = types.iter().take(TYPES).map(|it| TypeNow {
-        kind: it.kind.to_owned(),
-        living: it.living,
-        queued: it.queued,
-        queued_max: it.queued_max,
-        restarts: it.restarts,
-        cost_ns: it.cost_ns,
-    });
+    let mut types = types(system);
+    let types_left_out = types.len().saturating_sub(TYPES) as u64;
+    types.truncate(TYPES);
     let fullest = ActorQuery::new().order(ActorOrder::Queued).take(MAILBOXES);
     let fullest = system.actors(&fullest).actors;
     Walk {
         at_s,
-        types: shown.collect(),
-        types_left_out: types.len().saturating_sub(TYPES) as u64,
+        types,
+        types_left_out,
         fullest: fullest.iter().filter(|it| it.queued > 0).map(ActorNow::from).collect(),
     }
 }

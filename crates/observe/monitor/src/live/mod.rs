@@ -22,19 +22,23 @@
 //! | `snapshot.rs` | the data |
 //! | `query.rs` | which actors are asked for, as text |
 //! | `look.rs` | how a system is looked at |
+//! | `last_turns.rs` | the last turns of actors that somebody looks at |
 //! | `process.rs` | its process |
 //! | `sections.rs` | what other parts of the program have to show |
 
+mod last_turns;
 mod look;
 mod process;
 mod query;
 mod sections;
 mod snapshot;
 
+pub use crate::types::{TypeName, TypeNow};
 pub use look::Live;
 pub use query::{ActorsQuery, QueryError};
 pub use sections::{Section, section};
 pub use snapshot::{
-    About, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn, LIVE_VERSION, Now,
-    ProcessNow, PuPlace, ScalingNow, Snapshot, ThreadNow, TurnsNow, TypeNow, Walk, WorkerNow,
+    About, ActorDetails, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn,
+    LIVE_VERSION, LastTurns, MessagesNow, Now, ProcessNow, PuPlace, ScalingNow, Snapshot,
+    ThreadNow, TurnNow, TurnsNow, Walk, WorkerNow,
 };

@@ -1,5 +1,6 @@
 //! What is seen of a system at a moment: data, which a page or a terminal shows.
 
+use crate::types::TypeNow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -174,23 +175,6 @@ pub struct Walk {
     pub fullest: Vec<ActorNow>,
 }
 
-/// The actors of a type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeNow {
-    /// The name of the type.
-    pub kind: String,
-    /// Living actors.
-    pub living: u64,
-    /// Messages in their mailboxes.
-    pub queued: u64,
-    /// Messages in the mailbox that has most.
-    pub queued_max: u64,
-    /// Restarts since the start.
-    pub restarts: u64,
-    /// Nanoseconds that a message takes, by the scheduler's estimate.
-    pub cost_ns: Option<u32>,
-}
-
 /// The turns of a type since they were measured first: estimates from a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnsNow {
@@ -248,6 +232,56 @@ pub struct FamilyNow {
     pub total: u64,
     /// Those with most children, and how many these are.
     pub members: Vec<(ActorNow, u64)>,
+}
+
+/// One actor, as somebody sees it who looks closer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ActorDetails {
+    /// The actor.
+    pub figures: ActorNow,
+    /// Those that it supervises.
+    pub children: FamilyNow,
+    /// Its last turns and messages.
+    pub turns: LastTurns,
+}
+
+/// The last turns and messages of an actor, since somebody looks at it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LastTurns {
+    /// Oldest first; at most 50.
+    pub turns: Vec<TurnNow>,
+    /// Records that were lost meanwhile: turns may be missing.
+    pub lost: u64,
+    /// Its messages by their sort, those that came most often first; none if its type names none.
+    pub messages: Vec<MessagesNow>,
+    /// The bytes that a message takes in the mailbox, once one was handled.
+    pub message_bytes: Option<u64>,
+    /// Why turns are missing, if so.
+    pub note: Option<String>,
+}
+
+/// A turn of an actor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnNow {
+    /// When it began, in seconds since the system started.
+    pub begin_s: f64,
+    /// How long it took.
+    pub took_ns: u64,
+    /// The worker.
+    pub worker: u64,
+    /// Messages that were handled.
+    pub handled: u64,
+}
+
+/// Messages of one sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessagesNow {
+    /// The name of the variant, or of the method.
+    pub name: String,
+    /// How many were handled since the actor was first asked for: an estimate from a sample.
+    pub handled: u64,
+    /// How long one waited, in the mean.
+    pub wait_ns: u64,
 }
 
 /// A dead letter.

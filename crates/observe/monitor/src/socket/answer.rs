@@ -20,7 +20,7 @@ pub(crate) fn answer(live: &Live, target: &str) -> Result<String, Refused> {
         _ => match path.strip_prefix("/api/actor/").map(str::parse::<u64>) {
             Some(Ok(number)) => {
                 let gone = || (404, format!("actor {number} does not live"));
-                json(&live.actor(number).ok_or_else(gone)?)
+                json(&live.actor(number, FAMILY).ok_or_else(gone)?)
             }
             _ => Err((404, format!("{path} is nothing that can be looked at"))),
         },

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
-use super::escape::text;
 use super::frame::{described, figure};
+use actinium_drawing::escaped;
 use actinium_observe::number;
 
 /// One bar.
@@ -95,16 +95,16 @@ impl Bars {
         for bar in shown {
             let share = bar.value / longest * 100.0;
             let width = if share.is_finite() { share.clamp(0.0, 100.0) } else { 0.0 };
-            let label = text(&bar.label);
+            let label = escaped(&bar.label);
             let _ = write!(
                 html,
                 "<li><span class=\"bar-label\" title=\"{label}\">{label}</span>\
                  <span class=\"bar-track\"><span class=\"bar-fill\" style=\"width:{width:.2}%\"></span></span>\
                  <span class=\"bar-value\">{}",
-                text(&self.unit.show(bar.value))
+                escaped(&self.unit.show(bar.value))
             );
             if !bar.detail.is_empty() {
-                let _ = write!(html, " <small>{}</small>", text(&bar.detail));
+                let _ = write!(html, " <small>{}</small>", escaped(&bar.detail));
             }
             html.push_str("</span></li>\n");
         }
@@ -116,7 +116,7 @@ impl Bars {
                 html,
                 "<p class=\"note\">and {} more, {} together</p>",
                 number::count(rest.len() as u64),
-                text(&self.unit.show(total))
+                escaped(&self.unit.show(total))
             );
         }
         html.push_str("</figure>\n");

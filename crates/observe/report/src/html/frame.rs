@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::escape::text;
+use actinium_drawing::escaped;
 
 /// The frame around every component: a figure with its title and note.
 pub(super) fn figure(html: &mut String, id: &str, class: &str, title: &str, note: &str) {
@@ -10,10 +10,10 @@ pub(super) fn figure(html: &mut String, id: &str, class: &str, title: &str, note
         html,
         "<figure class=\"chart {class}\" id=\"{id}\" aria-labelledby=\"{id}-title\">\
          <figcaption><h3 id=\"{id}-title\">{}</h3>",
-        text(title)
+        escaped(title)
     );
     if !note.is_empty() {
-        let _ = write!(html, "<p class=\"note\">{}</p>", text(note));
+        let _ = write!(html, "<p class=\"note\">{}</p>", escaped(note));
     }
     html.push_str("</figcaption>\n");
 }
@@ -36,20 +36,20 @@ pub(super) fn values(
 ) {
     html.push_str("<details class=\"values\"><summary>Values</summary>");
     if !caption.is_empty() {
-        let _ = write!(html, "<p class=\"note\">{}</p>", text(caption));
+        let _ = write!(html, "<p class=\"note\">{}</p>", escaped(caption));
     }
     html.push_str("<div class=\"scroll\"><table><thead><tr>");
     for (at, heading) in headings.iter().enumerate() {
         let class = if at == 0 { "" } else { " class=\"number\"" };
-        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", text(heading));
+        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escaped(heading));
     }
     html.push_str("</tr></thead><tbody>");
     for row in rows {
         html.push_str("<tr>");
         for (at, cell) in row.iter().enumerate() {
             let _ = match at {
-                0 => write!(html, "<th scope=\"row\">{}</th>", text(cell)),
-                _ => write!(html, "<td class=\"number\">{}</td>", text(cell)),
+                0 => write!(html, "<th scope=\"row\">{}</th>", escaped(cell)),
+                _ => write!(html, "<td class=\"number\">{}</td>", escaped(cell)),
             };
         }
         html.push_str("</tr>\n");

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
-use super::escape::text;
 use super::frame::{described, figure};
+use actinium_drawing::escaped;
 use actinium_observe::number;
 
 /// The most rows that a page takes.
@@ -88,11 +88,11 @@ impl Grid {
         let full = given(self.full).unwrap_or_else(|| finite().fold(0.0, f64::max));
         html.push_str("<div class=\"scroll\"><table class=\"grid\"><thead><tr><th></th>");
         for column in &self.columns {
-            let _ = write!(html, "<th scope=\"col\" class=\"number\">{}</th>", text(column));
+            let _ = write!(html, "<th scope=\"col\" class=\"number\">{}</th>", escaped(column));
         }
         html.push_str("</tr></thead><tbody>\n");
         for row in rows {
-            let _ = write!(html, "<tr><th scope=\"row\">{}</th>", text(&row.label));
+            let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(&row.label));
             for at in 0..self.columns.len() {
                 self.cell(html, row.cells.get(at), pale, full);
             }
@@ -119,10 +119,10 @@ impl Grid {
         let _ = write!(
             html,
             "<td class=\"number\" style=\"--share:{share:.1}%\">{}",
-            text(&self.unit.show(*value))
+            escaped(&self.unit.show(*value))
         );
         if !word.is_empty() {
-            let _ = write!(html, " <small>{}</small>", text(word));
+            let _ = write!(html, " <small>{}</small>", escaped(word));
         }
         html.push_str("</td>");
     }

@@ -61,7 +61,7 @@ pub use gantt::{Gantt, Span};
 pub use grid::{Grid, GridRow};
 pub use heat::{HeatMap, HeatRow};
 pub use lines::{LineChart, Series};
-pub use page::{Figure, Page, Section};
+pub use page::{COLOURS, Figure, Page, Section};
 pub use scaling::{Scaling, ScalingCurve, ScalingPoint};
 pub use table::{Column, Table, Value};
 pub use unit::Unit;

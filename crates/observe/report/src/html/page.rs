@@ -7,9 +7,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Chart;
-use super::escape::{json, text};
+use super::escape::json;
+use actinium_drawing::escaped;
 use actinium_observe::file::{NewFile, WriteError};
 
+/// The colours of a page as variables of CSS, for light and dark screens.
+pub const COLOURS: &str = include_str!("colours.css");
 const STYLE: &str = include_str!("page.css");
 /// One function, so that nothing of it is visible to others.
 const SCRIPT: &str = concat!(
@@ -153,10 +156,10 @@ impl Page {
             let _ = write!(
                 body,
                 "<section id=\"s{number}\" aria-labelledby=\"s{number}-title\">\n<h2 id=\"s{number}-title\">{}</h2>\n",
-                text(&section.title)
+                escaped(&section.title)
             );
             if !section.text.is_empty() {
-                let _ = writeln!(body, "<p class=\"lead\">{}</p>", text(&section.text));
+                let _ = writeln!(body, "<p class=\"lead\">{}</p>", escaped(&section.text));
             }
             body.push_str("<div class=\"charts\">\n");
             for chart in &section.charts {
@@ -169,13 +172,13 @@ impl Page {
             }
             body.push_str("</div>\n</section>\n");
         }
-        let (title, data) = (text(&self.title), json(&data));
+        let (title, data) = (escaped(&self.title), json(&data));
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n{body}</main>\n\
+             <style>\n{COLOURS}{STYLE}</style>\n</head>\n<body>\n{body}</main>\n\
              <script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
@@ -195,13 +198,16 @@ impl Page {
     }
 
     fn header(&self, html: &mut String) {
-        let _ = writeln!(html, "<header>\n<h1>{}</h1>", text(&self.title));
+        let _ = writeln!(html, "<header>\n<h1>{}</h1>", escaped(&self.title));
         if !self.summary.is_empty() {
-            let _ = writeln!(html, "<p class=\"lead\">{}</p>", text(&self.summary));
+            let _ = writeln!(html, "<p class=\"lead\">{}</p>", escaped(&self.summary));
         }
         if !self.command.is_empty() {
-            let _ =
-                writeln!(html, "<pre class=\"command\"><code>{}</code></pre>", text(&self.command));
+            let _ = writeln!(
+                html,
+                "<pre class=\"command\"><code>{}</code></pre>",
+                escaped(&self.command)
+            );
         }
         html.push_str("</header>\n");
         // A page of one part needs no way to find it.
@@ -209,7 +215,7 @@ impl Page {
             html.push_str("<nav aria-label=\"Sections\"><ul>");
             for (number, section) in (1..).zip(&self.sections) {
                 let _ =
-                    write!(html, "<li><a href=\"#s{number}\">{}</a></li>", text(&section.title));
+                    write!(html, "<li><a href=\"#s{number}\">{}</a></li>", escaped(&section.title));
             }
             html.push_str("</ul></nav>\n");
         }
@@ -220,11 +226,11 @@ impl Page {
                 let _ = write!(
                     html,
                     "<div><dt>{}</dt><dd><strong>{}</strong>",
-                    text(&figure.label),
-                    text(&figure.value)
+                    escaped(&figure.label),
+                    escaped(&figure.value)
                 );
                 if !figure.note.is_empty() {
-                    let _ = write!(html, "<small>{}</small>", text(&figure.note));
+                    let _ = write!(html, "<small>{}</small>", escaped(&figure.note));
                 }
                 html.push_str("</dd></div>");
             }
@@ -233,7 +239,12 @@ impl Page {
         if !self.settings.is_empty() {
             html.push_str("<details class=\"settings\"><summary>Settings</summary><dl>");
             for (name, value) in &self.settings {
-                let _ = write!(html, "<div><dt>{}</dt><dd>{}</dd></div>", text(name), text(value));
+                let _ = write!(
+                    html,
+                    "<div><dt>{}</dt><dd>{}</dd></div>",
+                    escaped(name),
+                    escaped(value)
+                );
             }
             html.push_str("</dl></details>\n");
         }

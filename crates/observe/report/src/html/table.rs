@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
-use super::escape::text;
 use super::frame::{described, figure};
+use actinium_drawing::escaped;
 use actinium_observe::number;
 
 /// The most rows that a page takes.
@@ -112,7 +112,7 @@ impl Table {
         html.push_str("<div class=\"scroll\"><table class=\"sortable\"><thead><tr>");
         for column in &self.columns {
             let class = if column.unit.is_some() { " class=\"number\"" } else { "" };
-            let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", text(&column.heading));
+            let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escaped(&column.heading));
         }
         html.push_str("</tr></thead><tbody>\n");
         for row in self.rows.iter().take(ROWS_MAX) {
@@ -141,9 +141,9 @@ fn cell(html: &mut String, column: &Column, value: &Value) {
         Value::Number(number) if number.is_finite() => {
             let shown = column.unit.as_ref().unwrap_or(&plain).show(*number);
             // What is sorted by: the number itself and not its text.
-            write!(html, "<td{class} data-value=\"{number:e}\">{}</td>", text(&shown))
+            write!(html, "<td{class} data-value=\"{number:e}\">{}</td>", escaped(&shown))
         }
-        Value::Text(words) => write!(html, "<td{class}>{}</td>", text(words)),
+        Value::Text(words) => write!(html, "<td{class}>{}</td>", escaped(words)),
         Value::Number(_) | Value::Missing => write!(html, "<td{class} data-missing>-</td>"),
     };
 }

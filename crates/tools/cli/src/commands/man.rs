@@ -3,7 +3,6 @@
 use actinium_app::Failure;
 use actinium_app::output;
 use clap::Command;
-use clap::builder::PossibleValuesParser;
 use clap_mangen::Man;
 
 /// Arguments of `actinium man`.
@@ -14,7 +13,7 @@ Examples:
   actinium man > ~/.local/share/man/man1/actinium.1")]
 pub struct Args {
     /// The command that the page is about; without it, `actinium` itself.
-    #[arg(value_parser = PossibleValuesParser::new(["topology", "events", "probe", "dashboard", "report", "top", "explain", "launch", "locality", "elastic", "sim", "memory", "wire", "completions", "man"]))]
+    // `cli` says which there are.
     command: Option<String>,
 }
 
