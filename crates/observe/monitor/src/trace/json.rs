@@ -42,9 +42,15 @@ impl Format for Json {
         // No thread has this number.
         let others = (u32::MAX, "other threads".to_owned());
         self.threads.push(others.0);
-        for (thread, name) in head.workers.iter().chain([&others]) {
+        for (at, (thread, name)) in head.workers.iter().chain([&others]).enumerate() {
             let name = json!({ "name": name });
             self.event(json!({ "ph": "M", "name": "thread_name", "args": name }), *thread, out)?;
+            let at = json!({ "sort_index": at });
+            self.event(
+                json!({ "ph": "M", "name": "thread_sort_index", "args": at }),
+                *thread,
+                out,
+            )?;
         }
         Ok(())
     }
@@ -80,11 +86,20 @@ impl Format for Json {
         let thread = |track: usize| self.threads[track.min(workers)];
         let id = format!("{:016x}", span.id);
         let (begin, dur) = (us(span.begin_ns), us(span.end_ns - span.begin_ns));
-        let event = json!({
+        let mut event = json!({
             "ph": "X", "cat": "span", "name": span.name, "ts": begin, "dur": dur,
             "args": object(span.args),
         });
+        if !span.is_nested {
+            event["ph"] = json!("b");
+            event["id"] = json!(id);
+        }
         self.event(event, thread(span.track), out)?;
+        if !span.is_nested {
+            let (cat, name, end) = ("span", &span.name, us(span.end_ns));
+            let event = json!({ "ph": "e", "cat": cat, "name": name, "id": id, "ts": end });
+            self.event(event, thread(span.track), out)?;
+        }
         let Some((from, sent_ns)) = span.sent else { return Ok(()) };
         if from == workers {
             // An arrow begins at a slice.
@@ -121,9 +136,10 @@ impl Format for Json {
     }
 }
 
-/// The format counts in microseconds.
+/// The format counts in microseconds. A quotient is the number that is nearest to the true one, and
+/// so the shortest text.
 fn us(ns: u64) -> f64 {
-    ns as f64 * 1e-3
+    ns as f64 / 1e3
 }
 
 fn object(args: Vec<(&'static str, Arg)>) -> Value {
@@ -161,6 +177,7 @@ mod tests {
         let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act }, &|_| "".into());
         assert_eq!((&event["ts"], &event["ph"]), (&json!(1.5), &json!("i")));
         assert_eq!(event["args"], json!({ "from": 3, "actors": 2 }));
+        assert_eq!(json!(us(209_140)).to_string(), "209.14");
         let event =
             event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, &|_| "".into());
         assert_eq!((&event["dur"], &event["ph"]), (&json!(0.25), &json!("X")));

@@ -36,6 +36,8 @@ const FLOW_ENDS: u32 = 48;
 
 /// The tracks of sampled messages have numbers from here on, behind that of the process.
 const SPANS: u64 = 1 << 23;
+/// And those of spans that overlap.
+const LANES: u64 = SPANS + (1 << 22);
 
 /// Numbers that stand for texts, once those were said.
 #[derive(Default)]
@@ -63,6 +65,8 @@ pub(super) struct Perfetto {
     counters: BTreeMap<Counter, u64>,
     /// The tracks of messages that were described.
     span_tracks: BTreeSet<usize>,
+    /// The tracks of spans that overlap: until when each is in use, and its index.
+    lanes: BTreeSet<(u64, usize)>,
     categories: Names,
     events: Names,
     args: Names,
@@ -93,6 +97,7 @@ impl Perfetto {
             workers: 0,
             counters: BTreeMap::new(),
             span_tracks: BTreeSet::new(),
+            lanes: BTreeSet::new(),
             categories: Names::default(),
             events: Names::default(),
             args: Names::default(),
@@ -193,19 +198,38 @@ impl Perfetto {
     /// The track of the messages of a worker, or, behind those, of other threads.
     fn span_track(&mut self, index: usize) -> u64 {
         let index = index.min(self.workers);
-        let (track, process) = (self.first_track + SPANS + index as u64, self.first_track);
+        let track = self.first_track + SPANS + index as u64;
         if self.span_tracks.insert(index) {
             let name = match index == self.workers {
                 true => "messages of other threads".to_owned(),
                 false => format!("messages of worker {index}"),
             };
-            self.describe(|it| {
-                uint(1, track, it);
-                text(2, &name, it);
-                uint(5, process, it);
-            });
+            self.describe_spans(track, &name);
         }
         track
+    }
+
+    /// A track on which nothing overlaps with this time. Perfetto shows those of one name together.
+    fn lane(&mut self, begin_ns: u64, end_ns: u64) -> u64 {
+        // That which became free last.
+        let free = self.lanes.range(..=(begin_ns, usize::MAX)).next_back().copied();
+        let index = free.map_or(self.lanes.len(), |(_, index)| index);
+        free.map(|lane| self.lanes.remove(&lane));
+        self.lanes.insert((end_ns, index));
+        let track = self.first_track + LANES + index as u64;
+        if free.is_none() {
+            self.describe_spans(track, "waits and events");
+        }
+        track
+    }
+
+    fn describe_spans(&mut self, track: u64, name: &str) {
+        let process = self.first_track;
+        self.describe(|it| {
+            uint(1, track, it);
+            text(2, name, it);
+            uint(5, process, it);
+        });
     }
 
     fn counter_track(&mut self, counter: Counter) -> u64 {
@@ -319,7 +343,8 @@ impl Format for Perfetto {
         self.flush(out)
     }
 
-    /// Sampled messages have tracks of their own, beside those of the turns that they are part of.
+    /// Sampled messages have tracks of their own, beside those of the turns that they are part of;
+    /// what overlaps has others.
     fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
         let span = ShownSpan::of(span, self.workers);
         let category = Some("span");
@@ -329,7 +354,10 @@ impl Format for Perfetto {
             let send = Event { kind: INSTANT, category, name: Some("send"), args: &[], flow };
             self.event(track, sent_ns, &send);
         }
-        let track = self.span_track(span.track);
+        let track = match span.is_nested {
+            true => self.span_track(span.track),
+            false => self.lane(span.begin_ns, span.end_ns),
+        };
         let flow = span.sent.map(|_| (FLOW_ENDS, span.id));
         let name = Some(&*span.name);
         let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flow };

@@ -92,9 +92,43 @@ fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
     // Three came from this thread, whose track is behind that of the worker.
     assert_eq!(starts.iter().filter(|it| it["tid"] == u32::MAX).count(), 3);
     let slices = events(&trace, "cat", "span")?;
-    let handlers: Vec<_> = slices.iter().filter(|it| it["name"] == "Counter").collect();
+    let is_handler = |it: &&Value| it["name"] == "u64 to Counter" && it["ph"] == "X";
+    let handlers: Vec<_> = slices.iter().filter(is_handler).collect();
     assert_eq!(handlers.len(), 3);
     assert!(handlers.iter().all(|it| !it["args"]["parent"].is_null()), "{handlers:?}");
+    Ok(())
+}
+
+/// Two spans that overlap, and lie in no turn.
+fn two_waits(path: &Path) -> Outcome {
+    let system = System::builder().workers(1).sample_traces(1.0).build()?;
+    let trace = Trace::start(&system, path)?;
+    let [first, second] = ["first", "second"].map(|name| system.begin_span(name, None));
+    // The one that began first ends first.
+    first.end(None);
+    second.end(None);
+    trace.finish()?;
+    Ok(())
+}
+
+#[test]
+fn spans_that_overlap_are_no_slices_of_one_track() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.json");
+    two_waits(&path)?;
+    let spans = events(&path, "cat", "span")?;
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let phases = spans.iter().map(|it| format!("{} {}", text(&it["name"]), text(&it["ph"])));
+    let phases: Vec<_> = phases.collect();
+    assert_eq!(phases, ["first b", "first e", "second b", "second e"]);
+
+    let path = folder.path().join("run.pftrace");
+    two_waits(&path)?;
+    let seen = read_perfetto(&path)?;
+    let spans: Vec<_> = seen.slices.iter().filter(|it| it.args.contains_key("span")).collect();
+    assert_eq!([&*spans[0].name, &*spans[1].name], ["first", "second"]);
+    assert_eq!(seen.others[&spans[0].track], seen.others[&spans[1].track], "shown together");
+    assert!(spans[0].track != spans[1].track && spans[0].end_ns <= spans[1].end_ns);
     Ok(())
 }
 
@@ -180,10 +214,11 @@ fn the_environment_alone_makes_traces_and_flame_graphs() -> Outcome {
 /// What a trace in Perfetto's format says, with all numbers resolved.
 #[derive(Default)]
 struct Seen {
-    /// Process, thread and counter by their tracks.
+    /// Process, thread, counter and what else there is by their tracks.
     processes: BTreeMap<u64, String>,
     threads: BTreeMap<u64, (u64, String)>,
     counters: BTreeMap<u64, (u64, String, String)>,
+    others: BTreeMap<u64, String>,
     /// Track, name and arguments of each slice that has ended, with begin and end.
     slices: Vec<Slice>,
     moments: Vec<(u64, String)>,
@@ -258,9 +293,12 @@ impl Seen {
         } else if let Some(thread) = track.thread {
             assert!(thread.pid > Some(0) && thread.tid > Some(0));
             self.threads.insert(uuid, (parent.unwrap(), thread.thread_name.unwrap()));
-        } else {
-            let unit = track.counter.expect("nothing else has a track").unit_name.unwrap();
+        } else if let Some(counter) = track.counter {
+            let unit = counter.unit_name.unwrap();
             self.counters.insert(uuid, (parent.unwrap(), track.name.unwrap(), unit));
+        } else {
+            assert!(self.processes.contains_key(&parent.unwrap()));
+            assert!(self.others.insert(uuid, track.name.unwrap()).is_none());
         }
     }
 
