@@ -19,6 +19,7 @@ mod backpressure;
 mod builder;
 mod cell;
 mod census;
+mod contents;
 mod context;
 mod control;
 mod ending;
@@ -77,6 +78,7 @@ mod waits;
 pub use actinium_actor_macros::{facade_actor, facade_test};
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
+pub use actinium_scheduler::contents::Contents;
 pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
 pub use actinium_scheduler::trace;
@@ -85,7 +87,7 @@ pub use actinium_scheduler::{
     UnknownPolicy,
 };
 pub use actinium_topology::Bind;
-pub use actor::{Actor, Context};
+pub use actor::{Actor, Context, ShowMessage};
 pub use actor_id::ActorId;
 pub use address::{Address, WeakAddress};
 #[doc(hidden)]
