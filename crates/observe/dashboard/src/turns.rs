@@ -2,7 +2,7 @@
 //! of them only meanwhile.
 
 use actinium_actor::recording::{Act, Record};
-use actinium_actor::{ActorId, Measure, Measuring, SystemHandle};
+use actinium_actor::{ActorId, Contents, Measure, MeasuredActor, Measuring, SystemHandle};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,6 +41,14 @@ pub(crate) struct Messages {
     wait_ns: u64,
 }
 
+/// What a message contained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Text {
+    /// When it was handled, in seconds since the system started.
+    at_s: f64,
+    text: String,
+}
+
 /// The last turns of an actor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LastTurns {
@@ -50,6 +58,8 @@ pub(crate) struct LastTurns {
     lost: u64,
     /// Its messages by their sort, those that came most often first; none if its type names none.
     messages: Vec<Messages>,
+    /// What the last messages of a sample contained, oldest first; none if its type does not show it.
+    contents: Vec<Text>,
     /// The bytes that a message takes in the mailbox, once one was handled.
     message_bytes: Option<u64>,
     /// Why there are none, if so.
@@ -109,20 +119,21 @@ impl Turns {
             oldest.and_then(|oldest| watching.actors.remove(&oldest));
         }
         let new = || {
-            let measuring = self.system.measure(&Measure::new().every_turn().actors([id]));
+            let measure = Measure::new().every_turn().actors([id]).contents();
+            let measuring = self.system.measure(&measure);
             Watched { asked: now(), _measuring: measuring, turns: VecDeque::new(), lost: 0 }
         };
         let watched = watching.actors.entry(actor).or_insert_with(new);
         watched.asked = now();
         let (turns, lost) = (watched.turns.iter().cloned().collect(), watched.lost);
         drop(watching);
-        let (messages, message_bytes) = self.messages(id);
-        LastTurns { turns, lost, messages, message_bytes, note: None }
+        let last = LastTurns { turns, lost, ..LastTurns::default() };
+        self.with_messages(id, last)
     }
 
-    fn messages(&self, id: ActorId) -> (Vec<Messages>, Option<u64>) {
+    fn with_messages(&self, id: ActorId, last: LastTurns) -> LastTurns {
         let measured = self.system.measured().actors.into_iter().find(|it| it.actor == id);
-        let Some(figures) = measured.map(|it| it.figures) else { return (Vec::new(), None) };
+        let Some(MeasuredActor { figures, contents, .. }) = measured else { return last };
         let sort = |it: &actinium_actor::MessageFigures| Messages {
             name: it.name,
             handled: it.handled,
@@ -130,7 +141,10 @@ impl Turns {
         };
         let mut messages: Vec<_> = figures.messages.iter().map(sort).collect();
         messages.sort_by_key(|it| (std::cmp::Reverse(it.handled), it.name));
-        (messages, figures.bytes.checked_div(figures.handled))
+        let text = |it: Contents| Text { at_s: it.at_ns as f64 * 1e-9, text: it.text };
+        let contents = contents.into_iter().map(text).collect();
+        let message_bytes = figures.bytes.checked_div(figures.handled);
+        LastTurns { messages, contents, message_bytes, ..last }
     }
 
     /// Forgets actors that nobody asks for any more, and keeps no records if there are none left.
