@@ -155,7 +155,7 @@ class Details {
       key: (it) => it.name, most: 50,
     });
     this.contents = new Table({
-      caption: "What the last of them contained, of the same sample",
+      caption: "What the last messages of a sample contained",
       columns: [
         { name: "handled, s", of: (it) => it.at_s, show: (at) => at.toFixed(3), number: true },
         { name: "message", of: (it) => it.text },
