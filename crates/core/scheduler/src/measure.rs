@@ -538,7 +538,10 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "Miri takes most of an hour to fill in the histograms of so many actors")]
+    #[cfg_attr(
+        miri,
+        ignore = "Miri takes most of an hour to fill in the histograms of so many actors"
+    )]
     fn figures_of_actors_are_bounded() {
         let measure = (1..=2_000).fold(Measure::new(), Measure::number);
         assert_eq!(measure.numbers.len(), ACTORS_MAX);

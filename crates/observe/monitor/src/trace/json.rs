@@ -10,6 +10,9 @@ use std::io::{self, Write};
 /// The key of the first line under which [`Head::begin_unix_ns`] stands.
 pub(super) const BEGIN: &str = "begin_unix_ns";
 
+/// What an arrow from one node to another is called.
+const FAR: &str = "to another node";
+
 /// Writes such a file.
 #[derive(Default)]
 pub(super) struct Json {
@@ -19,6 +22,44 @@ pub(super) struct Json {
 }
 
 impl Json {
+    fn thread(&self, track: usize) -> u32 {
+        self.threads[track.min(self.threads.len() - 1)]
+    }
+
+    /// The beginning (`s`) or the end (`f`) of an arrow, at a thread and a time.
+    fn arrow(
+        &self,
+        name: &str,
+        phase: &str,
+        id: u64,
+        (thread, at): (u32, f64),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let id = format!("{id:016x}");
+        let event = json!({
+            "ph": phase, "bp": "e", "cat": "flow", "name": name, "id": id, "ts": at,
+        });
+        self.event(event, thread, out)
+    }
+
+    /// A span that may overlap with others of its thread: it has a row with those of its name.
+    fn overlapping(&self, mut span: ShownSpan, out: &mut dyn Write) -> io::Result<()> {
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+        // All events in one row.
+        let row = span.name.rsplit_once(' ').filter(|(_, number)| is_number(number));
+        let row = row.map_or(&*span.name, |(row, _)| row);
+        let (thread, id) = (self.thread(span.track), format!("{:016x}", span.id));
+        span.args.push(("name", Arg::Text(span.name.clone().into())));
+        let args = object(span.args);
+        for (phase, at_ns) in [("b", span.begin_ns), ("e", span.end_ns)] {
+            let event = json!({
+                "ph": phase, "cat": "span", "name": row, "id": id, "ts": us(at_ns), "args": args,
+            });
+            self.event(event, thread, out)?;
+        }
+        Ok(())
+    }
+
     fn event(&self, mut event: Value, thread: u32, out: &mut dyn Write) -> io::Result<()> {
         event["pid"] = json!(self.pid);
         event["tid"] = json!(thread);
@@ -83,38 +124,28 @@ impl Format for Json {
     fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
         let workers = self.threads.len() - 1;
         let span = ShownSpan::of(span, workers);
-        let thread = |track: usize| self.threads[track.min(workers)];
-        let id = format!("{:016x}", span.id);
+        let Some((from, sent_ns)) = span.sent else { return self.overlapping(span, out) };
         let (begin, dur) = (us(span.begin_ns), us(span.end_ns - span.begin_ns));
-        let mut event = json!({
+        let (to, id) = ((self.thread(span.track), begin), span.id);
+        let event = json!({
             "ph": "X", "cat": "span", "name": span.name, "ts": begin, "dur": dur,
             "args": object(span.args),
         });
-        if !span.is_nested {
-            event["ph"] = json!("b");
-            event["id"] = json!(id);
-        }
-        self.event(event, thread(span.track), out)?;
-        if !span.is_nested {
-            let (cat, name, end) = ("span", &span.name, us(span.end_ns));
-            let event = json!({ "ph": "e", "cat": cat, "name": name, "id": id, "ts": end });
-            self.event(event, thread(span.track), out)?;
-        }
-        let Some((from, sent_ns)) = span.sent else { return Ok(()) };
+        self.event(event, to.0, out)?;
+        let sent = (self.thread(from), us(sent_ns));
         if from == workers {
             // An arrow begins at a slice.
             let send = json!({
-                "ph": "X", "cat": "span", "name": "send", "ts": us(sent_ns), "dur": 0.001,
+                "ph": "X", "cat": "span", "name": "send", "ts": sent.1, "dur": 0.001,
             });
-            self.event(send, thread(from), out)?;
+            self.event(send, sent.0, out)?;
         }
-        for (phase, track, at) in [("s", from, us(sent_ns)), ("f", span.track, begin)] {
-            let flow = json!({
-                "ph": phase, "bp": "e", "cat": "flow", "name": "message", "id": id, "ts": at,
-            });
-            self.event(flow, thread(track), out)?;
-        }
-        Ok(())
+        self.arrow("message", "s", id, sent, out)?;
+        self.arrow("message", "f", id, to, out)?;
+        // What it sends to other nodes knows its id. Most arrows that begin here end nowhere.
+        self.arrow(FAR, "s", id, to, out)?;
+        let parent = span.far_parent.into_iter();
+        parent.map(|parent| self.arrow(FAR, "f", parent, to, out)).collect()
     }
 
     fn counter(

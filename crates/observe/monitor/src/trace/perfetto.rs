@@ -55,6 +55,11 @@ impl Names {
     }
 }
 
+/// The number of the arrow from a span to another node: not that of the arrow to the span.
+fn far(span: u64) -> u64 {
+    span.rotate_left(1) ^ 1
+}
+
 /// Writes such a file.
 pub(super) struct Perfetto {
     /// The number of the first track, that of the process.
@@ -82,8 +87,8 @@ struct Event<'a> {
     category: Option<&'static str>,
     name: Option<&'a str>,
     args: &'a [(&'static str, Arg)],
-    /// The arrow that begins or ends here.
-    flow: Option<(u32, u64)>,
+    /// The arrows that begin or end here.
+    flows: &'a [(u32, u64)],
 }
 
 impl Perfetto {
@@ -168,7 +173,7 @@ impl Perfetto {
                 uint(9, event.kind, it);
                 name.into_iter().for_each(|name| uint(10, name, it));
                 uint(11, track, it);
-                event.flow.into_iter().for_each(|(field, id)| fixed(field, id, it));
+                event.flows.iter().for_each(|&(field, id)| fixed(field, id, it));
             });
             if !said.is_empty() {
                 message(12, packet, |names| names.append(said));
@@ -179,12 +184,12 @@ impl Perfetto {
 
     fn moment(&mut self, track: u64, at_ns: u64, name: &'static str, args: &[(&'static str, Arg)]) {
         let category = Some("recording");
-        let event = Event { kind: INSTANT, category, name: Some(name), args, flow: None };
+        let event = Event { kind: INSTANT, category, name: Some(name), args, flows: &[] };
         self.event(track, at_ns, &event);
     }
 
     fn slice_end(&mut self, track: u64, at_ns: u64) {
-        let event = Event { kind: SLICE_END, category: None, name: None, args: &[], flow: None };
+        let event = Event { kind: SLICE_END, category: None, name: None, args: &[], flows: &[] };
         self.event(track, at_ns, &event);
     }
 
@@ -319,7 +324,7 @@ impl Format for Perfetto {
             let Shown { category, name, is_slice, args } = Shown::of(record, texts);
             let kind = if is_slice { SLICE_BEGIN } else { INSTANT };
             let (category, name) = (Some(category), Some(&*name));
-            let event = Event { kind, category, name, args: &args, flow: None };
+            let event = Event { kind, category, name, args: &args, flows: &[] };
             self.event(track, record.begin_ns, &event);
             if is_slice {
                 let end_ns = record.begin_ns + record.took_ns;
@@ -348,19 +353,23 @@ impl Format for Perfetto {
     fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
         let span = ShownSpan::of(span, self.workers);
         let category = Some("span");
-        if let Some((from, sent_ns)) = span.sent {
-            let track = self.span_track(from);
-            let flow = Some((FLOW_BEGINS, span.id));
-            let send = Event { kind: INSTANT, category, name: Some("send"), args: &[], flow };
-            self.event(track, sent_ns, &send);
-        }
-        let track = match span.is_nested {
-            true => self.span_track(span.track),
-            false => self.lane(span.begin_ns, span.end_ns),
+        let mut flows = Vec::new();
+        let track = match span.sent {
+            Some((from, sent_ns)) => {
+                let (track, begins) = (self.span_track(from), [(FLOW_BEGINS, span.id)]);
+                let name = Some("send");
+                let send = Event { kind: INSTANT, category, name, args: &[], flows: &begins };
+                self.event(track, sent_ns, &send);
+                // What it sends to other nodes knows its id. Most arrows that begin here end
+                // nowhere.
+                flows = vec![(FLOW_ENDS, span.id), (FLOW_BEGINS, far(span.id))];
+                self.span_track(span.track)
+            }
+            None => self.lane(span.begin_ns, span.end_ns),
         };
-        let flow = span.sent.map(|_| (FLOW_ENDS, span.id));
+        flows.extend(span.far_parent.map(|parent| (FLOW_ENDS, far(parent))));
         let name = Some(&*span.name);
-        let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flow };
+        let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flows: &flows };
         self.event(track, span.begin_ns, &begin);
         self.slice_end(track, span.end_ns);
         self.flush(out)

@@ -10,13 +10,13 @@ pub(super) struct ShownSpan {
     pub(super) name: String,
     /// The index of the worker that it belongs to; of all other threads the number of workers.
     pub(super) track: usize,
-    /// Whether it lies within a turn, as the handling of a message does. Others overlap: a future
-    /// that is held, an event.
-    pub(super) is_nested: bool,
     pub(super) begin_ns: u64,
     pub(super) end_ns: u64,
     /// Where the arrow to it begins: the track, and when. `None`: no message has come to a handler.
+    /// Such spans lie in no turn, and overlap: a future that is held, an event.
     pub(super) sent: Option<(usize, u64)>,
+    /// The span of another node where a second arrow to it begins.
+    pub(super) far_parent: Option<u64>,
     pub(super) args: Vec<(&'static str, Arg)>,
 }
 
@@ -47,7 +47,7 @@ impl ShownSpan {
             },
             // A message that reached nobody belongs to its sender.
             track: span.worker.or(span.sender).unwrap_or(workers),
-            is_nested: is_handled,
+            far_parent: span.parent.filter(|_| span.is_parent_remote && is_handled),
             begin_ns: span.begin_ns,
             end_ns: span.end_ns.max(span.begin_ns),
             sent: is_handled.then(|| (span.sender.unwrap_or(workers), span.sent_ns)),

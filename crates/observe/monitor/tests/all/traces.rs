@@ -2,6 +2,7 @@
 
 use crate::perfetto_schema::{Trace as PerfettoTrace, TrackEvent, Type, Value as Noted};
 use crate::reports::{Counter, run};
+use actinium_actor::trace::{self, TraceContext};
 use actinium_actor::{Actor, Address, Context, Shutdown, System};
 use actinium_monitor::{
     ClockOffset, ENV_FLAME, ENV_TRACE, FlameRecorder, Monitored, Trace, TraceOptions, TraceSession,
@@ -80,7 +81,8 @@ fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
     }
     system.shutdown(Shutdown::Drain);
 
-    let flows = events(&trace, "cat", "flow")?;
+    let mut flows = events(&trace, "cat", "flow")?;
+    flows.retain(|it| it["name"] == "message");
     let [starts, ends] = ["s", "f"].map(|ph| flows.iter().filter(move |it| it["ph"] == ph));
     let starts: Vec<_> = starts.collect();
     assert_eq!((starts.len(), ends.clone().count()), (6, 6));
@@ -97,6 +99,62 @@ fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
     assert_eq!(handlers.len(), 3);
     assert!(handlers.iter().all(|it| !it["args"]["parent"].is_null()), "{handlers:?}");
     Ok(())
+}
+
+/// Passes on what it gets to an actor of another system, as a node does.
+struct Relay(Address<Counter>);
+
+impl Actor for Relay {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        let bytes = trace::current().map(TraceContext::to_bytes);
+        let there = bytes.and_then(|bytes| TraceContext::from_bytes(&bytes));
+        trace::scope(there, || self.0.tell(n));
+    }
+}
+
+/// Traces a message from one system to another; both are in this file.
+fn two_nodes(path: &Path) -> Outcome {
+    let session = TraceSession::start(path)?;
+    let system = || System::builder().workers(1).sample_traces(1.0).build();
+    let (near, far) = (system()?, system()?);
+    near.spawn(Relay(far.spawn(Counter))).send(1)?;
+    near.wait_idle(SOON)?;
+    far.wait_idle(SOON)?;
+    [near, far].into_iter().for_each(|it| drop(it.shutdown(Shutdown::Drain)));
+    session.finish()?;
+    Ok(())
+}
+
+#[test]
+fn an_arrow_leads_from_one_node_to_another() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.json");
+    two_nodes(&path)?;
+    let arrows = events(&path, "name", "to another node")?;
+    let [end] = &arrows.iter().filter(|it| it["ph"] == "f").collect::<Vec<_>>()[..] else {
+        panic!("one arrow: {arrows:?}");
+    };
+    let is_begin = |it: &&Value| it["ph"] == "s" && it["id"] == end["id"];
+    let begin = arrows.iter().find(is_begin).expect("it begins");
+    assert_ne!(begin["pid"], end["pid"]);
+
+    let path = folder.path().join("run.pftrace");
+    two_nodes(&path)?;
+    let (begun, ended) = arrows_of(&path)?;
+    assert_eq!(ended.len(), 3);
+    assert!(ended.iter().all(|id| begun.contains(id)), "an arrow without a beginning");
+    Ok(())
+}
+
+/// The arrows that begin and those that end in a trace of Perfetto's format.
+fn arrows_of(path: &Path) -> Result<(Vec<u64>, Vec<u64>), Box<dyn Error>> {
+    let read = PerfettoTrace::decode(&*std::fs::read(path)?)?;
+    let of = |it: &TrackEvent| (it.flow_ids.clone(), it.terminating_flow_ids.clone());
+    let events = read.packet.iter().filter_map(|it| it.track_event.as_ref());
+    let (begun, ended): (Vec<_>, Vec<_>) = events.map(of).unzip();
+    Ok((begun.concat(), ended.concat()))
 }
 
 /// Two spans that overlap, and lie in no turn.
@@ -144,11 +202,7 @@ fn messages_between_actors_are_followed_without_a_request_from_outside() -> Outc
     }
     system.wait_idle(SOON)?;
     trace.finish()?;
-    let read = PerfettoTrace::decode(&*std::fs::read(&path)?)?;
-    let of = |it: &TrackEvent| (it.flow_ids.clone(), it.terminating_flow_ids.clone());
-    let (begun, ended): (Vec<_>, Vec<_>) =
-        read.packet.iter().filter_map(|it| it.track_event.as_ref()).map(of).unzip();
-    let (begun, mut ended) = (begun.concat(), ended.concat());
+    let (begun, mut ended) = arrows_of(&path)?;
     assert!(!begun.is_empty());
     ended.retain(|id| !begun.contains(id));
     assert!(ended.is_empty(), "an arrow without a beginning");
