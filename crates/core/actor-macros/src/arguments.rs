@@ -11,6 +11,8 @@ pub(crate) struct Arguments {
     pub(crate) msg: Option<Ident>,
     /// The name of the trait with the methods of the address.
     pub(crate) address: Option<Ident>,
+    /// Whether whoever looks at the actor may see what its messages contain.
+    pub(crate) debug: bool,
     /// Where the names of the expansion are found.
     pub(crate) root: Path,
     /// What makes it reachable from other nodes.
@@ -44,7 +46,8 @@ pub(crate) struct Gateway {
 impl Arguments {
     pub(crate) fn parse(arguments: TokenStream, root: &str) -> Result<Self> {
         let root = syn::parse_str(root)?;
-        let mut parsed = Arguments { msg: None, address: None, root, remote: None, gateway: None };
+        let mut parsed =
+            Arguments { msg: None, address: None, debug: false, root, remote: None, gateway: None };
         let (mut kind, mut version) = (None::<LitStr>, None::<LitInt>);
         let mut protocol = None::<Option<LitStr>>;
         let parser = syn::meta::parser(|meta| {
@@ -52,6 +55,8 @@ impl Arguments {
                 parsed.msg = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("address") {
                 parsed.address = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("debug") {
+                parsed.debug = true;
             } else if meta.path.is_ident("crate") {
                 parsed.root = meta.value()?.parse()?;
             } else if meta.path.is_ident("remote") {
@@ -66,7 +71,7 @@ impl Arguments {
                     "#[actor] takes `msg = Name` (the enum of messages), `address = Name` (the \
                      trait with the methods of the address), `remote = \"name\"` (for other nodes), \
                      `gateway` (for browsers and services), `version = 1` (of what these two make), \
-                     and `crate = path`",
+                     `debug` (who looks at the actor sees what messages contain), and `crate = path`",
                 ));
             }
             Ok(())

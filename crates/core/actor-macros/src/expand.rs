@@ -4,6 +4,7 @@ use crate::arguments::Arguments;
 use crate::block::Block;
 use crate::method::{Given, Kind, Method, span_of};
 use crate::outside::Outside;
+use crate::show;
 use crate::tokens::mentions;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -22,13 +23,14 @@ pub(crate) fn actor(arguments: TokenStream, item: TokenStream, root: &str) -> Re
         address: arguments.address.unwrap_or_else(|| format_ident!("{}Address", block.name)),
         root: arguments.root,
     };
+    let show = arguments.debug.then(|| show::const_item(&block, &names.root, &names.msg));
     let mut error = block.error.clone();
     let of = (arguments.remote.as_ref(), arguments.gateway.as_ref());
     let outside = Outside::of(of, &block, (&names.root, &names.msg), &mut error);
     let error = error.as_ref().map(Error::to_compile_error);
     let own = own(&block);
     let messages = messages(&block, &names, &outside);
-    let actor = actor_impl(&block, &names, &outside);
+    let actor = actor_impl(&block, &names, &outside, show);
     let address = address(&block, &names);
     let outside = outside.items();
     Ok(quote! { #error #own #messages #actor #address #outside })
@@ -126,7 +128,12 @@ fn unused(block: &Block) -> Option<Vec<&Ident>> {
 }
 
 /// The implementation of the trait.
-fn actor_impl(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStream {
+fn actor_impl(
+    block: &Block,
+    names: &Names,
+    outside: &Outside<'_>,
+    show: Option<TokenStream>,
+) -> TokenStream {
     let Names { msg, root, .. } = names;
     let (parameters, arguments, bounds) = block.head.generics.split_for_impl();
     let (actor, hooks) = (&block.head.self_ty, &block.hooks);
@@ -156,6 +163,7 @@ fn actor_impl(block: &Block, names: &Names, outside: &Outside<'_>) -> TokenStrea
         impl #parameters #root::Actor for #actor #bounds {
             #kind
             const MESSAGE_NAMES: &'static [&'static str] = &[#(#called)* #message_names];
+            #show
 
             #started
             #(#hooks)*

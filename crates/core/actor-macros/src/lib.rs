@@ -12,6 +12,7 @@ mod method;
 mod names;
 mod outside;
 mod remote;
+mod show;
 mod test_function;
 mod tokens;
 

@@ -3,7 +3,11 @@
 use crate::actor_core::Core;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::Worker;
+use std::fmt;
 use std::marker::PhantomData;
+
+/// Writes a message as a text: see [`Actor::SHOW_MESSAGE`].
+pub type ShowMessage<M> = fn(&M, &mut fmt::Formatter<'_>) -> fmt::Result;
 
 /// State that is touched by one message at a time.
 ///
@@ -60,6 +64,36 @@ pub trait Actor: Send + Sized + 'static {
     ///
     /// [`SystemHandle::measured`]: crate::SystemHandle::measured
     const MESSAGE_NAMES: &'static [&'static str] = &[];
+
+    /// Writes what a message contains, for whoever looks at the actor's last messages on the live
+    /// page. `None`, the default: nobody sees it. `#[actor(debug)]` writes the parameters of the
+    /// methods by their `Debug`.
+    ///
+    /// It is called for a sample of the messages, while somebody looks ([`Measure::contents`]), on
+    /// the worker before the message is handled. The text is cut after 200 bytes. A message that
+    /// comes seldom may be none of the sample.
+    ///
+    /// ```
+    /// use actinium_actor::{Actor, Context, ShowMessage};
+    ///
+    /// enum Login {
+    ///     Start { user: String, password: String },
+    /// }
+    ///
+    /// struct Door;
+    ///
+    /// impl Actor for Door {
+    ///     type Msg = Login;
+    ///     const SHOW_MESSAGE: Option<ShowMessage<Login>> = Some(|Login::Start { user, .. }, f| {
+    ///         write!(f, "{user} comes, with a password")
+    ///     });
+    ///
+    ///     fn handle(&mut self, _: Login, _: &mut Context<'_, Self>) {}
+    /// }
+    /// ```
+    ///
+    /// [`Measure::contents`]: crate::Measure::contents
+    const SHOW_MESSAGE: Option<ShowMessage<Self::Msg>> = None;
 
     /// Prepares the actor: called before the first message, and again after each restart.
     fn started(&mut self, ctx: &mut Context<'_, Self>) {

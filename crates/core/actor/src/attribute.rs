@@ -106,9 +106,16 @@
 /// [`Reply::is_cancelled`](crate::Reply::is_cancelled) says so. Actors that send to clients without
 /// being asked, or need to know who they are, write `Served` by hand.
 ///
+/// # What messages contain
+///
+/// With `#[actor(debug)]`, whoever looks at the actor on the live page sees what the last of its
+/// messages contain: the parameters of the methods, by their `Debug`. Without it nobody does. See
+/// [`Actor::SHOW_MESSAGE`](trait@crate::Actor::SHOW_MESSAGE). Of a message from another node or from
+/// a client, only that there was one is seen.
+///
 /// # Settings
 ///
-/// Besides `remote`, `gateway` and `version`, `#[actor(msg = Name)]` names the enum, and
+/// Besides `remote`, `gateway`, `version` and `debug`, `#[actor(msg = Name)]` names the enum, and
 /// `#[actor(address = Name)]` the trait. Only a crate that reaches this one through another path
 /// than `actinium` needs `#[actor(crate = path)]`.
 ///

@@ -19,6 +19,7 @@ mod backpressure;
 mod builder;
 mod cell;
 mod census;
+mod contents;
 mod context;
 mod control;
 mod ending;
@@ -75,6 +76,7 @@ mod waits;
 
 #[doc(hidden)]
 pub use actinium_actor_macros::{facade_actor, facade_test};
+pub use actinium_scheduler::contents::Contents;
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
 pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
@@ -85,7 +87,7 @@ pub use actinium_scheduler::{
     ScaleView,
 };
 pub use actinium_topology::Bind;
-pub use actor::{Actor, Context};
+pub use actor::{Actor, Context, ShowMessage};
 pub use actor_id::ActorId;
 pub use address::{Address, WeakAddress};
 #[doc(hidden)]

@@ -2,6 +2,7 @@
 
 use crate::actor_core::Inner;
 use crate::actor_id::ActorId;
+use actinium_scheduler::contents::Contents;
 use actinium_scheduler::measure::{self, TurnFigures};
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +36,13 @@ impl Measure {
     pub fn actors(self, actors: impl IntoIterator<Item = ActorId>) -> Self {
         let all = actors.into_iter();
         Measure(all.fold(self.0, |measure, actor| measure.number(actor.as_u64())))
+    }
+
+    /// Keeps what the last messages of the actors that were chosen before contain, too: of a sample
+    /// of them, if the actor's type shows it ([`Actor::SHOW_MESSAGE`](crate::Actor::SHOW_MESSAGE)).
+    #[must_use]
+    pub fn contents(self) -> Self {
+        Measure(self.0.contents())
     }
 }
 
@@ -98,6 +106,9 @@ pub struct MeasuredActor {
     /// Its turns and messages.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub figures: TurnFigures,
+    /// What the last of its messages contained, oldest first: while somebody asks for that, of a
+    /// type that shows it.
+    pub contents: Vec<Contents>,
 }
 
 impl Inner {
@@ -108,7 +119,7 @@ impl Inner {
     }
 
     pub(crate) fn measured(&self) -> Measured {
-        let measured = self.shared.recording().measured();
+        let mut measured = self.shared.recording().measured();
         let kinds = self.kinds();
         let restarts = |name: &str| {
             let of_name = kinds.iter().filter(|kind| kind.name() == name);
@@ -125,6 +136,7 @@ impl Inner {
                 actor: ActorId(number),
                 kind,
                 figures,
+                contents: measured.contents.remove(&number).unwrap_or_default(),
             })
             .collect();
         actors.sort_by_key(|it| (std::cmp::Reverse(it.figures.busy_ns), it.actor));

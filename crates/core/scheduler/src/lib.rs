@@ -8,6 +8,7 @@
 
 mod chunk;
 pub mod clock;
+pub mod contents;
 pub mod control;
 pub mod counters;
 pub mod deadlines;

@@ -9,6 +9,7 @@
 //! were since the round before it. Turns that it times in any case, as they take long, are all
 //! noted. The waiting times are those of the messages whose latency is sampled anyway.
 
+use crate::contents::{Contents, KeptContents, last_of};
 use crate::policy::tuning::SAMPLED;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct Measure {
     kinds: Option<Vec<String>>,
     /// The numbers of those of which there are figures for each, rising.
     numbers: Vec<u64>,
+    /// Of these, the contents of messages are kept, too: likewise.
+    contents: Vec<u64>,
 }
 
 impl Measure {
@@ -68,6 +71,14 @@ impl Measure {
         self
     }
 
+    /// Keeps what the last sampled messages contain, too: of those whose numbers were chosen before,
+    /// if their types say how it is written.
+    #[must_use]
+    pub fn contents(mut self) -> Self {
+        self.contents.clone_from(&self.numbers);
+        self
+    }
+
     /// What both ask for.
     fn and(mut self, other: &Measure) -> Self {
         self.every_turn |= other.every_turn;
@@ -75,6 +86,8 @@ impl Measure {
             (Some(kinds), Some(others)) => Some([&kinds[..], others].concat()),
             _ => None,
         };
+        self.contents.extend(&other.contents);
+        self.contents.sort_unstable();
         other.numbers.iter().fold(self, |all, &number| all.number(number))
     }
 
@@ -88,6 +101,14 @@ impl Measure {
 
     pub(crate) fn wants_number(&self, number: u64) -> bool {
         self.numbers.binary_search(&number).is_ok()
+    }
+
+    pub(crate) fn wants_contents(&self, number: u64) -> bool {
+        self.contents.binary_search(&number).is_ok()
+    }
+
+    pub(crate) fn has_contents(&self) -> bool {
+        !self.contents.is_empty()
     }
 
     pub(crate) fn has_numbers(&self) -> bool {
@@ -176,6 +197,9 @@ pub struct Measured {
     pub kinds: BTreeMap<&'static str, TurnFigures>,
     /// Of those that were chosen, by their numbers: the name of the kind, and figures.
     pub numbers: BTreeMap<u64, (&'static str, TurnFigures)>,
+    /// What the last sampled messages contained, oldest first: of those of which somebody asks for
+    /// it now.
+    pub contents: BTreeMap<u64, Vec<Contents>>,
     /// Turns and sampled messages that found no room, and count nowhere.
     pub missed: u64,
 }
@@ -313,6 +337,7 @@ impl Table {
 #[derive(Debug, Default)]
 struct PerWorker {
     table: Mutex<Table>,
+    contents: KeptContents,
     missed: AtomicU64,
 }
 
@@ -361,6 +386,8 @@ impl Measuring {
     }
 
     fn set_wanted(&self, asked: &BTreeMap<u64, Measure>) {
+        let is_wanted = |number| asked.values().any(|it| it.wants_contents(number));
+        self.per_worker.iter().for_each(|it| it.contents.retain(is_wanted));
         let mut all = asked.values();
         let Some(first) = all.next() else { return };
         *locked(&self.wanted) = Arc::new(all.fold(first.clone(), Measure::and));
@@ -386,6 +413,11 @@ impl Measuring {
         let Some(mut table) = try_locked(&self.per_worker[index].table) else { return false };
         noted.iter().for_each(|noted| table.add(noted));
         true
+    }
+
+    /// Keeps what a message of this runnable contained.
+    pub(crate) fn keep_contents(&self, index: usize, number: u64, contents: Contents) {
+        self.per_worker[index].contents.add(number, contents);
     }
 
     /// Counts what found no room at worker `index`.
@@ -414,6 +446,7 @@ impl Measuring {
         Measured {
             kinds: all.kinds.iter().map(|(kind, sums)| (*kind, sums.figures())).collect(),
             numbers: numbers.map(|(&it, (kind, sums))| (it, (*kind, sums.figures()))).collect(),
+            contents: last_of(self.per_worker.iter().map(|it| &it.contents)),
             missed,
         }
     }

@@ -7,9 +7,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "customers come in real time")]
 
-use actinium_actor::{Actor, Address, Context, SpawnOptions, Supervision, System};
+use actinium_actor::{Actor, Address, Context, ShowMessage, SpawnOptions, Supervision, System};
 use actinium_dashboard::Watched;
 use actinium_monitor::live;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,6 +23,7 @@ struct Till {
     orders: Arc<AtomicU64>,
 }
 
+#[derive(Debug)]
 struct Order {
     number: u64,
     hops: u32,
@@ -29,6 +31,8 @@ struct Order {
 
 impl Actor for Till {
     type Msg = Order;
+    // Who opens a till on the page sees its orders.
+    const SHOW_MESSAGE: Option<ShowMessage<Order>> = Some(fmt::Debug::fmt);
 
     fn handle(&mut self, order: Order, _: &mut Context<'_, Self>) {
         // Relaxed: a count.

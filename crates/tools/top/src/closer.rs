@@ -7,7 +7,8 @@ use actinium_observe::number::count;
 /// Its figures, messages and turns, and last those that it supervises.
 pub(crate) fn actor(details: &ActorDetails) -> Vec<Grid> {
     let number = details.figures.actor;
-    let mut grids = vec![figures(details), messages(&details.turns), turns(&details.turns)];
+    let last = &details.turns;
+    let mut grids = vec![figures(details), messages(last), contents(last), turns(last)];
     let mut children = family(&details.children, Some(number));
     children.title = format!("It supervises {}", count(details.children.total));
     grids.push(children);
@@ -45,6 +46,15 @@ fn messages(turns: &LastTurns) -> Grid {
     let mut grid = Grid::new(title, columns);
     for it in &turns.messages {
         grid.row([it.name.clone(), count(it.handled), time(it.wait_ns)]);
+    }
+    grid
+}
+
+fn contents(turns: &LastTurns) -> Grid {
+    let title = "What the last messages of a sample contained";
+    let mut grid = Grid::new(title, [("handled", true), ("message", false)]);
+    for it in turns.contents.iter().rev() {
+        grid.row([format!("{:.3} s", it.at_s), it.text.clone()]);
     }
     grid
 }

@@ -329,6 +329,7 @@ mod tests {
             "1.750 s",
             "4.00 µs",
             "Refund",
+            "Pay { cents: 350 }",
             "It supervises 1",
             "Esc back",
         ] {

@@ -383,7 +383,7 @@ fn turned(at: usize, by: isize, of: usize) -> usize {
 pub(crate) mod tests {
     use super::*;
     use crate::rates::tests::seen;
-    use actinium_monitor::live::{ActorNow, LastTurns, MessagesNow, TurnNow};
+    use actinium_monitor::live::{ActorNow, ContentsNow, LastTurns, MessagesNow, TurnNow};
 
     pub(crate) fn press(view: &mut View, keys: &str) {
         for key in keys.chars() {
@@ -412,6 +412,7 @@ pub(crate) mod tests {
             turns: LastTurns {
                 turns: vec![turn(1.5, 2_000), turn(1.75, 4_000)],
                 messages: vec![messages("Pay", 900), messages("Refund", 12)],
+                contents: vec![ContentsNow { at_s: 1.25, text: "Pay { cents: 350 }".to_owned() }],
                 message_bytes: Some(24),
                 ..LastTurns::default()
             },

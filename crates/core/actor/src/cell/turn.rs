@@ -2,11 +2,12 @@
 
 use super::actor_cell::ActorCell;
 use super::owned::InTurn;
-use crate::actor::Actor;
+use crate::actor::{Actor, Context};
 use crate::actor_core::{
     CONTROL, DRAINING, MUTED, NOTE_CONTROL, NOTE_FAILED, NOTE_MUTED, NOTE_STOP, NOTE_TRACED,
     SHARED_ONLY, UNUSUAL, URGENT, WOKEN,
 };
+use crate::contents;
 use crate::mailbox::carrier::{Carrier, by_size};
 use crate::mailbox::envelope::Envelope;
 use crate::message_name::name_of;
@@ -108,7 +109,11 @@ impl<A: Actor> InTurn<'_, A> {
             if stamp_ns != 0 {
                 stamped::<A>(worker, stamp_ns, name_of::<A>(msg.look()));
             }
-            actor.handle(msg.open(), &mut ctx);
+            if A::SHOW_MESSAGE.is_some() && stamp_ns != 0 {
+                handle_shown::<A, T>(actor, msg, &mut ctx);
+            } else {
+                actor.handle(msg.open(), &mut ctx);
+            }
             let note = worker.note().get();
             if note != 0 {
                 return pause_of(note);
@@ -228,6 +233,15 @@ pub(super) fn stamped<A: Actor>(worker: &Worker, stamp_ns: u64, variant: &'stati
     if worker.received(stamp_ns, std::any::type_name::<A::Msg>(), variant) {
         worker.note().set(worker.note().get() | NOTE_TRACED);
     }
+}
+
+/// Handles a sampled message of a type that shows what its messages contain. The loop has its own
+/// call of the handler, and leaves its messages where they are.
+#[cold]
+#[inline(never)]
+fn handle_shown<A: Actor, T: Carrier<A::Msg>>(actor: &mut A, msg: T, ctx: &mut Context<'_, A>) {
+    contents::note::<A>(ctx.on(), name_of::<A>(msg.look()), msg.look());
+    actor.handle(msg.open(), ctx);
 }
 
 /// Decides how the loop ends when a message has left this note.

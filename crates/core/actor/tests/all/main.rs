@@ -11,6 +11,7 @@ mod beside;
 mod binding;
 mod census;
 mod common;
+mod contents;
 mod crossing;
 mod destructors;
 mod determinism;

@@ -38,6 +38,8 @@ pub struct TraceContext {
     flags: u8,
     /// How many steps came before, as far as is known: no part of what it is.
     steps: u16,
+    /// Whether the step is one of another node: no part of what it is, either.
+    is_remote: bool,
 }
 
 impl TraceContext {
@@ -51,6 +53,7 @@ impl TraceContext {
             span_id: NonZeroU64::new(span_id)?,
             flags: u8::from(is_sampled),
             steps: 0,
+            is_remote: false,
         })
     }
 
@@ -69,11 +72,16 @@ impl TraceContext {
         self.flags & SAMPLED != 0
     }
 
+    /// Whether it came in bytes, from another node.
+    pub(crate) fn is_remote(self) -> bool {
+        self.is_remote
+    }
+
     /// The context of a span that this one causes; `None` if the trace is not followed any
     /// further.
     pub(crate) fn next(self, span_id: NonZeroU64) -> Option<Self> {
         let steps = self.steps.saturating_add(1);
-        (steps < STEPS_MAX).then_some(TraceContext { span_id, steps, ..self })
+        (steps < STEPS_MAX).then_some(TraceContext { span_id, steps, is_remote: false, ..self })
     }
 
     /// The same, followed for so many more steps only.
@@ -99,7 +107,8 @@ impl TraceContext {
         let &[flags, ref steps @ ..] = rest else { return None };
         let (trace_id, span_id) = (u128::from_be_bytes(*trace_id), u64::from_be_bytes(*span_id));
         let context = TraceContext::new(trace_id, span_id, flags & SAMPLED != 0)?;
-        Some(TraceContext { steps: u16::from_be_bytes(steps.try_into().ok()?), ..context })
+        let steps = u16::from_be_bytes(steps.try_into().ok()?);
+        Some(TraceContext { steps, is_remote: true, ..context })
     }
 }
 

@@ -44,6 +44,7 @@ impl OpenSpan {
         let span = Span {
             context,
             parent: parent.map(TraceContext::span_id),
+            is_parent_remote: parent.is_some_and(TraceContext::is_remote),
             kind,
             name,
             message: "",
@@ -237,7 +238,8 @@ fn open_message(
     let now_ns = shared.clock().now_ns();
     let span = Span {
         context: carried.context,
-        parent: carried.parent,
+        parent: carried.parent.map(TraceContext::span_id),
+        is_parent_remote: carried.parent.is_some_and(TraceContext::is_remote),
         kind: SpanKind::Message,
         name: to.kind.into(),
         message: to.message,

@@ -25,6 +25,8 @@ pub struct Span {
     pub context: TraceContext,
     /// The id of the span that caused it; `None`: it began the trace.
     pub parent: Option<u64>,
+    /// Whether that span is one of another node, from which the message came.
+    pub is_parent_remote: bool,
     /// What it is.
     pub kind: SpanKind,
     /// Its name: for a message the type of the actor.

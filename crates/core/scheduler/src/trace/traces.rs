@@ -37,7 +37,7 @@ pub fn is_traced(stamp_ns: u64) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Carried {
     pub(crate) context: TraceContext,
-    pub(crate) parent: Option<u64>,
+    pub(crate) parent: Option<TraceContext>,
     pub(crate) sent_ns: u64,
     pub(crate) sender: Option<usize>,
     pub(crate) origin: Origin,
@@ -211,7 +211,7 @@ impl Traces {
         sender: Option<usize>,
     ) -> Option<u64> {
         let (context, parent) = match here::current() {
-            Some(parent) => (self.child(parent)?, Some(parent.span_id())),
+            Some(parent) => (self.child(parent)?, Some(parent)),
             None => (root()?, None),
         };
         let carried = Carried { context, parent, sent_ns, sender, origin: Origin::here() };

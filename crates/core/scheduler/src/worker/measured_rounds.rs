@@ -94,6 +94,12 @@ impl MeasuredRounds {
         (of_kind || number != 0).then_some((of_kind, number))
     }
 
+    /// The number, if the contents of messages of this runnable are wanted.
+    pub(super) fn wants_contents(&self, number: impl FnOnce() -> u64) -> Option<u64> {
+        let wanted = self.wanted.as_ref().filter(|it| it.has_contents())?;
+        Some(number()).filter(|&number| wanted.wants_contents(number))
+    }
+
     /// Whether a turn of this kind is to be timed. It counts as one of the round in any case.
     pub(super) fn begin_turn(
         &mut self,

@@ -2,6 +2,7 @@
 //! [`crate::recording`] and [`crate::measure`].
 
 use super::Worker;
+use crate::contents::Contents;
 use crate::measure::What;
 use crate::owned::Owned;
 use crate::recording::{Act, FIGURES, Name, RECORDS, Record};
@@ -143,5 +144,17 @@ impl Worker {
         if !self.measured.with(|it| it.note_message(header.kind.name(), number, message)) {
             self.shared.recording().measuring().miss(self.index);
         }
+    }
+
+    /// Keeps what the message contains that the running turn is about to handle, and the name of
+    /// its sort, if somebody looks. `text` writes it.
+    #[cold]
+    pub fn note_contents(&self, name: &'static str, text: impl FnOnce() -> String) {
+        let Some(running) = self.running().filter(|_| self.keeps_figures()) else { return };
+        // SAFETY: this worker runs the runnable, which is alive.
+        let number = || unsafe { (running.header().vtable.number)(running.0) };
+        let Some(number) = self.measured.with(|it| it.wants_contents(number)) else { return };
+        let contents = Contents { at_ns: self.shared.clock.now_ns(), name, text: text() };
+        self.shared.recording().measuring().keep_contents(self.index, number, contents);
     }
 }

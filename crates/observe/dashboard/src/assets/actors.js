@@ -154,10 +154,18 @@ class Details {
       ],
       key: (it) => it.name, most: 50,
     });
-    this.messages.element.hidden = true;
+    this.contents = new Table({
+      caption: "What the last messages of a sample contained",
+      columns: [
+        { name: "handled, s", of: (it) => it.at_s, show: (at) => at.toFixed(3), number: true },
+        { name: "message", of: (it) => it.text },
+      ],
+      key: (it) => it.at_s + " " + it.text, most: 20,
+    });
+    this.messages.element.hidden = this.contents.element.hidden = true;
     this.children = el("ul", { class: "tree" });
     const head = el("div", { class: "head" }, this.title, close);
-    this.element.replaceChildren(head, this.figures, this.note, this.turns.element, this.messages.element, this.children);
+    this.element.replaceChildren(head, this.figures, this.note, this.turns.element, this.messages.element, this.contents.element, this.children);
     this.element.hidden = false;
     close.focus();
     clearInterval(this.again);
@@ -189,6 +197,8 @@ class Details {
     this.turns.show([...turns.turns].reverse());
     this.messages.element.hidden = turns.messages.length === 0;
     this.messages.show(turns.messages);
+    this.contents.element.hidden = turns.contents.length === 0;
+    this.contents.show([...turns.contents].reverse());
     this.children.replaceChildren(...children.members.slice(0, 50).map(([it]) =>
       el("li", {}, el("button", { type: "button", class: "link", text: nameOf(it) + " " + short(it.kind), onclick: () => this.open(it.actor) }))));
   }

@@ -1,14 +1,15 @@
 //! The interface, by sockets.
 
 use crate::client::{Counter, Events, LONG, Msg, get, get_with, raw, serve, system};
-use actinium_actor::{Actor, BuildError, Context, Shutdown, SpawnOptions, System};
+use actinium_actor::{Actor, ActorId, BuildError, Context, Shutdown, SpawnOptions, System};
 use actinium_dashboard::{Dashboard, DashboardError, Watched};
 use actinium_monitor::FlightRecorder;
 use actinium_monitor::live::{self, Snapshot};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use std::error::Error;
-use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 
 #[test]
 fn figures_are_those_of_the_system() {
@@ -145,6 +146,50 @@ fn the_messages_of_an_actor_are_told_apart_while_somebody_asks() {
     let names = [&seen["messages"][0]["name"], &seen["messages"][1]["name"]];
     assert!(names.contains(&&json!("yes")) && names.contains(&&json!("no")), "{seen}");
     assert_eq!(seen["message_bytes"], json!(size_of::<Word>()));
+    serving.stop();
+}
+
+/// Shows what its messages contain.
+struct Till(u64);
+
+#[actinium_actor::actor(debug)]
+impl Till {
+    fn pay(&mut self, cents: u64, _by: &'static str) {
+        self.0 += cents;
+    }
+}
+
+/// Does not.
+struct Safe(u64);
+
+#[actinium_actor::actor]
+impl Safe {
+    fn put(&mut self, cents: u64, _code: &'static str) {
+        self.0 += cents;
+    }
+}
+
+#[test]
+fn what_messages_contain_is_seen_of_types_that_opt_in() {
+    let system = system();
+    let (till, safe) = (system.spawn(Till(0)), system.spawn(Safe(0)));
+    let serving = serve(&system);
+    let ask = |id: ActorId| get(serving.address(), &format!("/api/actor/{}", id.as_u64()));
+    // Of a sample of the messages.
+    let shown = (0..10_000).find_map(|_| {
+        let answers = [ask(till.id()), ask(safe.id())];
+        (0..500).for_each(|_| till.pay(350, "<b>card</b>"));
+        (0..500).for_each(|_| safe.put(350, "secret"));
+        system.wait_idle(LONG).expect("it comes to rest");
+        let turns = answers.each_ref().map(|it| it.json()["turns"].clone());
+        assert!(!answers[1].body.contains("secret"), "{}", answers[1].body);
+        let both_sampled = turns.iter().all(|it| it["messages"][0]["handled"].is_u64());
+        (both_sampled && turns[0]["contents"][0].is_object()).then_some(turns)
+    });
+    let [of_till, of_safe] = shown.expect("the contents are seen");
+    let expected = "pay { cents: 350, _by: \"<b>card</b>\" }";
+    assert_eq!(of_till["contents"][0]["text"], expected);
+    assert_eq!(of_safe["contents"], json!([]));
     serving.stop();
 }
 
@@ -315,19 +360,39 @@ fn a_port_in_use_is_an_error_of_build() {
     assert!(said.contains(&address) && said.contains("in use"), "{said}");
 }
 
+/// A client that asks for looks, and never reads.
+fn never_reads(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    write!(stream, "GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it is sent");
+    stream
+}
+
+/// The memory that this process has, in KiB.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
+    line.trim_end_matches("kB").trim().parse().expect("a number")
+}
+
+/// The status of what a client was answered that has read nothing so far.
+fn status_of(mut stream: &TcpStream) -> u16 {
+    stream.set_read_timeout(Some(LONG)).expect("a timeout");
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).expect("a status");
+    std::str::from_utf8(&head[9..]).ok().and_then(|it| it.parse().ok()).expect("a number")
+}
+
 #[test]
-fn slow_clients_miss_looks_and_harm_nobody() {
+fn a_thousand_slow_clients_miss_looks_and_harm_nobody() {
+    // Both ends of each connection are in this process.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: maximum, maximum };
+    setrlimit(Resource::Nofile, raised).expect("a process may raise its own");
     let system = system();
     let serving = serve(&system);
-    // They ask, and never read.
-    let slow: Vec<_> = (0..200)
-        .map(|_| {
-            let mut stream = TcpStream::connect(serving.address()).expect("somebody listens");
-            write!(stream, "GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it is sent");
-            stream
-        })
-        .collect();
     let mut events = Events::open(serving.address(), "/events");
+    let before_kib = resident_kib();
+    let slow: Vec<_> = (0..1_000).map(|_| never_reads(serving.address())).collect();
     let looks: Vec<_> = (0..8).filter_map(|_| events.next("now")).collect();
     let numbers: Vec<_> = looks.iter().filter_map(|it| it["now"]["number"].as_u64()).collect();
     assert!(numbers.len() == 8 && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
@@ -335,18 +400,17 @@ fn slow_clients_miss_looks_and_harm_nobody() {
     (0..1_000).for_each(|_| counter.tell(Msg::Count));
     system.wait_idle(LONG).expect("the workers go on");
     assert_eq!(get(serving.address(), "/api/nodes").json()[0]["handled"], 1_000);
+    // About 15 KiB each, and what other tests of this process have meanwhile.
+    let more_kib = resident_kib().saturating_sub(before_kib);
+    assert!(more_kib < 256 << 10, "{more_kib} KiB more");
     // Beyond the seats: an error that says why.
-    let more: Vec<_> = (0..60)
-        .map(|_| {
-            let mut stream = TcpStream::connect(serving.address()).expect("somebody listens");
-            write!(stream, "GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it is sent");
-            stream
-        })
-        .collect();
-    let refused = (0..10_000).find_map(|_| {
-        let answer = crate::client::status(serving.address(), "/events");
-        (answer == 503).then_some(())
-    });
-    assert!(refused.is_some(), "all seats are taken");
-    drop((slow, more));
+    let (seated, refused): (Vec<_>, Vec<_>) = slow.iter().partition(|it| status_of(it) == 200);
+    assert!(seated.len() <= 256 && !refused.is_empty(), "{} have seats", seated.len());
+    let mut said = [0; 1 << 10];
+    let length = (&*refused[0]).read(&mut said).expect("an answer");
+    let said = String::from_utf8_lossy(&said[..length]);
+    assert!(
+        said.starts_with(" Service Unavailable") && said.contains("256 are watching"),
+        "{said}"
+    );
 }

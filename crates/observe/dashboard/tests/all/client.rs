@@ -119,13 +119,3 @@ impl Events {
         }
     }
 }
-
-/// The status of an answer, whose body is not waited for.
-pub(crate) fn status(address: SocketAddr, path: &str) -> u16 {
-    let mut stream = TcpStream::connect(address).expect("somebody listens");
-    stream.set_read_timeout(Some(LONG)).expect("a timeout");
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("it is sent");
-    let mut head = [0; 12];
-    stream.read_exact(&mut head).expect("a status");
-    std::str::from_utf8(&head[9..]).ok().and_then(|it| it.parse().ok()).expect("a number")
-}

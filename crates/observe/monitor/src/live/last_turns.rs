@@ -1,9 +1,11 @@
 //! The last turns and messages of actors that somebody looks at. Workers keep records and figures
 //! of them only meanwhile.
 
-use super::snapshot::{LastTurns, MessagesNow, TurnNow};
+use super::snapshot::{ContentsNow, LastTurns, MessagesNow, TurnNow};
 use actinium_actor::recording::{Act, Guest, Record};
-use actinium_actor::{ActorId, Measure, Measuring, MessageFigures, SystemHandle};
+use actinium_actor::{
+    ActorId, Contents, Measure, MeasuredActor, Measuring, MessageFigures, SystemHandle,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -79,13 +81,13 @@ impl LastTurnsOf {
         let others = "others take the records of this system, as a trace does";
         let note = watching.guest.is_none().then(|| others.to_owned());
         drop(watching);
-        let (messages, message_bytes) = self.messages(id);
-        LastTurns { turns, lost, messages, message_bytes, note }
+        let last = LastTurns { turns, lost, note, ..LastTurns::default() };
+        self.with_messages(id, last)
     }
 
-    fn messages(&self, id: ActorId) -> (Vec<MessagesNow>, Option<u64>) {
+    fn with_messages(&self, id: ActorId, last: LastTurns) -> LastTurns {
         let measured = self.system.measured().actors.into_iter().find(|it| it.actor == id);
-        let Some(figures) = measured.map(|it| it.figures) else { return (Vec::new(), None) };
+        let Some(MeasuredActor { figures, contents, .. }) = measured else { return last };
         let sort = |it: &MessageFigures| MessagesNow {
             name: it.name.to_owned(),
             handled: it.handled,
@@ -93,7 +95,10 @@ impl LastTurnsOf {
         };
         let mut messages: Vec<_> = figures.messages.iter().map(sort).collect();
         messages.sort_by(|a, b| b.handled.cmp(&a.handled).then_with(|| a.name.cmp(&b.name)));
-        (messages, figures.bytes.checked_div(figures.handled))
+        let text = |it: Contents| ContentsNow { at_s: it.at_ns as f64 * 1e-9, text: it.text };
+        let contents = contents.into_iter().map(text).collect();
+        let message_bytes = figures.bytes.checked_div(figures.handled);
+        LastTurns { messages, contents, message_bytes, ..last }
     }
 
     /// Has a thread forget actors that nobody asks for any more. It ends when there are none left.
@@ -142,7 +147,8 @@ impl Watching {
             oldest.and_then(|oldest| self.actors.remove(&oldest));
         }
         let new = || {
-            let measuring = system.measure(&Measure::new().every_turn().actors([id]));
+            let measure = Measure::new().every_turn().actors([id]).contents();
+            let measuring = system.measure(&measure);
             Watched { asked: now(), _measuring: measuring, turns: VecDeque::new(), lost: 0 }
         };
         let watched = self.actors.entry(actor).or_insert_with(new);

@@ -38,7 +38,7 @@ pub use look::Live;
 pub use query::{ActorsQuery, QueryError};
 pub use sections::{Section, section};
 pub use snapshot::{
-    About, ActorDetails, ActorNow, ActorsNow, DeadLetterNow, ExchangeNow, FamilyNow, InTurn,
-    LIVE_VERSION, LastTurns, MessagesNow, Now, ProcessNow, PuPlace, ScalingNow, Snapshot,
+    About, ActorDetails, ActorNow, ActorsNow, ContentsNow, DeadLetterNow, ExchangeNow, FamilyNow,
+    InTurn, LIVE_VERSION, LastTurns, MessagesNow, Now, ProcessNow, PuPlace, ScalingNow, Snapshot,
     ThreadNow, TurnNow, TurnsNow, Walk, WorkerNow,
 };

@@ -254,6 +254,10 @@ pub struct LastTurns {
     pub lost: u64,
     /// Its messages by their sort, those that came most often first; none if its type names none.
     pub messages: Vec<MessagesNow>,
+    /// What the last messages of a sample contained, oldest first; none if its type does not show
+    /// it.
+    #[serde(default)]
+    pub contents: Vec<ContentsNow>,
     /// The bytes that a message takes in the mailbox, once one was handled.
     pub message_bytes: Option<u64>,
     /// Why turns are missing, if so.
@@ -282,6 +286,15 @@ pub struct MessagesNow {
     pub handled: u64,
     /// How long one waited, in the mean.
     pub wait_ns: u64,
+}
+
+/// What a message contained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ContentsNow {
+    /// When it was handled, in seconds since the system started.
+    pub at_s: f64,
+    /// As its type says that it is written.
+    pub text: String,
 }
 
 /// A dead letter.

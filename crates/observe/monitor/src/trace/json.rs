@@ -10,6 +10,9 @@ use std::io::{self, Write};
 /// The key of the first line under which [`Head::begin_unix_ns`] stands.
 pub(super) const BEGIN: &str = "begin_unix_ns";
 
+/// What an arrow from one node to another is called.
+const FAR: &str = "to another node";
+
 /// Writes such a file.
 #[derive(Default)]
 pub(super) struct Json {
@@ -19,6 +22,44 @@ pub(super) struct Json {
 }
 
 impl Json {
+    fn thread(&self, track: usize) -> u32 {
+        self.threads[track.min(self.threads.len() - 1)]
+    }
+
+    /// The beginning (`s`) or the end (`f`) of an arrow, at a thread and a time.
+    fn arrow(
+        &self,
+        name: &str,
+        phase: &str,
+        id: u64,
+        (thread, at): (u32, f64),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let id = format!("{id:016x}");
+        let event = json!({
+            "ph": phase, "bp": "e", "cat": "flow", "name": name, "id": id, "ts": at,
+        });
+        self.event(event, thread, out)
+    }
+
+    /// A span that may overlap with others of its thread: it has a row with those of its name.
+    fn overlapping(&self, mut span: ShownSpan, out: &mut dyn Write) -> io::Result<()> {
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+        // All events in one row.
+        let row = span.name.rsplit_once(' ').filter(|(_, number)| is_number(number));
+        let row = row.map_or(&*span.name, |(row, _)| row);
+        let (thread, id) = (self.thread(span.track), format!("{:016x}", span.id));
+        span.args.push(("name", Arg::Text(span.name.clone().into())));
+        let args = object(span.args);
+        for (phase, at_ns) in [("b", span.begin_ns), ("e", span.end_ns)] {
+            let event = json!({
+                "ph": phase, "cat": "span", "name": row, "id": id, "ts": us(at_ns), "args": args,
+            });
+            self.event(event, thread, out)?;
+        }
+        Ok(())
+    }
+
     fn event(&self, mut event: Value, thread: u32, out: &mut dyn Write) -> io::Result<()> {
         event["pid"] = json!(self.pid);
         event["tid"] = json!(thread);
@@ -42,9 +83,15 @@ impl Format for Json {
         // No thread has this number.
         let others = (u32::MAX, "other threads".to_owned());
         self.threads.push(others.0);
-        for (thread, name) in head.workers.iter().chain([&others]) {
+        for (at, (thread, name)) in head.workers.iter().chain([&others]).enumerate() {
             let name = json!({ "name": name });
             self.event(json!({ "ph": "M", "name": "thread_name", "args": name }), *thread, out)?;
+            let at = json!({ "sort_index": at });
+            self.event(
+                json!({ "ph": "M", "name": "thread_sort_index", "args": at }),
+                *thread,
+                out,
+            )?;
         }
         Ok(())
     }
@@ -77,29 +124,28 @@ impl Format for Json {
     fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
         let workers = self.threads.len() - 1;
         let span = ShownSpan::of(span, workers);
-        let thread = |track: usize| self.threads[track.min(workers)];
-        let id = format!("{:016x}", span.id);
+        let Some((from, sent_ns)) = span.sent else { return self.overlapping(span, out) };
         let (begin, dur) = (us(span.begin_ns), us(span.end_ns - span.begin_ns));
+        let (to, id) = ((self.thread(span.track), begin), span.id);
         let event = json!({
             "ph": "X", "cat": "span", "name": span.name, "ts": begin, "dur": dur,
             "args": object(span.args),
         });
-        self.event(event, thread(span.track), out)?;
-        let Some((from, sent_ns)) = span.sent else { return Ok(()) };
+        self.event(event, to.0, out)?;
+        let sent = (self.thread(from), us(sent_ns));
         if from == workers {
             // An arrow begins at a slice.
             let send = json!({
-                "ph": "X", "cat": "span", "name": "send", "ts": us(sent_ns), "dur": 0.001,
+                "ph": "X", "cat": "span", "name": "send", "ts": sent.1, "dur": 0.001,
             });
-            self.event(send, thread(from), out)?;
+            self.event(send, sent.0, out)?;
         }
-        for (phase, track, at) in [("s", from, us(sent_ns)), ("f", span.track, begin)] {
-            let flow = json!({
-                "ph": phase, "bp": "e", "cat": "flow", "name": "message", "id": id, "ts": at,
-            });
-            self.event(flow, thread(track), out)?;
-        }
-        Ok(())
+        self.arrow("message", "s", id, sent, out)?;
+        self.arrow("message", "f", id, to, out)?;
+        // What it sends to other nodes knows its id. Most arrows that begin here end nowhere.
+        self.arrow(FAR, "s", id, to, out)?;
+        let parent = span.far_parent.into_iter();
+        parent.map(|parent| self.arrow(FAR, "f", parent, to, out)).collect()
     }
 
     fn counter(
@@ -121,9 +167,10 @@ impl Format for Json {
     }
 }
 
-/// The format counts in microseconds.
+/// The format counts in microseconds. A quotient is the number that is nearest to the true one, and
+/// so the shortest text.
 fn us(ns: u64) -> f64 {
-    ns as f64 * 1e-3
+    ns as f64 / 1e3
 }
 
 fn object(args: Vec<(&'static str, Arg)>) -> Value {
@@ -161,6 +208,7 @@ mod tests {
         let event = event_of(&Record { begin_ns: 1_500, took_ns: 0, act }, &|_| "".into());
         assert_eq!((&event["ts"], &event["ph"]), (&json!(1.5), &json!("i")));
         assert_eq!(event["args"], json!({ "from": 3, "actors": 2 }));
+        assert_eq!(json!(us(209_140)).to_string(), "209.14");
         let event =
             event_of(&Record { begin_ns: 2_000, took_ns: 250, act: Act::Sleep }, &|_| "".into());
         assert_eq!((&event["dur"], &event["ph"]), (&json!(0.25), &json!("X")));

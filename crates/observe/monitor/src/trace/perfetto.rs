@@ -36,6 +36,8 @@ const FLOW_ENDS: u32 = 48;
 
 /// The tracks of sampled messages have numbers from here on, behind that of the process.
 const SPANS: u64 = 1 << 23;
+/// And those of spans that overlap.
+const LANES: u64 = SPANS + (1 << 22);
 
 /// Numbers that stand for texts, once those were said.
 #[derive(Default)]
@@ -53,6 +55,11 @@ impl Names {
     }
 }
 
+/// The number of the arrow from a span to another node: not that of the arrow to the span.
+fn far(span: u64) -> u64 {
+    span.rotate_left(1) ^ 1
+}
+
 /// Writes such a file.
 pub(super) struct Perfetto {
     /// The number of the first track, that of the process.
@@ -63,6 +70,8 @@ pub(super) struct Perfetto {
     counters: BTreeMap<Counter, u64>,
     /// The tracks of messages that were described.
     span_tracks: BTreeSet<usize>,
+    /// The tracks of spans that overlap: until when each is in use, and its index.
+    lanes: BTreeSet<(u64, usize)>,
     categories: Names,
     events: Names,
     args: Names,
@@ -78,8 +87,8 @@ struct Event<'a> {
     category: Option<&'static str>,
     name: Option<&'a str>,
     args: &'a [(&'static str, Arg)],
-    /// The arrow that begins or ends here.
-    flow: Option<(u32, u64)>,
+    /// The arrows that begin or end here.
+    flows: &'a [(u32, u64)],
 }
 
 impl Perfetto {
@@ -93,6 +102,7 @@ impl Perfetto {
             workers: 0,
             counters: BTreeMap::new(),
             span_tracks: BTreeSet::new(),
+            lanes: BTreeSet::new(),
             categories: Names::default(),
             events: Names::default(),
             args: Names::default(),
@@ -163,7 +173,7 @@ impl Perfetto {
                 uint(9, event.kind, it);
                 name.into_iter().for_each(|name| uint(10, name, it));
                 uint(11, track, it);
-                event.flow.into_iter().for_each(|(field, id)| fixed(field, id, it));
+                event.flows.iter().for_each(|&(field, id)| fixed(field, id, it));
             });
             if !said.is_empty() {
                 message(12, packet, |names| names.append(said));
@@ -174,12 +184,12 @@ impl Perfetto {
 
     fn moment(&mut self, track: u64, at_ns: u64, name: &'static str, args: &[(&'static str, Arg)]) {
         let category = Some("recording");
-        let event = Event { kind: INSTANT, category, name: Some(name), args, flow: None };
+        let event = Event { kind: INSTANT, category, name: Some(name), args, flows: &[] };
         self.event(track, at_ns, &event);
     }
 
     fn slice_end(&mut self, track: u64, at_ns: u64) {
-        let event = Event { kind: SLICE_END, category: None, name: None, args: &[], flow: None };
+        let event = Event { kind: SLICE_END, category: None, name: None, args: &[], flows: &[] };
         self.event(track, at_ns, &event);
     }
 
@@ -193,19 +203,38 @@ impl Perfetto {
     /// The track of the messages of a worker, or, behind those, of other threads.
     fn span_track(&mut self, index: usize) -> u64 {
         let index = index.min(self.workers);
-        let (track, process) = (self.first_track + SPANS + index as u64, self.first_track);
+        let track = self.first_track + SPANS + index as u64;
         if self.span_tracks.insert(index) {
             let name = match index == self.workers {
                 true => "messages of other threads".to_owned(),
                 false => format!("messages of worker {index}"),
             };
-            self.describe(|it| {
-                uint(1, track, it);
-                text(2, &name, it);
-                uint(5, process, it);
-            });
+            self.describe_spans(track, &name);
         }
         track
+    }
+
+    /// A track on which nothing overlaps with this time. Perfetto shows those of one name together.
+    fn lane(&mut self, begin_ns: u64, end_ns: u64) -> u64 {
+        // That which became free last.
+        let free = self.lanes.range(..=(begin_ns, usize::MAX)).next_back().copied();
+        let index = free.map_or(self.lanes.len(), |(_, index)| index);
+        free.map(|lane| self.lanes.remove(&lane));
+        self.lanes.insert((end_ns, index));
+        let track = self.first_track + LANES + index as u64;
+        if free.is_none() {
+            self.describe_spans(track, "waits and events");
+        }
+        track
+    }
+
+    fn describe_spans(&mut self, track: u64, name: &str) {
+        let process = self.first_track;
+        self.describe(|it| {
+            uint(1, track, it);
+            text(2, name, it);
+            uint(5, process, it);
+        });
     }
 
     fn counter_track(&mut self, counter: Counter) -> u64 {
@@ -295,7 +324,7 @@ impl Format for Perfetto {
             let Shown { category, name, is_slice, args } = Shown::of(record, texts);
             let kind = if is_slice { SLICE_BEGIN } else { INSTANT };
             let (category, name) = (Some(category), Some(&*name));
-            let event = Event { kind, category, name, args: &args, flow: None };
+            let event = Event { kind, category, name, args: &args, flows: &[] };
             self.event(track, record.begin_ns, &event);
             if is_slice {
                 let end_ns = record.begin_ns + record.took_ns;
@@ -319,20 +348,28 @@ impl Format for Perfetto {
         self.flush(out)
     }
 
-    /// Sampled messages have tracks of their own, beside those of the turns that they are part of.
+    /// Sampled messages have tracks of their own, beside those of the turns that they are part of;
+    /// what overlaps has others.
     fn span(&mut self, span: &Span, out: &mut dyn Write) -> io::Result<()> {
         let span = ShownSpan::of(span, self.workers);
         let category = Some("span");
-        if let Some((from, sent_ns)) = span.sent {
-            let track = self.span_track(from);
-            let flow = Some((FLOW_BEGINS, span.id));
-            let send = Event { kind: INSTANT, category, name: Some("send"), args: &[], flow };
-            self.event(track, sent_ns, &send);
-        }
-        let track = self.span_track(span.track);
-        let flow = span.sent.map(|_| (FLOW_ENDS, span.id));
+        let mut flows = Vec::new();
+        let track = match span.sent {
+            Some((from, sent_ns)) => {
+                let (track, begins) = (self.span_track(from), [(FLOW_BEGINS, span.id)]);
+                let name = Some("send");
+                let send = Event { kind: INSTANT, category, name, args: &[], flows: &begins };
+                self.event(track, sent_ns, &send);
+                // What it sends to other nodes knows its id. Most arrows that begin here end
+                // nowhere.
+                flows = vec![(FLOW_ENDS, span.id), (FLOW_BEGINS, far(span.id))];
+                self.span_track(span.track)
+            }
+            None => self.lane(span.begin_ns, span.end_ns),
+        };
+        flows.extend(span.far_parent.map(|parent| (FLOW_ENDS, far(parent))));
         let name = Some(&*span.name);
-        let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flow };
+        let begin = Event { kind: SLICE_BEGIN, category, name, args: &span.args, flows: &flows };
         self.event(track, span.begin_ns, &begin);
         self.slice_end(track, span.end_ns);
         self.flush(out)

@@ -2,6 +2,7 @@
 
 use crate::perfetto_schema::{Trace as PerfettoTrace, TrackEvent, Type, Value as Noted};
 use crate::reports::{Counter, run};
+use actinium_actor::trace::{self, TraceContext};
 use actinium_actor::{Actor, Address, Context, Shutdown, System};
 use actinium_monitor::{
     ClockOffset, ENV_FLAME, ENV_TRACE, FlameRecorder, Monitored, Trace, TraceOptions, TraceSession,
@@ -80,7 +81,8 @@ fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
     }
     system.shutdown(Shutdown::Drain);
 
-    let flows = events(&trace, "cat", "flow")?;
+    let mut flows = events(&trace, "cat", "flow")?;
+    flows.retain(|it| it["name"] == "message");
     let [starts, ends] = ["s", "f"].map(|ph| flows.iter().filter(move |it| it["ph"] == ph));
     let starts: Vec<_> = starts.collect();
     assert_eq!((starts.len(), ends.clone().count()), (6, 6));
@@ -92,9 +94,99 @@ fn a_sampled_message_is_an_arrow_from_its_send_to_its_handler() -> Outcome {
     // Three came from this thread, whose track is behind that of the worker.
     assert_eq!(starts.iter().filter(|it| it["tid"] == u32::MAX).count(), 3);
     let slices = events(&trace, "cat", "span")?;
-    let handlers: Vec<_> = slices.iter().filter(|it| it["name"] == "Counter").collect();
+    let is_handler = |it: &&Value| it["name"] == "u64 to Counter" && it["ph"] == "X";
+    let handlers: Vec<_> = slices.iter().filter(is_handler).collect();
     assert_eq!(handlers.len(), 3);
     assert!(handlers.iter().all(|it| !it["args"]["parent"].is_null()), "{handlers:?}");
+    Ok(())
+}
+
+/// Passes on what it gets to an actor of another system, as a node does.
+struct Relay(Address<Counter>);
+
+impl Actor for Relay {
+    type Msg = u64;
+
+    fn handle(&mut self, n: u64, _: &mut Context<'_, Self>) {
+        let bytes = trace::current().map(TraceContext::to_bytes);
+        let there = bytes.and_then(|bytes| TraceContext::from_bytes(&bytes));
+        trace::scope(there, || self.0.tell(n));
+    }
+}
+
+/// Traces a message from one system to another; both are in this file.
+fn two_nodes(path: &Path) -> Outcome {
+    let session = TraceSession::start(path)?;
+    let system = || System::builder().workers(1).sample_traces(1.0).build();
+    let (near, far) = (system()?, system()?);
+    near.spawn(Relay(far.spawn(Counter))).send(1)?;
+    near.wait_idle(SOON)?;
+    far.wait_idle(SOON)?;
+    [near, far].into_iter().for_each(|it| drop(it.shutdown(Shutdown::Drain)));
+    session.finish()?;
+    Ok(())
+}
+
+#[test]
+fn an_arrow_leads_from_one_node_to_another() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.json");
+    two_nodes(&path)?;
+    let arrows = events(&path, "name", "to another node")?;
+    let [end] = &arrows.iter().filter(|it| it["ph"] == "f").collect::<Vec<_>>()[..] else {
+        panic!("one arrow: {arrows:?}");
+    };
+    let is_begin = |it: &&Value| it["ph"] == "s" && it["id"] == end["id"];
+    let begin = arrows.iter().find(is_begin).expect("it begins");
+    assert_ne!(begin["pid"], end["pid"]);
+
+    let path = folder.path().join("run.pftrace");
+    two_nodes(&path)?;
+    let (begun, ended) = arrows_of(&path)?;
+    assert_eq!(ended.len(), 3);
+    assert!(ended.iter().all(|id| begun.contains(id)), "an arrow without a beginning");
+    Ok(())
+}
+
+/// The arrows that begin and those that end in a trace of Perfetto's format.
+fn arrows_of(path: &Path) -> Result<(Vec<u64>, Vec<u64>), Box<dyn Error>> {
+    let read = PerfettoTrace::decode(&*std::fs::read(path)?)?;
+    let of = |it: &TrackEvent| (it.flow_ids.clone(), it.terminating_flow_ids.clone());
+    let events = read.packet.iter().filter_map(|it| it.track_event.as_ref());
+    let (begun, ended): (Vec<_>, Vec<_>) = events.map(of).unzip();
+    Ok((begun.concat(), ended.concat()))
+}
+
+/// Two spans that overlap, and lie in no turn.
+fn two_waits(path: &Path) -> Outcome {
+    let system = System::builder().workers(1).sample_traces(1.0).build()?;
+    let trace = Trace::start(&system, path)?;
+    let [first, second] = ["first", "second"].map(|name| system.begin_span(name, None));
+    // The one that began first ends first.
+    first.end(None);
+    second.end(None);
+    trace.finish()?;
+    Ok(())
+}
+
+#[test]
+fn spans_that_overlap_are_no_slices_of_one_track() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("run.json");
+    two_waits(&path)?;
+    let spans = events(&path, "cat", "span")?;
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let phases = spans.iter().map(|it| format!("{} {}", text(&it["name"]), text(&it["ph"])));
+    let phases: Vec<_> = phases.collect();
+    assert_eq!(phases, ["first b", "first e", "second b", "second e"]);
+
+    let path = folder.path().join("run.pftrace");
+    two_waits(&path)?;
+    let seen = read_perfetto(&path)?;
+    let spans: Vec<_> = seen.slices.iter().filter(|it| it.args.contains_key("span")).collect();
+    assert_eq!([&*spans[0].name, &*spans[1].name], ["first", "second"]);
+    assert_eq!(seen.others[&spans[0].track], seen.others[&spans[1].track], "shown together");
+    assert!(spans[0].track != spans[1].track && spans[0].end_ns <= spans[1].end_ns);
     Ok(())
 }
 
@@ -110,11 +202,7 @@ fn messages_between_actors_are_followed_without_a_request_from_outside() -> Outc
     }
     system.wait_idle(SOON)?;
     trace.finish()?;
-    let read = PerfettoTrace::decode(&*std::fs::read(&path)?)?;
-    let of = |it: &TrackEvent| (it.flow_ids.clone(), it.terminating_flow_ids.clone());
-    let (begun, ended): (Vec<_>, Vec<_>) =
-        read.packet.iter().filter_map(|it| it.track_event.as_ref()).map(of).unzip();
-    let (begun, mut ended) = (begun.concat(), ended.concat());
+    let (begun, mut ended) = arrows_of(&path)?;
     assert!(!begun.is_empty());
     ended.retain(|id| !begun.contains(id));
     assert!(ended.is_empty(), "an arrow without a beginning");
@@ -180,10 +268,11 @@ fn the_environment_alone_makes_traces_and_flame_graphs() -> Outcome {
 /// What a trace in Perfetto's format says, with all numbers resolved.
 #[derive(Default)]
 struct Seen {
-    /// Process, thread and counter by their tracks.
+    /// Process, thread, counter and what else there is by their tracks.
     processes: BTreeMap<u64, String>,
     threads: BTreeMap<u64, (u64, String)>,
     counters: BTreeMap<u64, (u64, String, String)>,
+    others: BTreeMap<u64, String>,
     /// Track, name and arguments of each slice that has ended, with begin and end.
     slices: Vec<Slice>,
     moments: Vec<(u64, String)>,
@@ -258,9 +347,12 @@ impl Seen {
         } else if let Some(thread) = track.thread {
             assert!(thread.pid > Some(0) && thread.tid > Some(0));
             self.threads.insert(uuid, (parent.unwrap(), thread.thread_name.unwrap()));
-        } else {
-            let unit = track.counter.expect("nothing else has a track").unit_name.unwrap();
+        } else if let Some(counter) = track.counter {
+            let unit = counter.unit_name.unwrap();
             self.counters.insert(uuid, (parent.unwrap(), track.name.unwrap(), unit));
+        } else {
+            assert!(self.processes.contains_key(&parent.unwrap()));
+            assert!(self.others.insert(uuid, track.name.unwrap()).is_none());
         }
     }
 
