@@ -46,14 +46,8 @@ pub(crate) struct Gateway {
 impl Arguments {
     pub(crate) fn parse(arguments: TokenStream, root: &str) -> Result<Self> {
         let root = syn::parse_str(root)?;
-        let mut parsed = Arguments {
-            msg: None,
-            address: None,
-            debug: false,
-            root,
-            remote: None,
-            gateway: None,
-        };
+        let mut parsed =
+            Arguments { msg: None, address: None, debug: false, root, remote: None, gateway: None };
         let (mut kind, mut version) = (None::<LitStr>, None::<LitInt>);
         let mut protocol = None::<Option<LitStr>>;
         let parser = syn::meta::parser(|meta| {

@@ -76,9 +76,9 @@ mod waits;
 
 #[doc(hidden)]
 pub use actinium_actor_macros::{facade_actor, facade_test};
+pub use actinium_scheduler::contents::Contents;
 pub use actinium_scheduler::guard::Panicked;
 pub use actinium_scheduler::logging;
-pub use actinium_scheduler::contents::Contents;
 pub use actinium_scheduler::measure::{MessageFigures, TurnFigures};
 pub use actinium_scheduler::recording;
 pub use actinium_scheduler::trace;

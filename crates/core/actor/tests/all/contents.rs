@@ -131,7 +131,10 @@ fn a_long_text_is_cut_and_one_that_panics_is_noted() -> Outcome {
     let last = long.last().ok_or("nothing is seen")?;
     assert!(last.text.len() < 210 && last.text.ends_with('…'), "{last:?}");
     let large = seen(&system, Open::default(), Measure::contents, |it| it.large([3; 1_000]))?;
-    assert!(large.last().is_some_and(|it| it.text.starts_with("large { _page: [3, 3")), "{large:?}");
+    assert!(
+        large.last().is_some_and(|it| it.text.starts_with("large { _page: [3, 3")),
+        "{large:?}"
+    );
 
     let open = system.spawn(Open::default());
     let measure = Measure::new().every_turn().actors([open.id()]).contents();
@@ -144,6 +147,9 @@ fn a_long_text_is_cut_and_one_that_panics_is_noted() -> Outcome {
     let found = system.measured().actors.into_iter().find(|it| it.actor == open.id());
     let last = found.and_then(|it| it.contents.into_iter().rfind(|it| it.name == "blow"));
     let text = last.ok_or("nothing is seen")?.text;
-    assert!(text.starts_with("blow { _bomb: ") && text.ends_with("(writing it panicked)"), "{text}");
+    assert!(
+        text.starts_with("blow { _bomb: ") && text.ends_with("(writing it panicked)"),
+        "{text}"
+    );
     Ok(())
 }
