@@ -206,7 +206,7 @@ impl OfType {
         let frame = |(&message, &(sampled, ns)): (&&'static str, &(u64, u64))| {
             let name = short(message).to_owned();
             let share = u128::from(self.all_ns) * u128::from(ns) / u128::from(all_ns.max(1));
-            let title = format!("{name}, estimated from {} sampled messages", count(sampled));
+            let title = format!("{name}, estimated from a sample of {}", count(sampled));
             Frame { title, name, ns: share as u64, inner: Vec::new() }
         };
         sorts.iter().map(frame).collect()

@@ -155,6 +155,7 @@ impl<P: Payload> Prober<P> {
 
 impl<P: Payload> Actor for Prober<P> {
     type Msg = Msg<P>;
+    const MESSAGE_NAMES: &'static [&'static str] = &["ping", "ping reply", "start"];
 
     #[inline]
     fn handle(&mut self, msg: Msg<P>, _ctx: &mut Context<'_, Self>) {
