@@ -58,7 +58,8 @@ pub(crate) struct LastTurns {
     lost: u64,
     /// Its messages by their sort, those that came most often first; none if its type names none.
     messages: Vec<Messages>,
-    /// What the last messages of a sample contained, oldest first; none if its type does not show it.
+    /// What the last messages of a sample contained, oldest first; none if its type does not show
+    /// it.
     contents: Vec<Text>,
     /// The bytes that a message takes in the mailbox, once one was handled.
     message_bytes: Option<u64>,
