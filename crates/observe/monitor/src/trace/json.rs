@@ -144,8 +144,7 @@ impl Format for Json {
         self.arrow("message", "f", id, to, out)?;
         // What it sends to other nodes knows its id. Most arrows that begin here end nowhere.
         self.arrow(FAR, "s", id, to, out)?;
-        let parent = span.far_parent.into_iter();
-        parent.map(|parent| self.arrow(FAR, "f", parent, to, out)).collect()
+        span.far_parent.map_or(Ok(()), |parent| self.arrow(FAR, "f", parent, to, out))
     }
 
     fn counter(
