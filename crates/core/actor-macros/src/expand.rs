@@ -343,6 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn only_who_asks_for_it_shows_what_messages_contain() {
+        let made = |arguments: &str| {
+            let item = syn::parse_str("impl B { fn c(&self, r#type: u8) -> u8 { 0 } }");
+            let arguments = syn::parse_str(arguments).expect("arguments");
+            let made = actor(arguments, item.expect("Rust"), "::x").expect("an actor");
+            prettyplease::unparse(&syn::parse2(made).expect("Rust"))
+        };
+        assert!(!made("").contains("SHOW_MESSAGE"));
+        let shown = made("debug");
+        let arm = "f.debug_struct(\"c\").field(\"type\", field_0).finish()";
+        assert!(shown.contains("SHOW_MESSAGE") && shown.contains(arm), "{shown}");
+    }
+
+    #[test]
     fn nodes_and_clients_may_both_reach_an_actor() {
         let item =
             "impl B { pub fn c(&self) -> u8 { 0 } pub fn d(&mut self) {} fn e(&mut self) {} }";

@@ -71,8 +71,8 @@ impl Measure {
         self
     }
 
-    /// Keeps what the last sampled messages contain, too: of those whose numbers were chosen before,
-    /// if their types say how it is written.
+    /// Keeps what the last sampled messages contain, too: of those whose numbers were chosen
+    /// before, if their types say how it is written.
     #[must_use]
     pub fn contents(mut self) -> Self {
         self.contents.clone_from(&self.numbers);
