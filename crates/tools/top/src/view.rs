@@ -494,7 +494,7 @@ pub(crate) mod tests {
         assert_eq!(view.remark().as_deref(), Some("Waiting for the answer."));
         answer(&mut view, 2.0, 20);
         let titles: Vec<_> = view.grids().into_iter().map(|it| it.title).collect();
-        assert!(titles[0].contains("Actor 8") && titles.len() == 4, "{titles:?}");
+        assert!(titles[0].contains("Actor 8") && titles.len() == 5, "{titles:?}");
         // Its only child is the last row.
         press(&mut view, "G\n");
         assert_eq!(view.wish().actor, Some(108));
