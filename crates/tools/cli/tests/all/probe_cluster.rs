@@ -81,7 +81,10 @@ fn check_load(load: &Value, has_cpus: bool) {
     assert!(has_cpus && !cpus.is_empty(), "{load}");
     for (step, active) in active.iter().enumerate() {
         let shares = cpus.values().map(|shares| shares[step].as_f64().expect("a share"));
-        assert!((shares.sum::<f64>() - active).abs() < 1e-9, "{load}");
+        let (sum, most) = shares.fold((0.0, 0.0_f64), |(sum, most), it| (sum + it, most.max(it)));
+        // A share is cut at 1: in a short step, the clock of a thread may be ahead of the time.
+        let is_cut = most >= 1.0 && sum < *active;
+        assert!((sum - active).abs() < 1e-9 || is_cut, "{load}");
     }
 }
 
