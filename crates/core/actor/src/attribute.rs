@@ -110,7 +110,7 @@
 ///
 /// With `#[actor(debug)]`, whoever looks at the actor on the live page sees what the last of its
 /// messages contain: the parameters of the methods, by their `Debug`. Without it nobody does. See
-/// [`Actor::SHOW_MESSAGE`](trait@crate::Actor::SHOW_MESSAGE). Of a message from another node or
+/// [`Actor::SHOW_MESSAGE`](const@crate::Actor::SHOW_MESSAGE). Of a message from another node or
 /// from a client, only that there was one is seen.
 ///
 /// # Settings
