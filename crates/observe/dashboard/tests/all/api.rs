@@ -393,7 +393,8 @@ fn a_thousand_slow_clients_miss_looks_and_harm_nobody() {
     let (seated, refused): (Vec<_>, Vec<_>) = slow.iter().partition(|it| status_of(it) == 200);
     assert!(seated.len() <= 256 && !refused.is_empty(), "{} have seats", seated.len());
     let mut said = [0; 1 << 10];
-    let length = (&*refused[0]).read(&mut said).expect("an answer");
+    let mut first: &TcpStream = refused[0];
+    let length = first.read(&mut said).expect("an answer");
     let said = String::from_utf8_lossy(&said[..length]);
     assert!(
         said.starts_with(" Service Unavailable") && said.contains("256 are watching"),
