@@ -9,7 +9,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 const LONG: Duration = Duration::from_secs(60);
 /// More than there are sends between two samples, by far.
-const MANY: usize = if cfg!(miri) { 300 } else { 2_000 };
+const MANY: usize = 2_000;
 
 /// Its text panics.
 struct Bomb;
