@@ -103,15 +103,16 @@ impl<A: Actor> InTurn<'_, A> {
                 }
                 return Pause::Empty;
             };
-            // SAFETY: the message taken is read once, before anything is pushed.
-            let Envelope { stamp_ns, msg } = unsafe { place.read() };
             *handled += 1;
-            if stamp_ns != 0 {
-                stamped::<A>(worker, stamp_ns, name_of::<A>(msg.look()));
-            }
-            if A::SHOW_MESSAGE.is_some() && stamp_ns != 0 {
-                handle_shown::<A, T>(actor, msg, &mut ctx);
+            if A::SHOW_MESSAGE.is_some() && is_stamped(place) {
+                // SAFETY: the message taken is read there, and only there.
+                unsafe { handle_shown::<A, T>(actor, place, &mut ctx) };
             } else {
+                // SAFETY: the message taken is read once, before anything is pushed.
+                let Envelope { stamp_ns, msg } = unsafe { place.read() };
+                if stamp_ns != 0 {
+                    stamped::<A>(worker, stamp_ns, name_of::<A>(msg.look()));
+                }
                 actor.handle(msg.open(), &mut ctx);
             }
             let note = worker.note().get();
@@ -235,12 +236,30 @@ pub(super) fn stamped<A: Actor>(worker: &Worker, stamp_ns: u64, variant: &'stati
     }
 }
 
+/// Whether the message at this place, which was taken and not yet read, has a stamp.
+#[inline(always)]
+fn is_stamped<T>(place: NonNull<Envelope<T>>) -> bool {
+    // SAFETY: a message that was taken stays at its place until something is pushed.
+    unsafe { (*place.as_ptr()).stamp_ns != 0 }
+}
+
 /// Handles a sampled message of a type that shows what its messages contain. The loop has its own
-/// call of the handler, and leaves its messages where they are.
+/// call of the handler, and reads only messages that it handles itself.
+///
+/// # Safety
+/// The message at this place was taken, and nobody else reads it; nothing was pushed since.
 #[cold]
 #[inline(never)]
-fn handle_shown<A: Actor, T: Carrier<A::Msg>>(actor: &mut A, msg: T, ctx: &mut Context<'_, A>) {
-    contents::note::<A>(ctx.on(), name_of::<A>(msg.look()), msg.look());
+unsafe fn handle_shown<A: Actor, T: Carrier<A::Msg>>(
+    actor: &mut A,
+    place: NonNull<Envelope<T>>,
+    ctx: &mut Context<'_, A>,
+) {
+    // SAFETY: by contract.
+    let Envelope { stamp_ns, msg } = unsafe { place.read() };
+    let name = name_of::<A>(msg.look());
+    stamped::<A>(ctx.on(), stamp_ns, name);
+    contents::note::<A>(ctx.on(), name, msg.look());
     actor.handle(msg.open(), ctx);
 }
 
