@@ -16,7 +16,7 @@ impl Worker {
         self.woken_by.set(SCHEDULED);
         let turns = ROUND - self.round.replace(ROUND) - self.cut.replace(0);
         let now_ns = self.shared.clock.now_ns();
-        self.began_ns.set(now_ns);
+        self.begins(now_ns, ROUND);
         let took_ns = now_ns.saturating_sub(self.round_ns.replace(now_ns));
         self.note_round(now_ns, took_ns, turns);
         if turns > 0 {

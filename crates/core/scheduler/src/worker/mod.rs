@@ -134,8 +134,10 @@ pub struct Worker {
     /// Items handled, and their bytes, since the counters were brought up to date.
     handled: Cell<u64>,
     handled_bytes: Cell<u64>,
-    /// The time at which the present turn began, or if that is not known the present round.
+    /// The time at which the present turn began, or if that is not known some turn before it in the
+    /// same round; and what was left of the round before that turn.
     began_ns: Cell<u64>,
+    began_round: Cell<u32>,
     /// Measured nanoseconds per turn, exponentially weighted.
     turn_ns: Cell<u64>,
     posted: Cell<bool>,
@@ -229,6 +231,7 @@ impl Worker {
             handled: Cell::new(0),
             handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),
+            began_round: Cell::new(ROUND),
             turn_ns: Cell::new(0),
             posted: Cell::new(false),
             is_elastic: shared.scaling.is_some(),

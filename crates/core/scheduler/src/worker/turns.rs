@@ -226,7 +226,7 @@ impl Worker {
             self.hand_on(expected_ns, SHARED_AT_ONCE);
         }
         let start_ns = self.shared.clock.now_ns();
-        self.began_ns.set(start_ns);
+        self.begins(start_ns, self.round.get() + 1);
         if cost_ns == 0 || cost_ns >= TIMED_NS {
             self.check_every.set(1);
         }
@@ -374,18 +374,28 @@ impl Worker {
         self.handled_bytes.set(self.handled_bytes.get() + u64::from(items) * bytes_each as u64);
     }
 
-    /// Whether the running turn has used up its time. When turns before it in the same round were
-    /// not timed, theirs counts too.
+    /// Whether the running turn has used up its time. Where turns before it were not timed, it has
+    /// had an equal share of the time since: to count theirs, too, would end turns too early, and
+    /// what follows then finds its memory cold more often.
     #[cold]
     pub fn is_over_time(&self) -> bool {
-        let now_ns = self.shared.clock.now_ns();
-        let ran_ns = now_ns.saturating_sub(self.began_ns.get());
+        let (now_ns, round) = (self.shared.clock.now_ns(), self.round.get());
+        let turns = self.began_round.get().saturating_sub(round).max(1);
+        let ran_ns = now_ns.saturating_sub(self.began_ns.get()) / u64::from(turns);
         let is_over = ran_ns >= self.batch_time_ns;
-        if is_over {
+        match is_over {
             // The turn ends, and the next one has not used up anything yet.
-            self.began_ns.set(now_ns);
+            true => self.begins(now_ns, round),
+            false => self.begins(now_ns - ran_ns, round + 1),
         }
         is_over
+    }
+
+    /// A turn begins with so much left of the round.
+    #[inline]
+    pub(super) fn begins(&self, now_ns: u64, round: u32) {
+        self.began_ns.set(now_ns);
+        self.began_round.set(round);
     }
 
     /// Records the latency of a message that was sent at `stamp_ns`; `name`: of its sort, or

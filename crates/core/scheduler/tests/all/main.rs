@@ -4,3 +4,4 @@
 #![forbid(unsafe_code)]
 
 mod misuse;
+mod turn_time;
