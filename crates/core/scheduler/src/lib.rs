@@ -26,7 +26,7 @@ mod owned;
 pub mod policy;
 pub mod recording;
 pub mod runnable;
-mod scaling;
+pub mod scaling;
 mod seat;
 pub mod shared;
 pub mod sleep;

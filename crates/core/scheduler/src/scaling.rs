@@ -16,8 +16,9 @@ const AT_WORK: u64 = u64::MAX;
 
 /// The number of working workers, and what decides it.
 #[derive(Debug)]
-pub(crate) struct Scaling {
-    pub(crate) rules: Elastic,
+pub struct Scaling {
+    /// What decides.
+    pub rules: Elastic,
     working: AtomicUsize,
     idle: Box<[IdleTime]>,
     state: Mutex<State>,
@@ -42,7 +43,8 @@ struct State {
 }
 
 impl Scaling {
-    pub(crate) fn new(rules: Elastic, workers: usize) -> Self {
+    /// As few workers as the rules allow, all of them idle since time 0.
+    pub fn new(rules: Elastic, workers: usize) -> Self {
         // Until its thread has started, a worker is idle.
         let idle = |_| IdleTime { total_ns: AtomicU64::new(0), since_ns: AtomicU64::new(0) };
         let state = State { window_ns: 0, idle_ns: vec![0; workers], events: VecDeque::new() };
@@ -56,19 +58,19 @@ impl Scaling {
 
     /// Workers that work: those with the lowest indices.
     #[inline]
-    pub(crate) fn working(&self) -> usize {
+    pub fn working(&self) -> usize {
         // Relaxed: a hint.
         self.working.load(Ordering::Relaxed)
     }
 
     /// Worker `index` begins to look for work.
-    pub(crate) fn begin_idle(&self, index: usize, now_ns: u64) {
+    pub fn begin_idle(&self, index: usize, now_ns: u64) {
         // Relaxed: a statistic.
         self.idle[index].since_ns.store(now_ns, Ordering::Relaxed);
     }
 
     /// Notes that a worker has found work, or was woken, or that its thread has started.
-    pub(crate) fn end_idle(&self, index: usize, now_ns: u64) {
+    pub fn end_idle(&self, index: usize, now_ns: u64) {
         let idle = &self.idle[index];
         // Relaxed, all: a statistic with one writer.
         let began_ns = idle.since_ns.swap(AT_WORK, Ordering::Relaxed);
@@ -87,7 +89,7 @@ impl Scaling {
 
     /// How many shall work, given what a worker sees; `None`: as many as now. With `at_window`,
     /// only at the end of a window, whose busy time then counts.
-    pub(crate) fn decide(
+    pub fn decide(
         &self,
         mut view: ScaleView,
         now_ns: u64,
@@ -132,7 +134,7 @@ impl Scaling {
     }
 
     /// The latest changes, oldest first.
-    pub(crate) fn events(&self) -> Vec<ScaleEvent> {
+    pub fn events(&self) -> Vec<ScaleEvent> {
         lock(&self.state).events.iter().copied().collect()
     }
 }

@@ -115,7 +115,7 @@ impl Caches {
             });
             (others.sum::<f64>() / lines).min(1.0)
         };
-        let transfer_ns = machine.transfer_ns(last, worker);
+        let transfer_ns = machine.transfer_ns(last, worker) * costs.fetch_part;
         let memory_ns = if machine.node[worker] == node {
             costs.memory_ns
         } else {

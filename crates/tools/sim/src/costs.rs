@@ -23,6 +23,8 @@ pub struct Costs {
     /// The cost of a line that another core has written last, by the rank of the distance between
     /// the PUs (`Distance::rank`).
     pub transfer_ns: [f64; 7],
+    /// The part of that which each line of an actor's state costs: several are under way at a time.
+    pub fetch_part: f64,
     /// One message: taken from the mailbox, handled, the next one sent, by plain loads and stores.
     pub message_ns: f64,
     /// The additional cost of a message through the shared queue of a mailbox (`pool`, `stealing`):
@@ -80,6 +82,7 @@ impl Costs {
         memory_ns: 14.0,
         far_memory_ns: 8.0,
         transfer_ns: [0.0, 6.0, 15.0, 22.0, 55.0, 65.0, 75.0],
+        fetch_part: 1.0,
         message_ns: 20.0,
         shared_message_ns: 12.0,
         shared_turn_ns: 0.0,
@@ -108,6 +111,7 @@ impl Costs {
             ("l3_ns", self.l3_ns),
             ("memory_ns", self.memory_ns),
             ("far_memory_ns", self.far_memory_ns),
+            ("fetch_part", self.fetch_part),
             ("message_ns", self.message_ns),
             ("shared_message_ns", self.shared_message_ns),
             ("shared_turn_ns", self.shared_turn_ns),

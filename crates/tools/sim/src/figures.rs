@@ -44,6 +44,12 @@ pub struct Figures {
     pub parked: u64,
     /// Sleepers woken.
     pub woken: u64,
+    /// Workers that were called to work, where their number changes.
+    pub grown: u64,
+    /// Workers that were found not to be needed.
+    pub shrunk: u64,
+    /// Workers that were given work: the mean over the round.
+    pub working: f64,
     /// Share of the workers' time that was spent in turns.
     pub busy: f64,
     /// A fingerprint of the whole run, warm-up included: of who ran what where and when.

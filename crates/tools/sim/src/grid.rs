@@ -4,7 +4,8 @@
 //! and 8,000 actors, and a hash map. On other machines two thirds (half) of the PUs work, and each
 //! worker has as many actors.
 
-use crate::workload::{Shape, Workload};
+use crate::receivers::Skew;
+use crate::workload::Workload;
 use serde::Serialize;
 
 /// Milliseconds of a published row: work stealing, dedicated threads, thread pool.
@@ -124,22 +125,16 @@ pub fn skewed_grid(pus: usize, messages: u32) -> Vec<Cell> {
     let workers = pus.max(1);
     let w = workers as u32;
     let actors = (320 * w).min(8_000);
-    let skewed = |shape, state| {
+    let skewed = |skew, state| {
         let n = each(messages / 4, workers, actors);
-        Workload { warm_up: n, ..Workload::skewed(shape, actors, 16 * w, state, n) }
+        Workload { warm_up: n, ..Workload::skewed(skew, actors, 16 * w, state, n) }
     };
     let ping_pong = each(messages, workers, 8 * w);
     let rows = [
-        ("Zipf, 256 B", skewed(Shape::Zipf, 256)),
-        ("Zipf, 4000 B", skewed(Shape::Zipf, 4_000)),
-        (
-            "2 hot actors per worker, 4000 B",
-            skewed(Shape::Hot { actors: 2 * w, share: 0.8 }, 4_000),
-        ),
-        (
-            "4 hot actors per worker, 4000 B",
-            skewed(Shape::Hot { actors: 4 * w, share: 0.8 }, 4_000),
-        ),
+        ("Zipf, 256 B", skewed(Skew::Zipf { exponent: 1.0 }, 256)),
+        ("Zipf, 4000 B", skewed(Skew::Zipf { exponent: 1.0 }, 4_000)),
+        ("2 hot actors per worker, 4000 B", skewed(Skew::Hot { actors: 2 * w, share: 0.8 }, 4_000)),
+        ("4 hot actors per worker, 4000 B", skewed(Skew::Hot { actors: 4 * w, share: 0.8 }, 4_000)),
         (
             "ping-pong, 4 pairs per worker",
             Workload { warm_up: ping_pong, ..Workload::ping_pong(4 * w, ping_pong) },

@@ -13,9 +13,11 @@
 //! | [`costs`] | what things cost, each with its unit and where the figure comes from |
 //! | [`machine`] | PUs, caches and distances of the workers |
 //! | [`cache`] | how much of each actor's state lies in which cache |
+//! | [`receivers`] | which actors get more messages than others |
 //! | [`workload`] | who sends what to whom |
 //! | [`engine`] | workers, turns, queues, stealing, sleeping |
 //! | [`figures`] | what came of a run |
+//! | [`coverage`] | what the model does not cover |
 //! | [`grid`] | the published experiments, scaled to a machine |
 //!
 //! ```
@@ -38,15 +40,18 @@
 
 pub mod cache;
 pub mod costs;
+pub mod coverage;
 pub mod engine;
 pub mod figures;
 pub mod grid;
 
 pub mod machine;
+pub mod receivers;
 pub mod workload;
 
 pub use costs::Costs;
 pub use engine::{Settings, SimError, simulate};
 pub use figures::Figures;
 pub use machine::{Machine, MachineError};
+pub use receivers::{Receivers, Skew};
 pub use workload::{Shape, Workload};

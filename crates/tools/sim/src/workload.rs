@@ -1,6 +1,7 @@
 //! The workloads: who sends what to whom, and the cost of handling it.
 
 use crate::machine::LINE_BYTES;
+use crate::receivers::{Receivers, Skew};
 use actinium_scheduler::mixing::SplitMix64;
 use serde::Serialize;
 
@@ -11,17 +12,6 @@ use serde::Serialize;
 pub enum Shape {
     /// Each actor sends itself the next message when it has handled one.
     ClosedLoop,
-    /// An actor that has handled a message sends one to a random actor. The n-th actor is chosen
-    /// with a probability in proportion to 1/n.
-    Zipf,
-    /// Likewise, but so many actors at random places get this share of the messages, and the others
-    /// the rest.
-    Hot {
-        /// How many are hot.
-        actors: u32,
-        /// The share of the messages that the hot actors get together.
-        share: f64,
-    },
     /// Pairs that answer each other.
     PingPong,
     /// Groups of so many actors, one made after the other: whoever has handled a message sends one
@@ -32,6 +22,10 @@ pub enum Shape {
     },
     /// Each actor gets a message from outside, all at once; when all are handled, the next.
     Burst,
+    /// An actor that has handled a message sends one to a random actor; some are chosen more often
+    /// than others.
+    #[serde(untagged)]
+    Skewed(Skew),
 }
 
 /// A workload.
@@ -99,7 +93,8 @@ impl Workload {
     }
 
     /// Messages that travel between actors of which some get more than others.
-    pub fn skewed(shape: Shape, actors: u32, in_flight: u32, state_bytes: u64, each: u32) -> Self {
+    pub fn skewed(skew: Skew, actors: u32, in_flight: u32, state_bytes: u64, each: u32) -> Self {
+        let shape = Shape::Skewed(skew);
         Workload { shape, in_flight, ..Workload::closed_loop(actors, 100, state_bytes, each) }
     }
 
@@ -149,30 +144,17 @@ pub(crate) struct Traffic {
     /// The messages of the round that each actor is to handle, where that is fixed.
     pub(crate) quota: Option<u32>,
     random: SplitMix64,
-    /// Which actors are hot; for Zipf, the actors by falling weight.
-    order: Vec<u32>,
-    /// For Zipf: cumulative weights.
-    cumulative: Vec<f64>,
+    receivers: Receivers,
 }
 
 impl Traffic {
     pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed ^ 0x7261_6666_6963);
-        let mut order: Vec<u32> = (0..workload.actors).collect();
-        for at in (1..order.len()).rev() {
-            order.swap(at, random.below(at as u64 + 1) as usize);
-        }
-        if let Shape::Hot { actors, .. } = workload.shape {
-            order.truncate(actors.max(1) as usize);
-        }
-        let mut cumulative = Vec::new();
-        if workload.shape == Shape::Zipf {
-            let mut sum = 0.0;
-            for n in 1..=workload.actors {
-                sum += 1.0 / f64::from(n);
-                cumulative.push(sum);
-            }
-        }
+        let skew = match workload.shape {
+            Shape::Skewed(skew) => Some(skew),
+            _ => None,
+        };
+        let receivers = Receivers::new(skew, workload.actors, &mut random);
         Traffic {
             shape: workload.shape,
             actors: workload.actors,
@@ -181,8 +163,7 @@ impl Traffic {
             left: 0,
             quota: None,
             random,
-            order,
-            cumulative,
+            receivers,
         }
     }
 
@@ -206,9 +187,9 @@ impl Traffic {
             Shape::Groups { .. } => {
                 (0..self.in_flight.min(self.actors.div_ceil(2))).map(|n| 2 * n).collect()
             }
-            Shape::Zipf | Shape::Hot { .. } => {
+            Shape::Skewed(_) => {
                 let first = u64::from(self.in_flight).min(total);
-                (0..first).map(|_| self.target()).collect()
+                (0..first).map(|_| self.receivers.next(&mut self.random)).collect()
             }
         };
         self.left = total - (first.len() as u64).min(total);
@@ -238,12 +219,10 @@ impl Traffic {
                 self.left -= sent;
                 sends.extend((0..sent).map(|_| actor ^ 1));
             }
-            Shape::Zipf | Shape::Hot { .. } => {
+            Shape::Skewed(_) => {
                 let sent = self.left.min(messages.into());
                 self.left -= sent;
-                for _ in 0..sent {
-                    sends.push(self.target());
-                }
+                sends.extend((0..sent).map(|_| self.receivers.next(&mut self.random)));
             }
             Shape::Groups { actors } => {
                 let actors = actors.max(1);
@@ -268,20 +247,5 @@ impl Traffic {
         }
         self.own_left.iter_mut().for_each(|left| *left -= 1);
         (0..self.actors).collect()
-    }
-
-    fn target(&mut self) -> u32 {
-        match self.shape {
-            Shape::Hot { share, .. } if self.random.unit() < share => {
-                self.order[self.random.below(self.order.len() as u64) as usize]
-            }
-            Shape::Zipf => {
-                let total = self.cumulative.last().copied().unwrap_or(1.0);
-                let at = self.random.unit() * total;
-                let rank = self.cumulative.partition_point(|&sum| sum <= at);
-                self.order[rank.min(self.order.len() - 1)]
-            }
-            _ => self.random.below(self.actors.into()) as u32,
-        }
     }
 }

@@ -3,7 +3,7 @@
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{LoadView, PushView};
+use actinium_scheduler::policy::{LoadView, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round: how much there is to do; and now and then, whether others have less.
@@ -18,10 +18,11 @@ impl Sim<'_> {
         let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
             return at_ps;
         };
-        if ns(at_ps.saturating_sub(state.balanced_ps)) < pause_ns || state.queue.len() < 2 {
+        let is_early = ns(at_ps.saturating_sub(state.balanced_ps)) < pause_ns;
+        if is_early || state.queue.len() < 2 || !self.is_working(worker) {
             return at_ps;
         }
-        state.balanced_ps = at_ps;
+        self.workers[worker].balanced_ps = at_ps;
         self.push_work(worker, at_ps)
     }
 
@@ -47,7 +48,9 @@ impl Sim<'_> {
         for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
         }
-        looked_at.retain(|&(other, _)| self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS);
+        looked_at.retain(|&(other, _)| {
+            self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
+        });
         for &(other, _) in &looked_at {
             sum_ns += self.workers[other].shown_load_ns;
         }
@@ -71,7 +74,10 @@ impl Sim<'_> {
             if !had_found {
                 break;
             }
-            let pushed = self.push_to(worker, other, n, own_ns, average_ns, &mut at_ps);
+            let policy = self.policy;
+            let may_push =
+                |ready, cost_ns| policy.may_push(&PushView { ready, cost_ns, own_ns, average_ns });
+            let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
                 has_pushed = true;
                 self.figures.pushed_rank_max = self.figures.pushed_rank_max.max(distance);
@@ -91,26 +97,19 @@ impl Sim<'_> {
         at_ps
     }
 
-    fn push_to(
+    pub(super) fn push_to(
         &mut self,
         worker: usize,
         to: usize,
         n: usize,
-        own_ns: u64,
-        average_ns: u64,
+        may_push: impl Fn(Ready, u32) -> bool,
         at_ps: &mut Ps,
     ) -> usize {
         let mut kept = Vec::new();
         let mut pushed = 0;
         while pushed < n && kept.len() < tuning::KEPT_AT_ONCE {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
-            let view = PushView {
-                ready: self.actors[actor].ready,
-                cost_ns: self.cost_ns(actor),
-                own_ns,
-                average_ns,
-            };
-            if !self.policy.may_push(&view) {
+            if !may_push(self.actors[actor].ready, self.cost_ns(actor)) {
                 kept.push(actor);
                 continue;
             }

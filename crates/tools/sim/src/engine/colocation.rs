@@ -40,8 +40,9 @@ impl Sim<'_> {
             turn_ns: self.workers[worker].turn_ns,
             other_ns,
         };
+        let goes = self.is_working(other) && self.policy.should_colocate(&view);
         let state = &mut self.actors[actor];
-        if self.policy.should_colocate(&view) && state.home == worker {
+        if goes && state.home == worker {
             (state.home, state.steals, state.away) = (other, 0, 0);
             state.affinity = CommunicationAffinity::default();
             self.figures.colocated += 1;

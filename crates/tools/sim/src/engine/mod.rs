@@ -10,6 +10,7 @@ mod adrift;
 mod agenda;
 mod balance;
 mod colocation;
+mod elastic;
 mod owned;
 mod queue;
 mod queues;
@@ -23,7 +24,8 @@ use crate::machine::Machine;
 use crate::workload::{Traffic, Workload};
 use actinium_scheduler::Footprint;
 use actinium_scheduler::mixing::SplitMix64;
-use actinium_scheduler::policy::{CommunicationAffinity, Policy, Ready, tuning};
+use actinium_scheduler::policy::{CommunicationAffinity, Elastic, Policy, Ready, tuning};
+use actinium_scheduler::scaling::Scaling;
 use agenda::Agenda;
 use queue::Queue;
 use std::collections::VecDeque;
@@ -42,12 +44,16 @@ pub struct Settings {
     pub batch_time_ns: u64,
     /// Decides everything that is random.
     pub seed: u64,
+    /// The rules by which the number of workers that are given work changes, under `affine`; `None`:
+    /// all work from the start to the end.
+    pub elastic: Option<Elastic>,
 }
 
 impl Settings {
-    /// A message per turn, as in the published experiments; the runtime's time limit; seed 42.
+    /// A message per turn, as in the published experiments; the runtime's time limit; seed 42; all
+    /// workers work.
     pub fn new(policy: Policy) -> Self {
-        Settings { policy, batch: 1, batch_time_ns: 100_000, seed: 42 }
+        Settings { policy, batch: 1, batch_time_ns: 100_000, seed: 42, elastic: None }
     }
 
     /// Sets the number of messages per turn, at least 1.
@@ -61,6 +67,14 @@ impl Settings {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Gives work to as many workers as the work needs, by these rules; other policies than
+    /// `affine` do not heed them.
+    #[must_use]
+    pub fn elastic(mut self, rules: Elastic) -> Self {
+        self.elastic = Some(rules);
         self
     }
 }
@@ -185,6 +199,9 @@ struct Worker {
     /// Sends left until one is sampled.
     sends_left: u32,
     in_turns_ps: Ps,
+    /// The times from which it looks again whether more workers are needed, and other numbers.
+    grow_at_ns: u64,
+    scale_at_ns: u64,
 }
 
 impl Worker {
@@ -214,6 +231,8 @@ impl Worker {
             spins: tuning::SPINS,
             sends_left: tuning::SAMPLED,
             in_turns_ps: 0,
+            grow_at_ns: 0,
+            scale_at_ns: 0,
         }
     }
 }
@@ -257,6 +276,11 @@ struct Sim<'a> {
     idle: usize,
     /// Likewise, one by one: those that look.
     looking: Vec<usize>,
+    /// The number of workers that are given work, where it changes.
+    scaling: Option<Scaling>,
+    /// Time by workers that are given work, and the time up to which it is counted.
+    working_ps: u128,
+    working_since_ps: Ps,
     kind_cost_ns: u32,
     kind_footprint_kib: u32,
     /// Different lines that a turn of so many messages touches.
@@ -289,6 +313,7 @@ pub fn simulate(
     for worker in &mut sim.workers {
         worker.in_turns_ps = 0;
     }
+    (sim.working_ps, sim.working_since_ps) = (0, start_ps);
     let end_ps = sim.round(workload.messages, start_ps)?;
     Ok(sim.finish(start_ps, end_ps))
 }
@@ -300,6 +325,9 @@ impl<'a> Sim<'a> {
         // No worker has the number n.
         let actor = |owner| Actor::idle(owner, n, footprint);
         let count = workload.actors as usize;
+        let elastic = settings.elastic.filter(|_| matches!(settings.policy, Policy::Affine(_)));
+        let scaling = elastic.map(|rules| Scaling::new(rules, n));
+        let working = scaling.as_ref().map_or(n, Scaling::working);
         let lines = workload.lines();
         let accesses = u64::from(workload.accesses);
         let batches = 0..=u64::from(settings.batch);
@@ -311,13 +339,16 @@ impl<'a> Sim<'a> {
             keeps_idle: settings.policy.keeps_idle(),
             agenda: Agenda::default(),
             workers: (0..n).map(|_| Worker::asleep()).collect(),
-            actors: (0..count).map(|at| actor(settings.policy.place(at, n))).collect(),
+            actors: (0..count).map(|at| actor(settings.policy.place(at, working))).collect(),
             global: Queue::default(),
             caches: Caches::new(machine, count),
             traffic: Traffic::new(workload, settings.seed),
             random: SplitMix64::new(settings.seed),
             idle: n,
             looking: Vec::new(),
+            scaling,
+            working_ps: 0,
+            working_since_ps: 0,
             kind_cost_ns: 0,
             kind_footprint_kib: 0,
             touched: batches.map(|n| crate::cache::distinct(lines, n * accesses)).collect(),
@@ -364,6 +395,7 @@ impl<'a> Sim<'a> {
 
     fn finish(mut self, start_ps: Ps, end_ps: Ps) -> Figures {
         let elapsed_ps = (end_ps - start_ps).max(1);
+        self.count_working(self.working(), end_ps);
         let in_turns: u128 = self.workers.iter().map(|worker| u128::from(worker.in_turns_ps)).sum();
         let figures = &mut self.figures;
         figures.elapsed_ns = ns(elapsed_ps);
@@ -375,6 +407,7 @@ impl<'a> Sim<'a> {
         [figures.l1_misses, figures.l2_misses, figures.l3_misses] =
             self.misses.map(|misses| misses as u64);
         figures.busy = in_turns as f64 / (elapsed_ps as f64 * self.workers.len() as f64);
+        figures.working = self.working_ps as f64 / elapsed_ps as f64;
         figures.estimated_kib = self.kind_footprint_kib;
         figures.fingerprint = self.fingerprint;
         self.figures
@@ -396,11 +429,13 @@ impl<'a> Sim<'a> {
                 }
                 self.stop_looking(worker);
             }
-            // A sleeper has no step: whoever wakes it plans one.
-            Mode::Asleep { .. } | Mode::Awake => {}
+            // Whoever else wakes a sleeper plans its step.
+            Mode::Asleep { .. } => self.wake_for_review(worker, now_ps),
+            Mode::Awake => {}
         }
         if !matches!(self.workers[worker].mode, Mode::Turn { .. }) {
             self.workers[worker].balanced_ps = now_ps;
+            self.end_idle(worker, now_ps);
         }
         self.workers[worker].mode = Mode::Awake;
         loop {

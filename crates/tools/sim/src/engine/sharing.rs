@@ -28,6 +28,7 @@ impl Sim<'_> {
         let at_ps = self.drain_returns(worker, at_ps);
         let at_ps = self.read_inbox(worker, at_ps);
         let at_ps = self.take_back(worker, at_ps);
+        let at_ps = self.rescale(worker, at_ps);
         let at_ps = self.share_between_turns(worker, at_ps);
         self.balance(worker, at_ps)
     }
@@ -38,7 +39,7 @@ impl Sim<'_> {
         }
         let at_ps = self.lock(Which::Public(worker), worker, at_ps);
         let all = self.workers[worker].steal_queue.items.len();
-        let n = if self.idle == 0 || self.workers.len() == 1 { all } else { 1 };
+        let n = if self.idle_working() == 0 || self.workers.len() == 1 { all } else { 1 };
         for _ in 0..n {
             self.adopt(worker, Which::Public(worker));
         }
@@ -73,16 +74,16 @@ impl Sim<'_> {
 
     /// False if nothing was worth it, though much waits.
     fn share_work(&mut self, worker: usize, current_ns: u64, at_ps: Ps) -> (bool, Ps) {
-        if self.idle == 0 {
+        let mut idle_workers = self.idle_working();
+        if idle_workers == 0 && self.scaling.is_some() {
+            idle_workers = self.call_more(worker, current_ns);
+        }
+        if idle_workers == 0 {
             return (true, at_ps);
         }
         let state = &self.workers[worker];
-        let view = QueueView {
-            len: state.queue.len(),
-            turn_ns: state.turn_ns,
-            current_ns,
-            idle_workers: self.idle,
-        };
+        let view =
+            QueueView { len: state.queue.len(), turn_ns: state.turn_ns, current_ns, idle_workers };
         let n = self.policy.share(&view).min(tuning::SHARED_AT_ONCE);
         if n == 0 {
             return (true, at_ps);
@@ -96,23 +97,8 @@ impl Sim<'_> {
         let mut moved = 0;
         for _ in 0..n {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
-            let own_kib = self.actors[actor].footprint.kib();
-            let footprint_kib = if own_kib == 0 { self.kind_footprint_kib } else { own_kib };
-            let state = &self.workers[worker];
-            let queue_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
-            let view = MoveView {
-                cost_ns: self.cost_ns(actor),
-                current_ns,
-                wait_ns: current_ns.saturating_add(queue_ns),
-                footprint_kib,
-                distance: self.machine.neighbours[worker].first().map_or(0, |&(_, rank)| rank),
-            };
-            let pending = || self.actors[actor].mail as usize;
-            if !self.policy.worth_sharing(&view, pending) {
-                if footprint_kib > 0 {
-                    let waited_kib = self.policy.movable_kib(view.wait_ns, view.distance);
-                    self.actors[actor].footprint.kept(footprint_kib, waited_kib);
-                }
+            let before = self.workers[worker].queue.len();
+            if !self.is_worth_sharing(worker, actor, before, current_ns) {
                 kept.push(actor);
                 if kept.len() == tuning::KEPT_AT_ONCE {
                     break;
@@ -134,16 +120,43 @@ impl Sim<'_> {
         (moved > 0, at_ps)
     }
 
+    /// `Worker::is_worth_sharing`.
+    pub(super) fn is_worth_sharing(
+        &mut self,
+        worker: usize,
+        actor: usize,
+        before: usize,
+        current_ns: u64,
+    ) -> bool {
+        let own_kib = self.actors[actor].footprint.kib();
+        let footprint_kib = if own_kib == 0 { self.kind_footprint_kib } else { own_kib };
+        let queue_ns = self.workers[worker].turn_ns.saturating_mul(before as u64);
+        let view = MoveView {
+            cost_ns: self.cost_ns(actor),
+            current_ns,
+            wait_ns: current_ns.saturating_add(queue_ns),
+            footprint_kib,
+            distance: self.machine.neighbours[worker].first().map_or(0, |&(_, rank)| rank),
+        };
+        let pending = || self.actors[actor].mail as usize;
+        let is_worth = self.policy.worth_sharing(&view, pending);
+        if !is_worth && footprint_kib > 0 {
+            let waited_kib = self.policy.movable_kib(view.wait_ns, view.distance);
+            self.actors[actor].footprint.kept(footprint_kib, waited_kib);
+        }
+        is_worth
+    }
+
     fn call_thieves(&mut self, worker: usize, stealable: usize, at_ps: Ps) -> Ps {
         let mut at_ps = at_ps;
         let machine = self.machine;
-        let mut wanted = self.policy.wake_more(stealable, self.idle);
+        let mut wanted = self.policy.wake_more(stealable, self.idle_working());
         let mut sleepers = self.idle - self.looking.len();
         for &(other, distance) in &machine.neighbours[worker] {
             if wanted == 0 || sleepers == 0 || !self.policy.reaches(distance) {
                 break;
             }
-            if self.is_asleep(other) {
+            if self.is_asleep(other) && self.is_working(other) {
                 at_ps += ps(machine.costs.wake_ns);
                 self.wake(other, at_ps);
                 wanted -= 1;
@@ -227,12 +240,14 @@ impl Sim<'_> {
         self.idle += 1;
         self.looking.push(worker);
         self.unload(worker);
+        self.begin_idle(worker, at_ps);
         if let Some(arrives_ps) = self.next_arrival(worker) {
             // Under way to this worker.
             self.workers[worker].mode = Mode::Looking { noticed: true };
             return self.plan(worker, arrives_ps.max(at_ps));
         }
-        let patience_ns = self.machine.costs.spin_ns * f64::from(self.workers[worker].spins);
+        let rounds = if self.is_working(worker) { self.workers[worker].spins } else { 0 };
+        let patience_ns = self.machine.costs.spin_ns * f64::from(rounds);
         self.plan(worker, at_ps + ps(patience_ns));
     }
 
@@ -251,6 +266,7 @@ impl Sim<'_> {
         state.mode = Mode::Asleep { since_ps: now_ps };
         // Whatever was planned is outdated.
         state.step += 1;
+        self.plan_review(worker, now_ps);
     }
 
     pub(super) fn is_asleep(&self, worker: usize) -> bool {
@@ -263,15 +279,20 @@ impl Sim<'_> {
         if let Mode::Asleep { since_ps } = self.workers[worker].mode {
             self.figures.woken += 1;
             let runs_ps = at_ps + ps(self.machine.costs.wake_latency_ns);
-            let state = &mut self.workers[worker];
-            state.spins = match ns(runs_ps.saturating_sub(since_ps)) < tuning::SHORT_NAP_NS {
-                true => (state.spins * 2).min(tuning::SPINS),
-                false => (state.spins / 2).max(tuning::SPINS_LEAST),
-            };
+            self.adapt_spins(worker, since_ps, runs_ps);
             self.idle -= 1;
-            state.mode = Mode::Awake;
+            self.workers[worker].mode = Mode::Awake;
             self.plan(worker, runs_ps);
         }
+    }
+
+    /// A worker wakes up: the shorter its sleep, the longer it looks for work next time.
+    pub(super) fn adapt_spins(&mut self, worker: usize, since_ps: Ps, until_ps: Ps) {
+        let spins = &mut self.workers[worker].spins;
+        *spins = match ns(until_ps.saturating_sub(since_ps)) < tuning::SHORT_NAP_NS {
+            true => (*spins * 2).min(tuning::SPINS),
+            false => (*spins / 2).max(tuning::SPINS_LEAST),
+        };
     }
 
     /// There is something for this worker: wakes it if it sleeps (true then), lets it notice if it

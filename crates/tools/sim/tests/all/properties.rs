@@ -2,8 +2,8 @@
 //! run twice (the simulation itself ends with an error then), nothing starves, and nothing is
 //! stolen where the policy forbids it.
 
-use actinium_scheduler::{Affine, Policy};
-use actinium_sim::{Costs, Figures, Machine, Settings, Shape, Workload, simulate};
+use actinium_scheduler::{Affine, Elastic, Policy};
+use actinium_sim::{Costs, Figures, Machine, Settings, Skew, Workload, simulate};
 use actinium_topology::Topology;
 use proptest::prelude::*;
 
@@ -38,11 +38,14 @@ fn policies() -> impl Strategy<Value = Policy> {
 fn workloads() -> impl Strategy<Value = Workload> {
     let sizes = (1u32..60, 0u32..50, 1u64..500_000, 1u32..60, 1u32..40);
     (sizes, 0usize..7).prop_map(|((actors, accesses, bytes, messages, in_flight), kind)| {
-        let hot = Shape::Hot { actors: actors.div_ceil(4), share: 0.8 };
+        let hot = Skew::Hot { actors: actors.div_ceil(4), share: 0.8 };
         match kind {
             0 => Workload::closed_loop(actors, accesses, bytes, messages),
             1 => Workload::hash_map(actors, bytes / 100 + 1, messages),
-            2 => Workload::skewed(Shape::Zipf, actors, in_flight, bytes, messages),
+            2 => {
+                let zipf = Skew::Zipf { exponent: f64::from(accesses) / 25.0 };
+                Workload::skewed(zipf, actors, in_flight, bytes, messages)
+            }
             3 => Workload::skewed(hot, actors, in_flight, bytes, messages),
             4 => Workload::ping_pong(actors, messages),
             5 => Workload::groups(actors.div_ceil(4), in_flight % 8, messages),
@@ -60,9 +63,12 @@ proptest! {
         policy in policies(),
         workload in workloads(),
         (batch, seed) in (1u32..70, any::<u64>()),
+        elastic in prop::option::of((1usize..9, 1_000u64..1_000_000)),
     ) {
         let machine = machine(at, workers);
-        let settings = Settings::new(policy).batch(batch).seed(seed);
+        let mut settings = Settings::new(policy).batch(batch).seed(seed);
+        let rules = |(least, window_ns)| Elastic { least, window_ns, ..Elastic::DEFAULT };
+        settings.elastic = elastic.map(rules);
         let run = || simulate(&machine, &workload, &settings);
         let figures = run().map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(figures.handled, u64::from(workload.actors) * u64::from(workload.messages));
@@ -148,6 +154,51 @@ fn on_twelve(policy: Policy, workload: &Workload, seed: u64) -> Figures {
     let topology = Topology::synthetic(actinium_sim::grid::MACHINES[0].1).unwrap();
     let machine = Machine::new(&topology, 8, Costs::PUBLISHED).unwrap();
     simulate(&machine, workload, &Settings::new(policy).seed(seed)).unwrap()
+}
+
+fn elastic_on_twelve(policy: Policy, workload: &Workload) -> Figures {
+    let topology = Topology::synthetic(actinium_sim::grid::MACHINES[0].1).unwrap();
+    let machine = Machine::new(&topology, 8, Costs::PUBLISHED).unwrap();
+    simulate(&machine, workload, &Settings::new(policy).elastic(Elastic::DEFAULT)).unwrap()
+}
+
+#[test]
+fn elastic_workers_are_as_many_as_the_work_needs() {
+    // One closed loop keeps one worker busy, and calls one more to see whether there is more to do;
+    // 24 that last are worth all of them, and little is lost.
+    let [few, many] = [1, 24].map(|actors| Workload::closed_loop(actors, 20, 2_000, 30_000));
+    let one = elastic_on_twelve(Policy::affine(), &few);
+    assert!(one.working < 2.1 && one.stolen == 0, "{one:?}");
+    let all = elastic_on_twelve(Policy::affine(), &many);
+    let fixed = on_twelve(Policy::affine(), &many, 42);
+    assert!(all.working > 7.0 && fixed.working == 8.0, "{all:?}");
+    assert!((all.elapsed_ns as f64) < 1.1 * fixed.elapsed_ns as f64, "{all:?} {fixed:?}");
+}
+
+#[test]
+fn a_burst_calls_workers_and_rest_sends_them_to_sleep() {
+    // Four turns of 1 ms at a time, each burst after the one before.
+    let mut workload = Workload::burst(4, 1e6, 50);
+    workload.warm_up = 0;
+    let burst = elastic_on_twelve(Policy::affine(), &workload);
+    assert!(burst.grown >= 3 && burst.working > 2.0 && burst.working < 8.0, "{burst:?}");
+    // A long burst, then one message at a time: those who have nothing to do leave.
+    let mut lull = Workload::ping_pong(1, 100_000);
+    (lull.work_ns, lull.warm_up) = (2_000.0, 0);
+    let rules = Elastic { least: 1, ..Elastic::DEFAULT };
+    let topology = Topology::synthetic(actinium_sim::grid::MACHINES[0].1).unwrap();
+    let machine = Machine::new(&topology, 8, Costs::PUBLISHED).unwrap();
+    let settings = Settings::new(Policy::affine()).elastic(rules);
+    let quiet = simulate(&machine, &lull, &settings).unwrap();
+    assert!(quiet.working < 2.1, "{quiet:?}");
+}
+
+#[test]
+fn other_policies_than_affine_have_all_workers_at_work() {
+    let workload = Workload::closed_loop(24, 20, 2_000, 300);
+    for policy in [Policy::pinned(), Policy::pool(), Policy::stealing()] {
+        assert_eq!(elastic_on_twelve(policy, &workload), on_twelve(policy, &workload, 42));
+    }
 }
 
 #[test]
