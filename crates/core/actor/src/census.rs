@@ -32,6 +32,9 @@ pub struct ActorTypeFigures {
     pub queued: u64,
     /// Messages in the mailbox that has most.
     pub queued_max: u64,
+    /// Living actors that belong to each worker; those that belong to none, as under `pool` and
+    /// `stealing` between turns, are in no entry.
+    pub at_workers: Vec<u64>,
     /// Restarts by supervisors since the system started, of actors that have ended, too.
     pub restarts: u64,
     /// Nanoseconds that a message takes, exponentially weighted over timed turns; `None`: nothing
@@ -355,6 +358,7 @@ impl Inner {
             living: 0,
             queued: 0,
             queued_max: 0,
+            at_workers: vec![0; self.shared.workers()],
             restarts: kind.restarts(),
             cost_ns: Some(kind.cost_ns()).filter(|&ns| ns > 0),
         };
@@ -369,6 +373,9 @@ impl Inner {
             figures.living += 1;
             figures.queued += queued;
             figures.queued_max = figures.queued_max.max(queued);
+            if let Some(worker) = self.shared.worker_of(&core.header) {
+                figures.at_workers[worker] += 1;
+            }
         });
         types.sort_by_key(|it| (Reverse(it.living), it.kind));
         types

@@ -2,10 +2,11 @@
 
 use actinium_actor::testing::TestSystem;
 use actinium_actor::{
-    Actor, ActorCursor, ActorFigures, ActorId, ActorOrder, ActorQuery, Context, SpawnOptions,
-    Supervision, System, WrongCursor,
+    Actor, ActorCursor, ActorFigures, ActorId, ActorOrder, ActorQuery, Context, Policy,
+    SpawnOptions, Supervision, System, WrongCursor,
 };
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Fails on 0.
 struct Even;
@@ -100,6 +101,22 @@ fn types_count_the_living_their_messages_and_restarts() {
     sys.run_until_idle();
     let types = sys.actor_types();
     assert!(types.iter().all(|it| (it.living, it.queued) == (0, 0)), "{types:?}");
+}
+
+#[test]
+fn types_say_how_many_belong_to_each_worker() {
+    let at_workers = |policy| {
+        let system = System::builder().workers(3).policy(policy).build().expect("it starts");
+        let at = |worker| SpawnOptions::new().on_worker(worker);
+        let spawn = |worker| system.spawn_with(at(worker), || Even).expect("there is this worker");
+        let actors = [0, 2, 2].map(spawn);
+        system.wait_idle(Duration::from_secs(30)).expect("they have started");
+        let types = system.actor_types();
+        drop(actors);
+        types[0].at_workers.clone()
+    };
+    assert_eq!(at_workers(Policy::pinned()), [1, 0, 2]);
+    assert_eq!(at_workers(Policy::pool()), [0, 0, 0], "they belong to nobody between turns");
 }
 
 #[test]
