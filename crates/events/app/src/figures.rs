@@ -40,6 +40,8 @@ pub struct RunFigures<'a> {
     pub latency_buckets: &'a [(u64, u64)],
     /// Worker threads.
     pub workers: usize,
+    /// Those that were given work at the end: all, unless they are elastic.
+    pub workers_working: usize,
     /// Events that may be in flight.
     pub slots: usize,
     /// Whether it ended because something failed.
@@ -98,6 +100,7 @@ impl<'a> RunFigures<'a> {
             latency: Some(summary.latency().quantiles()).filter(|latency| latency.count > 0),
             latency_buckets: &summary.latency_buckets,
             workers: summary.workers,
+            workers_working: summary.working,
             slots: summary.slots,
             ended_by_failure: summary.ended_by_failure,
             module_calls: summary.modules.iter().map(|module| module.calls).sum(),

@@ -120,6 +120,8 @@ struct Run {
     elapsed_s: f64,
     cpu_s: f64,
     worker_pus: Vec<Option<PuId>>,
+    #[serde(default)]
+    workers_working: usize,
     threads_max: u64,
     memory_max_bytes: u64,
     in_flight_max: u64,
@@ -163,6 +165,7 @@ impl Run {
             failures: self.failures,
             elapsed_ns: (self.elapsed_s * 1e9).round() as u64,
             workers: self.worker_pus.len(),
+            working: self.workers_working,
             pus: self.worker_pus,
             slots: self.slots,
             in_flight_max: self.in_flight_max,

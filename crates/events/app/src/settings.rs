@@ -42,6 +42,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = parse::policy)]
     policy: Policy,
 
+    /// Give work only to as many workers as it needs, from one to all; the others sleep. Needs the
+    /// policy affine
+    #[arg(long)]
+    elastic: bool,
+
     /// Order in which events leave: as they are done, or as they came
     #[arg(long, value_name = "ORDER", default_value = "completed")]
     order: Order,
@@ -116,6 +121,8 @@ pub struct RunSettings {
     pub bind: Setting<Bind>,
     /// Scheduling policy.
     pub policy: Setting<Policy>,
+    /// Whether only as many workers are given work as it needs.
+    pub elastic: Setting<bool>,
     /// Order in which events leave.
     pub order: Setting<Order>,
     /// The consequence of a failed event.
@@ -154,6 +161,7 @@ impl RunArgs {
             workers,
             bind,
             policy: policy.or_env("ACTINIUM_POLICY", parse::policy)?,
+            elastic: Setting::parsed(self.elastic, matches, "elastic"),
             order: Setting::parsed(self.order, matches, "order"),
             on_error: Setting::parsed(self.on_error, matches, "on_error"),
         })
@@ -170,6 +178,7 @@ impl RunSettings {
             self.workers.row("workers"),
             self.bind.row("bind"),
             self.policy.row("policy"),
+            self.elastic.row("elastic"),
             self.order.row("order"),
             self.on_error.row("on-error"),
         ]
@@ -185,6 +194,7 @@ impl RunSettings {
             .bind(self.bind.value.clone())
             .slots(slots)
             .policy(self.policy.value)
+            .elastic(self.elastic.value)
             .on_error(match self.on_error.value {
                 OnError::Stop => actinium_events::OnError::Stop,
                 OnError::Skip => actinium_events::OnError::Skip,

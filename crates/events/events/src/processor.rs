@@ -150,6 +150,7 @@ impl Processor {
         let given = [
             ("workers", self.settings.workers.is_some()),
             ("policy", self.settings.policy.is_some()),
+            ("elastic", self.settings.elastic),
             ("bind", self.settings.bind.is_some()),
             ("stack_size", self.settings.stack_size.is_some()),
             ("observer", !self.observers.is_empty()),
@@ -175,8 +176,8 @@ impl Processor {
     /// If a setting is not allowed, a module can not be made, or the workers can not be started.
     /// What fails later is in the summary.
     pub fn run(mut self) -> Result<RunSummary, StartError> {
-        let Settings { workers, policy, stack_size, .. } = self.settings;
-        let mut builder = System::builder().counters(false);
+        let Settings { workers, policy, elastic, stack_size, .. } = self.settings;
+        let mut builder = System::builder().counters(false).elastic(elastic);
         if let Some(workers) = workers {
             builder = builder.workers(workers);
         }

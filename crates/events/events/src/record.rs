@@ -197,6 +197,9 @@ pub struct RunSummary {
     pub elapsed_ns: u64,
     /// The number of workers.
     pub workers: usize,
+    /// Workers that were given work at the end: all, unless they are elastic.
+    #[serde(default)]
+    pub working: usize,
     /// The PU that each worker was bound to, if to any.
     pub pus: Vec<Option<PuId>>,
     /// The number of slots.

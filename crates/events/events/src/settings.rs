@@ -44,6 +44,9 @@ pub struct Settings {
     pub slots: Option<usize>,
     /// For [`Processor::run`](crate::Processor::run): where work runs; `None`: affine.
     pub policy: Option<Policy>,
+    /// For [`Processor::run`](crate::Processor::run): only as many workers are given work as it
+    /// needs; only under affine.
+    pub elastic: bool,
     /// The share of the workers, among the graphs that run on one system: 1 to 1,000.
     pub weight: u32,
     /// The effect of a failure on the other events.
@@ -72,6 +75,7 @@ impl Default for Settings {
             workers: None,
             slots: None,
             policy: None,
+            elastic: false,
             weight: 1,
             on_error: OnError::Stop,
             order: Order::Completed,
@@ -104,6 +108,8 @@ impl Settings {
         slots: usize => Some(slots);
         /// Sets where work runs.
         policy: Policy => Some(policy);
+        /// Sets whether only as many workers are given work as it needs.
+        elastic: bool => elastic;
         /// Sets the share of the workers, among the graphs that run on one system: a graph of
         /// weight 3 gets three times the time of one of weight 1, while both have work.
         weight: u32 => weight;

@@ -48,6 +48,7 @@ pub(crate) fn summary(engine: &Engine, status: &Status) -> RunSummary {
         stuck: Vec::new(),
         elapsed_ns,
         workers: engine.shared.workers(),
+        working: engine.shared.working(),
         pus: engine.shared.settings().pus.clone(),
         slots: engine.slots.len(),
         in_flight_max: count(&counts.in_flight_max),

@@ -197,7 +197,7 @@ fn arguments(settings: &Settings, workers: usize, events: u64) -> Vec<String> {
     flag("workers", workers.to_string());
     flag("slots", workers.to_string());
     flag("events", events.to_string());
-    let decided = ["workers", "slots", "events", "thread-type"];
+    let decided = ["workers", "slots", "events", "thread-type", "elastic"];
     for (name, value, source) in settings.rows() {
         if source == Source::Flag && !decided.contains(&name) {
             flag(name, value);
@@ -208,6 +208,9 @@ fn arguments(settings: &Settings, workers: usize, events: u64) -> Vec<String> {
     }
     for (name, path) in &settings.companions {
         flag(name, path.to_string_lossy().into_owned());
+    }
+    if settings.run.elastic.value {
+        all.push("--elastic".to_owned());
     }
     if settings.replay {
         all.push("--replay".to_owned());

@@ -266,7 +266,7 @@ impl Settings {
         if let Some(events) = self.events.value {
             own[1].1 = events.to_string();
         }
-        own.splice(5..5, [mode, scale, types]);
+        own.splice(6..6, [mode, scale, types]);
         own.into_iter().chain(places::rows(&self.nodes)).collect()
     }
 }
@@ -281,6 +281,7 @@ impl Serialize for Settings {
         map.serialize_entry("workers", &self.run.workers)?;
         map.serialize_entry("bind", &self.run.bind.text())?;
         map.serialize_entry("policy", &self.run.policy.text())?;
+        map.serialize_entry("elastic", &self.run.elastic)?;
         map.serialize_entry("mode", &self.mode.text())?;
         map.serialize_entry("time_scale", &self.time_scale)?;
         let types = Setting { value: types, source: self.thread_types.source };

@@ -502,6 +502,24 @@ fn graphs_share_a_worker_by_their_weights_however_many_events_they_have_in_fligh
 }
 
 #[test]
+fn a_run_of_its_own_is_elastic_if_it_is_told_to_be() {
+    let run = |settings: Settings| {
+        let graph = graph("few", 200, Threads::Serial, |_| ());
+        Processor::new(graph, settings.workers(2)).run()
+    };
+    assert_eq!(run(Settings::default()).unwrap().working, 2);
+    assert_eq!(run(Settings::default().elastic(true)).unwrap().events, 200);
+    // The builder is told, and allows it under affine alone.
+    let error = run(Settings::default().elastic(true).policy(Policy::pool()));
+    let error = error.expect_err("nobody knows there what things cost").to_string();
+    assert!(error.contains("only with affine"), "{error}");
+    let system = System::builder().workers(1).build().unwrap();
+    let graph = graph("few", 200, Threads::Serial, |_| ());
+    let error = Processor::new(graph, Settings::default().elastic(true)).start(&system);
+    assert!(matches!(error, Err(StartError::OfSystem("elastic"))), "it is the system's: {error:?}");
+}
+
+#[test]
 fn an_elastic_system_runs_graphs() {
     let system = System::builder().workers(3).elastic(true).build().unwrap();
     for _ in 0..3 {

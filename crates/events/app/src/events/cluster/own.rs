@@ -49,6 +49,7 @@ impl Program for OwnJob<'_> {
         let system = System::builder()
             .workers(run.workers.value)
             .policy(run.policy.value)
+            .elastic(run.elastic.value)
             .bind(run.bind.value.clone())
             .build()?;
         // What this node says last may be a report that has to arrive.
@@ -73,6 +74,7 @@ impl OwnJob<'_> {
     fn processor(&self) -> Settings {
         let mut settings = self.task.settings.run.processor(None);
         (settings.workers, settings.policy, settings.bind) = (None, None, None);
+        settings.elastic = false;
         settings.events_max = self.task.settings.events.value;
         settings
     }
