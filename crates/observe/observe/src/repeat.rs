@@ -71,8 +71,8 @@ impl Repeat {
     }
 
     /// The interval in which the median of all possible runs lies by about 95 %, whatever their
-    /// distribution: from one run to another, as far from the middle as the sign test says. Of fewer
-    /// than six runs it is all of them, and surer it can not be.
+    /// distribution: from one run to another, as far from the middle as the sign test says. Of
+    /// fewer than six runs it is all of them, and surer it can not be.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         const DEVIATIONS: f64 = 1.96;

@@ -10,10 +10,10 @@ mod adrift;
 mod agenda;
 mod balance;
 mod colocation;
-mod elastic;
 mod owned;
 mod queue;
 mod queues;
+mod rescaling;
 mod sharing;
 mod time;
 mod turn;
@@ -44,8 +44,8 @@ pub struct Settings {
     pub batch_time_ns: u64,
     /// Decides everything that is random.
     pub seed: u64,
-    /// The rules by which the number of workers that are given work changes, under `affine`; `None`:
-    /// all work from the start to the end.
+    /// The rules by which the number of workers that are given work changes, under `affine`;
+    /// `None`: all work from the start to the end.
     pub elastic: Option<Elastic>,
 }
 
