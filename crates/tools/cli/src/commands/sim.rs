@@ -65,6 +65,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 
+    /// Change the number of workers that are given work while affine runs, from one to all, as the
+    /// runtime's elastic workers do
+    #[arg(long, conflicts_with = "calibrate")]
+    elastic: bool,
+
     /// Try other values of affine's constants, one at a time, and say what they change
     #[arg(long, conflicts_with = "calibrate")]
     sweep: bool,
@@ -194,6 +199,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         messages: args.messages as u32,
         batch: args.batch as u32,
         seed: args.seed,
+        elastic: args.elastic,
         ..Settings::new(&args.machine)?
     };
     args.set.iter().try_for_each(|constant| settings.set(constant))?;
@@ -207,6 +213,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let cells = settings.cells();
     let figures = run::run(&settings, &cells, &settings.policies(), args.output.quiet)?;
-    let report = report::Report::new(&settings, &cells, figures);
+    let report = report::Report::new(&settings, &cells, figures)?;
     args.output.report(&report, report::Report::text)
 }

@@ -28,6 +28,48 @@ fn the_same_call_gives_the_same_json() {
 }
 
 #[test]
+fn skewed_workloads_say_how_skewed_they_are() {
+    let skewed = json(&["--grid", "skewed"]);
+    let shape = |cell: &str| at(&skewed, &format!("cells.{cell}.workload.shape")).clone();
+    assert_eq!(shape("0"), serde_json::json!({"kind": "zipf", "exponent": 1.0}));
+    assert_eq!(shape("2"), serde_json::json!({"kind": "hot", "actors": 8, "share": 0.8}));
+}
+
+#[test]
+fn workers_are_elastic_if_asked_for() {
+    let working = |more: &[&str]| {
+        let all = json(&[&["--grid", "skewed"], more].concat());
+        let cells = at(&all, "cells").as_array().unwrap().clone();
+        let of = |cell: &Value| number(cell, "policies.affine.working");
+        (cells.iter().map(of).fold(f64::INFINITY, f64::min), at(&all, "elastic").clone())
+    };
+    assert_eq!(working(&[]), (4.0, false.into()));
+    let (least, elastic) = working(&["--elastic"]);
+    assert!((1.0..4.0).contains(&least) && elastic == true, "{least}");
+    let ran = run(&[&SMALL[..], &["--grid", "skewed", "--elastic"]].concat()).ok();
+    assert!(ran.contains("working"), "{ran}");
+    refused(&["--calibrate", "--elastic"], "--elastic");
+}
+
+#[test]
+fn what_the_model_does_not_cover_is_named_with_the_reason() {
+    let grid = ["--grid", "published"];
+    let gaps = |cell: &Value| at(cell, "not_covered").as_array().unwrap().clone();
+    let cells = at(&json(&grid), "cells").as_array().unwrap().clone();
+    let of = |row: &str| {
+        let cell = cells.iter().find(|cell| cell["row"] == row);
+        gaps(cell.unwrap_or_else(|| panic!("{row} in {cells:?}")))
+    };
+    assert_eq!((of("64 B"), of("3200000 B")), (vec![], vec!["third_level".into()]));
+    assert_eq!(of("64 entries"), ["allocator"]);
+    let arguments = ["sim", "--machine", "package:1 core:16 pu:1", "--messages", "100"];
+    let text = run(&[&arguments[..], &grid].concat()).stdout;
+    for part in ["more than half of the third-level caches", "a price per block", "more than 8"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
 fn grids() {
     let cells = |grid| at(&json(&["--grid", grid]), "cells").as_array().unwrap().len();
     assert_eq!(cells("published") + cells("skewed"), cells("all"));
@@ -87,9 +129,19 @@ fn a_calibration_holds_the_simulation_against_this_machine() {
     let report = run(&["sim", "--calibrate", "--messages", "100", "--json"]).json();
     assert_eq!(at(&report, "cells").as_array().unwrap().len(), 20);
     assert!(number(&report, "costs.access_ns") > 0.0);
+    assert!(number(&report, "third_level_bytes") > 0.0);
+    let cells = at(&report, "cells").as_array().unwrap();
+    let covered = cells.iter().filter(|cell| cell["covered"] == true).count();
+    assert_eq!(number(&report, "covered"), covered as f64);
+    let fitted = cells.iter().filter(|cell| cell["fitted"] == true);
+    assert!(fitted.clone().all(|cell| cell["state_bytes"] == 64));
+    let is_shared = |cell: &&Value| cell["policy"] == "pool" || cell["policy"] == "stealing";
+    assert!(fitted.clone().all(|cell| is_shared(&cell)));
     for cell in at(&report, "cells").as_array().unwrap() {
         let error = number(cell, "predicted_ns") / number(cell, "measured_ns") - 1.0;
         assert!((error - number(cell, "error")).abs() < 1e-9);
+        assert_eq!(cell["covered"], error.abs() <= 0.1);
+        assert!(cell["covered"] == false || cell["why"].is_null(), "{cell}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::Failure;
 use actinium::prelude::*;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::Instant;
 
@@ -62,6 +62,52 @@ pub fn access_ns(bytes: u64) -> f64 {
     let ns = per_call_ns(2_000, || state.access(1_000)) / 1_000.0;
     black_box(state.words.first());
     ns
+}
+
+/// Likewise, while so many threads do the same, each in memory of its own; the mean of all.
+pub fn access_beside_ns(bytes: u64, threads: usize) -> f64 {
+    let begin = Barrier::new(threads);
+    let sum: f64 = thread::scope(|scope| {
+        let one = || {
+            begin.wait();
+            access_ns(bytes)
+        };
+        let all: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        all.into_iter().map(|thread| thread.join().unwrap_or(f64::NAN)).sum()
+    });
+    sum / threads as f64
+}
+
+/// A line of a state that another core has written last, where the accesses are those of a message:
+/// several such lines are under way at a time.
+pub fn fetch_ns() -> f64 {
+    const BYTES: u64 = 32_000;
+    const TIMES: u32 = 100;
+    let lines = BYTES as f64 / 64.0;
+    let different = lines * (1.0 - (1.0 - 1.0 / lines).powi(TIMES as i32));
+    let mut state = State::new(BYTES, 42);
+    let (mut far_ns, mut near_ns) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        let is_written = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                state.words.iter_mut().for_each(|word| *word = word.wrapping_add(1));
+                // Release: pairs with the acquire below.
+                is_written.store(1, Ordering::Release);
+            });
+            // This core is kept, so that the other thread runs on another one.
+            while is_written.load(Ordering::Acquire) == 0 {
+                std::hint::spin_loop();
+            }
+        });
+        for times in [&mut far_ns, &mut near_ns] {
+            let start = Instant::now();
+            state.access(TIMES);
+            times.push(start.elapsed().as_nanos() as f64);
+            state.access(100 * TIMES);
+        }
+    }
+    ((median(&mut far_ns) - median(&mut near_ns)) / different).max(0.0)
 }
 
 /// A reading of the clock.

@@ -6,12 +6,14 @@
 //! | [`run`] | cells, policies, threads |
 //! | [`report`] | the tables, and JSON |
 //! | [`sweep`] | which constants of `affine` do best |
-//! | [`calibrate`] | this machine's costs, and the simulation held against it |
+//! | [`calibrate`] | the simulation of this machine held against it |
+//! | `costs` | what this machine's operations cost |
 //! | [`measure`] | what is measured for that |
 //! | [`cluster`] | clusters of many nodes |
 
 pub mod calibrate;
 pub mod cluster;
+mod costs;
 pub mod measure;
 pub mod report;
 pub mod run;

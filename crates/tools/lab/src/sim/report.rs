@@ -3,8 +3,10 @@
 use super::run::CellFigures;
 use super::settings::Grid;
 use super::{SCHEMA_VERSION, Settings};
+use crate::Failure;
 use actinium_observe::number::{count, decimal, nanoseconds, percent};
 use actinium_report::{Column, Table};
+use actinium_sim::coverage::{Gap, gaps};
 use actinium_sim::grid::{Cell, Published};
 use actinium_sim::{Costs, Figures, Workload, figures::geometric_mean};
 use serde::{Serialize, Serializer};
@@ -26,6 +28,8 @@ pub struct Report {
     messages_per_worker: u32,
     batch: u32,
     seed: u64,
+    /// Whether the number of workers changed under affine.
+    elastic: bool,
     affine_constants: BTreeMap<&'static str, u64>,
     costs: Costs,
     cells: Vec<CellReport>,
@@ -49,6 +53,8 @@ struct CellReport {
     policies: CellFigures,
     best: &'static str,
     affine_to_best: f64,
+    /// Why times of this cell may be far from real ones.
+    not_covered: Vec<Gap>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -64,7 +70,7 @@ fn by_policy<S: Serializer>(figures: &CellFigures, serializer: S) -> Result<S::O
 }
 
 impl CellReport {
-    fn new(cell: &Cell, figures: CellFigures) -> Self {
+    fn new(cell: &Cell, figures: CellFigures, not_covered: Vec<Gap>) -> Self {
         let times: Vec<f64> = figures.iter().map(|one| one.elapsed_ns.max(1) as f64).collect();
         let least = |of: &[usize]| of.iter().map(|&at| times[at]).fold(f64::INFINITY, f64::min);
         let first = (0..times.len()).min_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap_or(0);
@@ -79,6 +85,7 @@ impl CellReport {
             best: POLICIES[first],
             affine_to_best: times[AFFINE] / least(&[0, 1, 2]),
             policies: figures,
+            not_covered,
         }
     }
 
@@ -102,16 +109,25 @@ impl CellReport {
 
 impl Report {
     /// Creates the report of these cells' figures.
-    pub fn new(settings: &Settings, cells: &[Cell], figures: Vec<CellFigures>) -> Self {
-        let cells: Vec<CellReport> = cells
-            .iter()
-            .zip(figures)
-            .map(|(cell, figures)| CellReport::new(cell, figures))
-            .collect();
+    ///
+    /// # Errors
+    /// If the machine has too few PUs for a cell.
+    pub fn new(
+        settings: &Settings,
+        cells: &[Cell],
+        figures: Vec<CellFigures>,
+    ) -> Result<Self, Failure> {
+        let of_cell = |(cell, figures): (&Cell, CellFigures)| {
+            let gaps = gaps(&settings.machine(cell.workers)?, &cell.workload);
+            Ok(CellReport::new(cell, figures, gaps))
+        };
+        let cells: Result<Vec<CellReport>, Failure> =
+            cells.iter().zip(figures).map(of_cell).collect();
+        let cells = cells?;
         let short = cells.iter().filter(|cell| cell.affine_to_best > 1.0).map(|cell| {
             format!("{}, {}: {} of {}", cell.group, cell.row, times(cell.affine_to_best), cell.best)
         });
-        Report {
+        Ok(Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
             machine: settings.machine.clone(),
@@ -120,12 +136,13 @@ impl Report {
             messages_per_worker: settings.messages,
             batch: settings.batch,
             seed: settings.seed,
+            elastic: settings.elastic,
             affine_constants: settings.affine.constants().into_iter().collect(),
             costs: settings.costs,
             affine_to: ratios(&cells.iter().collect::<Vec<_>>()),
             short: short.collect(),
             cells,
-        }
+        })
     }
 
     /// Returns the report as text: a table for each group; remarks unless `quiet`.
@@ -171,11 +188,29 @@ impl Report {
             "misses     affine's third-level misses by those of stealing and of the pool"
                 .to_owned(),
         );
+        line(
+            "working    workers that were given work under affine, on average; --elastic changes it"
+                .to_owned(),
+        );
         if self.cells.iter().any(|cell| cell.published.is_some()) {
             line(
                 "pool/best  the pool's time by the smaller of pinned and stealing: simulated, and published"
                     .to_owned(),
             );
+        }
+        for gap in Gap::ALL {
+            let rows = self.cells.iter().filter(|cell| cell.not_covered.contains(&gap));
+            let rows: Vec<String> =
+                rows.map(|cell| format!("{}, {}", cell.group, cell.row)).collect();
+            if !rows.is_empty() {
+                line(format!(
+                    "uncovered  {} of {} cells: {}: {}",
+                    rows.len(),
+                    self.cells.len(),
+                    gap.reason(),
+                    rows.join("; ")
+                ));
+            }
         }
         match self.short.as_slice() {
             [] => line(
@@ -230,6 +265,7 @@ fn table(cells: &[&CellReport]) -> Table {
         "moved",
         "misses/stealing",
         "misses/pool",
+        "working",
     ];
     columns.extend(rest.into_iter().map(Column::right));
     let mut table = Table::new(columns);
@@ -247,6 +283,7 @@ fn table(cells: &[&CellReport]) -> Table {
             percent(moved).into(),
             cell.misses_to(2).map(|ratio| decimal(ratio, 2)).into(),
             cell.misses_to(1).map(|ratio| decimal(ratio, 2)).into(),
+            decimal(affine.working, 1).into(),
         ]);
         table.row(row);
     }

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::Failure;
-use actinium::Policy;
+use actinium::{Elastic, Policy};
 use actinium_report::Progress;
 use actinium_sim::grid::Cell;
 use actinium_sim::{Figures, simulate};
@@ -53,7 +53,8 @@ pub fn run(
 
 fn one(settings: &Settings, cell: &Cell, policy: Policy) -> Result<Figures, Failure> {
     let machine = settings.machine(cell.workers)?;
-    let how = actinium_sim::Settings::new(policy).batch(settings.batch).seed(settings.seed);
+    let mut how = actinium_sim::Settings::new(policy).batch(settings.batch).seed(settings.seed);
+    how.elastic = settings.elastic.then_some(Elastic::DEFAULT);
     simulate(&machine, &cell.workload, &how).map_err(|error| {
         Failure::Failed(format!("{}, {}, {policy}: {error}", cell.group, cell.row))
     })

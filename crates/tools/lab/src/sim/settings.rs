@@ -48,6 +48,8 @@ pub struct Settings {
     pub batch: u32,
     /// The seed of all random numbers.
     pub seed: u64,
+    /// Whether the number of workers changes under `affine`.
+    pub elastic: bool,
     /// The constants of `affine`.
     pub affine: actinium_scheduler::Affine,
     /// The costs of single operations.
@@ -79,6 +81,7 @@ impl Settings {
             messages: 30_000,
             batch: 1,
             seed: 42,
+            elastic: false,
             affine: actinium_scheduler::Affine::DEFAULT,
             costs: Costs::PUBLISHED,
         })
