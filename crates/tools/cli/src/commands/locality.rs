@@ -7,7 +7,7 @@ use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs, ShowArgs};
 use actinium_app::parse::{from_to, one_of, policy, workers};
 use actinium_app::setting::{Parsed, Setting, Source};
-use actinium_lab::locality::settings::{Settings, Variant};
+use actinium_lab::locality::settings::{Receivers, Settings, Variant};
 use actinium_lab::locality::{self, page, report};
 use clap::ArgMatches;
 
@@ -37,7 +37,7 @@ const VARIANTS: &[(&str, &str)] = &[
 pub(crate) const ABOUT: &str = "\
 Compare the scheduling policies on actors that each work on a state of their own, by the size of that state.
 
-Each actor sends itself the next message when the previous one is done; a message reads and writes --accesses random places of its state. \
+Each actor sends itself the next message when the previous one is done (or another actor, with --receivers); a message reads and writes --accesses random places of its state. \
 Fixed assignment keeps states in their caches, stealing keeps workers busy: this shows what each costs, with the same longest turn \
 (--batch) for all policies, and how fair each was. The policies take turns, cell by cell; figures are medians of --repeat runs.";
 
@@ -50,7 +50,8 @@ Examples:
   actinium locality
   actinium locality --actors 6,18,24,240,8000 --accesses 20,100 --report locality.html
   actinium locality --variant map --policy pinned,affine
-  actinium locality --state 64 --packed"
+  actinium locality --state 64 --packed
+  actinium locality --actors 8000 --state 4000 --receivers zipf"
 )]
 pub struct Args {
     /// Worker threads; 'all': as many as the cpuset and the CPU quota allow [env: ACTINIUM_WORKERS]
@@ -84,6 +85,17 @@ pub struct Args {
     /// Sizes of an actor's hash map in entries, separated by commas (with --variant map)
     #[arg(long, value_name = "N,...", default_value = "64,256,2000,4000,32000,320000", value_delimiter = ',', value_parser = from_to::<1, ENTRIES_MAX>)]
     entries: Vec<u64>,
+
+    /// Receiver of an actor's next message: itself; or an actor that is chosen at random by Zipf's
+    /// law with this exponent (zipf, zipf:1.5), or so that some actors at random places get a share
+    /// of all messages (hot:4:0.8)
+    #[arg(long, value_name = "WHO", default_value = "itself", value_parser = str::parse::<Receivers>)]
+    receivers: Receivers,
+
+    /// Messages that travel at a time, where they do not go to the actor itself [default: 16 per
+    /// worker]
+    #[arg(long, value_name = "N", value_parser = from_to::<1, MESSAGES_MAX>)]
+    in_flight: Option<u64>,
 
     /// Messages of a run, of all actors together
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = from_to::<1, MESSAGES_MAX>)]
@@ -140,6 +152,8 @@ impl Args {
         let list = |values: &[u64], id| Setting::parsed(values.to_vec(), matches, id);
         let workers = Setting::parsed(self.workers, matches, "workers")
             .or_env("ACTINIUM_WORKERS", workers)?;
+        let defaults = Settings::new(workers, self.bind.resolve(matches)?)?;
+        let in_flight = self.in_flight.unwrap_or(defaults.in_flight.value);
         let batch = number(self.batch, "batch").or_env("ACTINIUM_BATCH", batch)?;
         let settings = Settings {
             policies: Setting::parsed(self.policy.clone(), matches, "policy"),
@@ -147,6 +161,8 @@ impl Args {
             actors: list(&self.actors, "actors"),
             accesses: list(&self.accesses, "accesses"),
             sizes: self.sizes(matches)?,
+            receivers: Setting::parsed(self.receivers, matches, "receivers"),
+            in_flight: number(in_flight, "in_flight"),
             messages: number(self.messages, "messages"),
             warm_up: number(self.warm_up.unwrap_or(self.messages), "warm_up"),
             batch: Setting { value: batch.value as u32, source: batch.source },
@@ -154,8 +170,12 @@ impl Args {
             seed: number(self.seed, "seed"),
             memory: number(self.memory, "memory"),
             packed: Setting::parsed(self.packed, matches, "packed"),
-            ..Settings::new(workers, self.bind.resolve(matches)?)?
+            ..defaults
         };
+        if self.in_flight.is_some() && settings.receivers.value.0.is_none() {
+            let line = "--in-flight: only with --receivers zipf or hot";
+            return Err(Failure::Asked(line.to_owned()));
+        }
         settings.check()?;
         Ok(settings)
     }

@@ -115,10 +115,60 @@ fn affine_is_judged_by_the_best_of_the_others() {
     assert!((number(&json, "affine.worst") - ratios[0].max(ratios[1])).abs() < 1e-9);
     let text = run(&small(&["--policy", "pinned,affine"])).ok();
     assert!(text.contains("× the best other of each row"), "{text}");
+    assert!(text.contains("affine / best other") && text.contains("95 % interval"), "{text}");
     for alone in ["affine", "pinned,pool"] {
         assert!(figures(&["--policy", alone])["affine"].is_null());
         assert!(!run(&small(&["--policy", alone])).ok().contains("the best other of each row"));
     }
+}
+
+#[test]
+fn rows_that_are_surely_short_are_counted() {
+    let json = figures(&["--repeat", "7"]);
+    let row = at(&json, "rows.0");
+    assert_eq!(row["best_other"], "pinned");
+    let runs = |at: usize| list(row, &format!("policies.{at}.runs_s"));
+    let seconds = |value: &Value| value.as_f64().expect("seconds");
+    let (pinned, affine) = (runs(0), runs(1));
+    let mut ratios: Vec<f64> =
+        affine.iter().zip(&pinned).map(|(a, b)| seconds(a) / seconds(b)).collect();
+    ratios.sort_by(f64::total_cmp);
+    // Of seven ratios the interval is all.
+    for (at, ratio) in [(0, ratios[0]), (1, ratios[6])] {
+        let end = number(row, &format!("affine_to_best_other_interval.{at}"));
+        assert!((end - ratio).abs() < 1e-9, "{row}");
+    }
+    let surely = ratios[0] > 1.03;
+    assert_eq!(number(&json, "affine.rows_surely_short"), f64::from(u8::from(surely)));
+    let median = |at: usize| number(row, &format!("policies.{at}.first_done_share"));
+    let starves = median(0) < 0.75 * median(1);
+    assert_eq!(row["best_other_starves"], starves);
+    let starved = f64::from(u8::from(surely && starves));
+    assert_eq!(number(&json, "affine.rows_surely_short_starved"), starved);
+}
+
+#[test]
+fn messages_travel_to_those_that_are_chosen() {
+    let travel = |more: &[&str]| {
+        let more = [&["--workers", "2", "--policy", "pinned", "--batch", "64"], more].concat();
+        let json = figures(&more);
+        assert_eq!(json["rows"][0]["policies"][0]["message_count"], 400, "{more:?}");
+        json
+    };
+    let turns = |json: &Value| number(json, "rows.0.policies.0.turns");
+    let own = travel(&[]);
+    assert_eq!(at(&own, "settings.receivers.value"), "itself");
+    assert!(number(&own, "rows.0.policies.0.longest_wait_ns") > 0.0);
+    // One message at a time has a turn at each of its receivers; closed loops fill their turns.
+    let zipf = travel(&["--receivers", "zipf:1.5", "--in-flight", "1"]);
+    assert_eq!(at(&zipf, "settings.receivers.value"), "zipf:1.5");
+    assert!(turns(&zipf) > 2.0 * turns(&own), "{} {}", turns(&zipf), turns(&own));
+    assert!(at(&zipf, "rows.0.policies.0.longest_wait_ns").is_null());
+    let most = travel(&["--receivers", "hot:1:1", "--in-flight", "100"]);
+    // All wait at the one hot actor, whose turns are full.
+    assert!(turns(&most) < turns(&zipf) / 2.0, "{} {}", turns(&most), turns(&zipf));
+    let stdout = run(&small(&["--receivers", "zipf"])).ok();
+    assert!(stdout.contains("zipf:1: 16 messages travel from actor to actor"), "{stdout}");
 }
 
 #[test]
@@ -212,6 +262,7 @@ fn settings_are_shown_with_their_sources() {
     assert_eq!(setting("actors"), ["24", "default"]);
     assert_eq!(setting("state"), ["64,256,2000,4000,32000,320000,3200000", "default"]);
     assert_eq!(setting("packed"), ["false", "default"]);
+    assert_eq!(setting("in_flight"), ["48", "default"]);
 }
 
 #[test]
@@ -255,6 +306,21 @@ fn what_is_asked_wrongly_is_refused() {
         "--policy: unknown policy 'fifo': allowed are pinned, pool, stealing, affine",
     );
     refused(&["--policy", "pool,pool"], "--policy: 'pool' is there twice");
+    for receivers in ["zipf:17", "zipf:-1", "hot", "hot:0:0.5", "hot:1:1.5", "all"] {
+        refused(
+            &["--receivers", receivers],
+            &within(
+                "--receivers",
+                receivers,
+                "itself, zipf, zipf:EXPONENT (0 to 16), or hot:ACTORS:SHARE (at least 1, 0 to 1)",
+            ),
+        );
+    }
+    refused(&["--in-flight", "3"], "--in-flight: only with --receivers zipf or hot");
+    refused(
+        &["--receivers", "zipf", "--in-flight", "9", "--messages", "8"],
+        "--messages: '8' are less than one for each of 9 --in-flight",
+    );
     refused(&["--state", "64,128,64"], "--state: '64' is there twice");
     refused(&["--entries", "64"], "--entries: only with --variant map");
     refused(&["--variant", "map", "--state", "64"], "--state: only with --variant array");

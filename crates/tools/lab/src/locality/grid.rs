@@ -51,13 +51,18 @@ impl Measured {
         self.median(|run| run.elapsed.as_secs_f64())
     }
 
-    /// How many times the other's time it took: the median of the ratios of runs that were made one
-    /// after the other.
-    pub fn ratio_to(&self, other: &Measured) -> f64 {
+    /// How many times the other's time it took: the ratios of runs that were made one after the
+    /// other.
+    pub fn ratios_to(&self, other: &Measured) -> Option<Repeat> {
         let pairs = self.runs.iter().zip(&other.runs);
-        let ratios =
-            pairs.map(|(own, other)| own.elapsed.as_secs_f64() / other.elapsed.as_secs_f64());
-        Repeat::new(ratios).as_ref().map_or(f64::NAN, Repeat::median)
+        Repeat::new(
+            pairs.map(|(own, other)| own.elapsed.as_secs_f64() / other.elapsed.as_secs_f64()),
+        )
+    }
+
+    /// The median of these ratios.
+    pub fn ratio_to(&self, other: &Measured) -> f64 {
+        self.ratios_to(other).as_ref().map_or(f64::NAN, Repeat::median)
     }
 }
 
@@ -105,9 +110,9 @@ fn measure_cell<S: State>(
     let mut states: Vec<S> = (0..cell.actors).map(|_| S::new(size as usize)).collect();
     let column = |&policy: &Policy| Measured { policy, runs: Vec::new() };
     let mut columns: Vec<Measured> = settings.policies.value.iter().map(column).collect();
-    // Of a run's messages each actor has the same share, and at least one: the settings are
-    // checked.
-    let each = |messages: u64| u32::try_from(messages / cell.actors).unwrap_or(u32::MAX);
+    // Of a run's messages each has the same share, and at least one: the settings are checked.
+    let shares = settings.shares(&cell);
+    let each = |messages: u64| u32::try_from(messages / shares).unwrap_or(u32::MAX);
     for round in 0..settings.repeat.value {
         let count = columns.len();
         for turn in 0..count {
@@ -119,6 +124,7 @@ fn measure_cell<S: State>(
                 policy: column.policy,
                 batch: settings.batch.value,
                 accesses: cell.accesses as u32,
+                travel: settings.receivers.value.0.map(|skew| (shares, skew)),
                 messages: each(settings.messages.value),
                 warm_up: each(settings.warm_up.value),
                 seed: settings.seed.value.wrapping_add(round),
@@ -151,7 +157,7 @@ mod tests {
         let run = |&millis: &u64| Run {
             elapsed: Duration::from_millis(millis),
             first_done: Duration::ZERO,
-            longest_wait: Duration::ZERO,
+            longest_wait: None,
             handled: 0,
             turns: 0,
             rehomed: 0,

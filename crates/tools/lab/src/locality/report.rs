@@ -41,6 +41,12 @@ struct RowReport {
     best: &'static str,
     /// Affine's time by that of the best other policy: the median of neighbouring runs.
     affine_to_best_other: Option<f64>,
+    /// The interval in which that lies by 95 %, and the other policy.
+    affine_to_best_other_interval: Option<(f64, f64)>,
+    best_other: Option<&'static str>,
+    /// Whether that is faster because it starves actors: the first of them is done much sooner than
+    /// under affine.
+    best_other_starves: bool,
     policies: Vec<Figures>,
 }
 
@@ -57,6 +63,34 @@ struct Judged {
     rows_short: usize,
     /// The greatest of these ratios.
     worst: f64,
+    /// Rows in which the whole interval of the ratio lies above `NOISE`.
+    rows_surely_short: usize,
+    /// Those of them in which the other policy starves actors.
+    rows_surely_short_starved: usize,
+}
+
+/// `affine` beside the best other policy of a row.
+struct Beside {
+    other: &'static str,
+    ratios: Repeat,
+    /// Whether the other one starves actors.
+    starves: bool,
+}
+
+impl Beside {
+    fn new(row: &Row) -> Option<Self> {
+        let (affine, others) = affine_and_others(row)?;
+        let best = others.into_iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()))?;
+        Some(Beside {
+            other: best.policy.name(),
+            ratios: affine.ratios_to(best)?,
+            starves: best.median(first_done) < FAIR * affine.median(first_done),
+        })
+    }
+
+    fn is_surely_short(&self) -> bool {
+        self.ratios.interval().0 > NOISE
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -94,6 +128,9 @@ struct LeftOut {
 /// The ratio of times up to which two policies count as equally fast: runs of the same thing differ
 /// by as much.
 const NOISE: f64 = 1.03;
+/// A policy whose first actor is done before this part of the time after which affine's is starves
+/// the others meanwhile: a worker runs few actors again and again, whose states stay in its caches.
+const FAIR: f64 = 0.75;
 
 /// A row's column of `affine`, and those of the others.
 fn affine_and_others(row: &Row) -> Option<(&Measured, Vec<&Measured>)> {
@@ -102,15 +139,10 @@ fn affine_and_others(row: &Row) -> Option<(&Measured, Vec<&Measured>)> {
     (!others.is_empty()).then_some((*affine.first()?, others))
 }
 
-fn affine_to_best_other(row: &Row) -> Option<f64> {
-    let (affine, others) = affine_and_others(row)?;
-    let best = others.into_iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()))?;
-    Some(affine.ratio_to(best))
-}
-
 impl Judged {
     fn new(rows: &[Row]) -> Option<Self> {
-        let ratios: Vec<f64> = rows.iter().map(affine_to_best_other).collect::<Option<_>>()?;
+        let beside: Vec<Beside> = rows.iter().map(Beside::new).collect::<Option<_>>()?;
+        let ratios: Vec<f64> = beside.iter().map(|it| it.ratios.median()).collect();
         let all: Vec<_> = rows.iter().map(affine_and_others).collect::<Option<_>>()?;
         let single = |at: usize| {
             let ratios = all.iter().map(|(affine, others)| affine.seconds() / others[at].seconds());
@@ -125,6 +157,11 @@ impl Judged {
             to_best_single,
             rows_short: ratios.iter().filter(|&&ratio| ratio > NOISE).count(),
             worst: ratios.into_iter().fold(0.0, f64::max),
+            rows_surely_short: beside.iter().filter(|it| it.is_surely_short()).count(),
+            rows_surely_short_starved: beside
+                .iter()
+                .filter(|it| it.is_surely_short() && it.starves)
+                .count(),
         })
     }
 }
@@ -148,7 +185,8 @@ fn figures(measured: &Measured, row: &Row) -> Figures {
         ratio_to_best: measured.ratio_to(row.best()),
         message_count: measured.runs.first().map_or(0, |run| run.handled),
         first_done_share: measured.median(first_done),
-        longest_wait_ns: measured.median(|run| run.longest_wait.as_nanos() as f64),
+        longest_wait_ns: measured
+            .median(|run| run.longest_wait.map_or(f64::NAN, |wait| wait.as_nanos() as f64)),
         turns: measured.median(|run| run.turns as f64),
         rehomed: measured.median(|run| run.rehomed as f64),
         pushed: measured.median(|run| run.pushed as f64),
@@ -162,11 +200,17 @@ fn figures(measured: &Measured, row: &Row) -> Figures {
 impl Report {
     /// Creates the report of these measurements.
     pub fn new(settings: Settings, measured: Vec<Row>) -> Self {
-        let rows = measured.iter().map(|row| RowReport {
-            cell: row.cell,
-            best: row.best().policy.name(),
-            affine_to_best_other: affine_to_best_other(row),
-            policies: row.columns.iter().map(|column| figures(column, row)).collect(),
+        let rows = measured.iter().map(|row| {
+            let beside = Beside::new(row);
+            RowReport {
+                cell: row.cell,
+                best: row.best().policy.name(),
+                affine_to_best_other: beside.as_ref().map(|it| it.ratios.median()),
+                affine_to_best_other_interval: beside.as_ref().map(|it| it.ratios.interval()),
+                best_other: beside.as_ref().map(|it| it.other),
+                best_other_starves: beside.as_ref().is_some_and(|it| it.starves),
+                policies: row.columns.iter().map(|column| figures(column, row)).collect(),
+            }
         });
         let rows: Vec<RowReport> = rows.collect();
         let mean = |(at, policy): (usize, &Policy)| Mean {
@@ -215,7 +259,11 @@ impl Report {
     pub fn text(&self, quiet: bool) -> String {
         let mut text = self.table().to_string();
         if !quiet {
-            let _ = write!(text, "\n{}{}", self.details(), self.remarks());
+            let _ = write!(text, "\n{}", self.details());
+            if self.affine.is_some() {
+                let _ = write!(text, "\n{}", self.judgement());
+            }
+            text.push_str(&self.remarks());
         }
         text
     }
@@ -297,6 +345,38 @@ impl Report {
         table
     }
 
+    /// Returns a table with affine beside the best other policy of each cell.
+    fn judgement(&self) -> Table {
+        let mut table = Table::new([
+            Column::right("actors"),
+            Column::right("accesses"),
+            Column::right("state").unit(self.settings.state_unit()),
+            Column::left("best other"),
+            Column::right("affine / best other"),
+            Column::right("95 % interval"),
+            Column::left(""),
+        ]);
+        for row in &self.rows {
+            let (low, high) = row.affine_to_best_other_interval.unwrap_or((f64::NAN, f64::NAN));
+            let remark = match (low > NOISE, row.best_other_starves) {
+                (false, false) => String::new(),
+                (false, true) => "the other starves actors".to_owned(),
+                (true, false) => format!("wholly above {NOISE}"),
+                (true, true) => format!("wholly above {NOISE}; the other starves actors"),
+            };
+            table.row([
+                row.cell.actors.into(),
+                row.cell.accesses.into(),
+                self.settings.show_state(row.cell.state).into(),
+                row.best_other.unwrap_or_default().into(),
+                decimal(row.affine_to_best_other.unwrap_or(f64::NAN), 3).into(),
+                format!("{} to {}", decimal(low, 3), decimal(high, 3)).into(),
+                remark.into(),
+            ]);
+        }
+        table
+    }
+
     fn remarks(&self) -> String {
         let mut text = String::from("\n");
         let mut line = |line: String| writeln!(text, "{line}").expect("a String takes all");
@@ -316,13 +396,22 @@ impl Report {
         );
         if let Some(affine) = &self.affine {
             line(format!(
-                "affine        {} × the best other of each row, {} × {}, which does best of the others over all rows (geometric means); more than {NOISE} × in {} of {} rows, {} × at worst",
+                "affine        {} × the best other of each row, {} × {}, which does best of the others over all rows (geometric means); more than {NOISE} × in {} of {} rows, in {} the whole interval ({} where the other starves actors); {} × at worst",
                 decimal(affine.to_best_other, 3),
                 decimal(affine.to_best_single, 3),
                 affine.best_single,
                 affine.rows_short,
                 self.rows.len(),
+                affine.rows_surely_short,
+                affine.rows_surely_short_starved,
                 decimal(affine.worst, 2),
+            ));
+        }
+        if settings.receivers.value.0.is_some() {
+            line(format!(
+                "receivers     {}: {} messages travel from actor to actor; first done is one of them",
+                settings.receivers.value,
+                count(settings.in_flight.value)
             ));
         }
         line("first done    when the first actor had done all its messages, as share of the run: how fair the policy was".to_owned());
@@ -359,7 +448,8 @@ impl Report {
     /// If a run handled more or fewer messages than were due.
     pub fn verdict(&self) -> Result<(), Failure> {
         for row in &self.measured {
-            let due = self.settings.messages.value / row.cell.actors * row.cell.actors;
+            let shares = self.settings.shares(&row.cell);
+            let due = self.settings.messages.value / shares * shares;
             for column in &row.columns {
                 if let Some(run) = column.runs.iter().find(|run| run.handled != due) {
                     return Err(Failure::Failed(format!(

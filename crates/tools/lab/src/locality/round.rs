@@ -1,15 +1,17 @@
 //! One measurement: a system with one policy, its actors, a warm-up, and the run.
 
-use super::actors::{Arena, Starter, Toiler, lock};
+use super::actors::{Arena, Begin, Starter, Toiler, Travel, lock};
 use super::counts::{self, Misses};
 use super::states::State;
 use crate::Failure;
 use crate::failure::REST;
 use actinium::prelude::*;
 use actinium::topology::Seats;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use actinium_scheduler::mixing::SplitMix64;
+use actinium_sim::{Receivers, Skew};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long nothing may happen before a run is given up.
@@ -28,9 +30,11 @@ pub struct Setup {
     pub batch: u32,
     /// Places that a message reads and writes.
     pub accesses: u32,
-    /// Messages of each actor that are measured.
+    /// Messages that travel, and who gets them; none: each actor has messages of its own.
+    pub travel: Option<(u64, Skew)>,
+    /// Messages of each actor that are measured, or actors that handle each message that travels.
     pub messages: u32,
-    /// Messages of each actor before.
+    /// Likewise before.
     pub warm_up: u32,
     /// Decides which places are touched.
     pub seed: u64,
@@ -44,8 +48,8 @@ pub struct Run {
     /// The time at which the first actor was done.
     pub first_done: Duration,
     /// The longest time that any actor needed for 16 messages: what it waited at most, and somewhat
-    /// more.
-    pub longest_wait: Duration,
+    /// more. Where messages travel, nobody knows how long an actor had any.
+    pub longest_wait: Option<Duration>,
     /// Messages that the actors counted.
     pub handled: u64,
     /// The number of turns that were run.
@@ -84,7 +88,10 @@ pub fn run<S: State>(setup: &Setup, states: Vec<S>) -> Result<(Run, Vec<S>), Fai
         elapsed: end.duration_since(begin),
         first_done: first.saturating_duration_since(begin),
         // Relaxed, both: the round's channel orders them.
-        longest_wait: Duration::from_nanos(arena.longest_ns.load(Ordering::Relaxed)),
+        longest_wait: match setup.travel {
+            None => Some(Duration::from_nanos(arena.longest_ns.load(Ordering::Relaxed))),
+            Some(_) => None,
+        },
         handled: arena.handled.load(Ordering::Relaxed),
         turns: after.turns.wrapping_sub(before.turns),
         rehomed: after.rehomed.wrapping_sub(before.rehomed),
@@ -104,7 +111,8 @@ struct Stage<S: State> {
     system: System,
     arena: Arc<Arena<S>>,
     starter: Address<Starter<S>>,
-    actors: usize,
+    /// Actors, or messages that travel.
+    running: usize,
     finished: Receiver<Instant>,
 }
 
@@ -118,24 +126,35 @@ impl<S: State> Stage<S> {
             .counters(false)
             .build()?;
         let (sender, finished) = mpsc::channel();
-        let arena = Arc::new(Arena::new(setup.accesses, sender));
+        let mut chance = SplitMix64::new(setup.seed);
         let actors = states.len();
+        let travel = setup.travel.map(|(_, skew)| Travel {
+            receivers: Receivers::new(Some(skew), actors as u32, &mut chance),
+            targets: OnceLock::new(),
+            steps: AtomicU32::new(0),
+        });
+        let arena = Arc::new(Arena::new(setup.accesses, travel, sender));
         let toilers = states.into_iter().enumerate().map(|(index, state)| {
             system.spawn(Toiler::new(arena.clone(), index, state, setup.seed))
         });
-        let starter = Starter(toilers.collect());
-        let starter = system.spawn(starter);
+        let toilers: Vec<_> = toilers.collect();
+        if let Some(travel) = &arena.travel {
+            assert!(travel.targets.set(toilers.clone()).is_ok(), "the actors are started once");
+        }
+        let starter = system.spawn(Starter { arena: arena.clone(), toilers, chance });
         system.wait_idle(REST)?;
-        Ok(Stage { system, arena, starter, actors, finished })
+        let running = setup.travel.map_or(actors, |(in_flight, _)| in_flight as usize);
+        Ok(Stage { system, arena, starter, running, finished })
     }
 
-    /// Each actor handles so many messages; returns when that began and ended, when nothing is
-    /// under way any more.
-    fn round(&self, messages: u32) -> Result<(Instant, Instant), Failure> {
-        self.arena.reset(self.actors);
+    /// Each actor handles so many messages, or each message goes to so many actors; returns when
+    /// that began and ended, when nothing is under way any more.
+    fn round(&self, each: u32) -> Result<(Instant, Instant), Failure> {
+        let running = self.running;
+        self.arena.reset(running);
         let begin = Instant::now();
         self.starter
-            .send(messages)
+            .send(Begin { each, running })
             .map_err(|error| Failure::Failed(format!("the starter: {error}")))?;
         let (mut end, mut last) = (None, u64::MAX);
         while end.is_none() {

@@ -5,6 +5,7 @@ use actinium::topology::Seats;
 use actinium::{Bind, Policy, Workers};
 use actinium_observe::number::{bytes, count};
 use actinium_report::setting::{self, Row, Setting};
+use actinium_sim::Skew;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -43,6 +44,51 @@ impl Display for Variant {
     }
 }
 
+/// The receivers of the next messages: by default the actor itself, else others that are chosen so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Receivers(pub Option<Skew>);
+
+/// Greatest exponent of Zipf's law: with it, one actor gets all.
+const EXPONENT_MAX: f64 = 16.0;
+
+impl FromStr for Receivers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let skew = match parts[..] {
+            ["itself"] => Some(None),
+            ["zipf"] => Some(Some(Skew::Zipf { exponent: 1.0 })),
+            ["zipf", exponent] => {
+                let exponent = exponent.parse().ok().filter(|it| (0.0..=EXPONENT_MAX).contains(it));
+                exponent.map(|exponent| Some(Skew::Zipf { exponent }))
+            }
+            ["hot", actors, share] => {
+                let actors = actors.parse().ok().filter(|&actors| actors > 0);
+                let share = share.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+                actors.zip(share).map(|(actors, share)| Some(Skew::Hot { actors, share }))
+            }
+            _ => None,
+        };
+        skew.map(Receivers).ok_or_else(|| {
+            format!(
+                "'{text}' is not allowed: itself, zipf, zipf:EXPONENT (0 to {EXPONENT_MAX}), or hot:ACTORS:SHARE (at least 1, 0 to 1)"
+            )
+        })
+    }
+}
+
+impl Display for Receivers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("itself"),
+            Some(Skew::Zipf { exponent }) => write!(f, "zipf:{exponent}"),
+            Some(Skew::Hot { actors, share }) => write!(f, "hot:{actors}:{share}"),
+            Some(other) => write!(f, "{other:?}"),
+        }
+    }
+}
+
 /// The experiment's settings, each with its source; all are within their bounds.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -60,6 +106,10 @@ pub struct Settings {
     pub accesses: Setting<Vec<u64>>,
     /// Sizes of a state: bytes of an array, or entries of a map.
     pub sizes: Setting<Vec<u64>>,
+    /// Who gets the next message of an actor.
+    pub receivers: Setting<Receivers>,
+    /// Messages that travel at a time, if they do.
+    pub in_flight: Setting<u64>,
     /// Messages of a run.
     pub messages: Setting<u64>,
     /// Messages before each run.
@@ -106,6 +156,8 @@ impl Settings {
             actors: vec![24].into(),
             accesses: vec![20].into(),
             sizes: vec![64, 256, 2_000, 4_000, 32_000, 320_000, 3_200_000].into(),
+            receivers: Receivers(None).into(),
+            in_flight: (16 * count as u64).into(),
             messages: 1_000_000.into(),
             warm_up: 1_000_000.into(),
             batch: 64.into(),
@@ -130,10 +182,11 @@ impl Settings {
         distinct(&self.sizes.value, sizes)?;
         distinct(&self.actors.value, "--actors")?;
         distinct(&self.accesses.value, "--accesses")?;
-        let most = self.actors.value.iter().copied().max().unwrap_or(0);
+        let most = self.all_cells().map(|cell| self.shares(&cell)).max().unwrap_or(0);
         if self.messages.value < most {
+            let what = if self.receivers.value.0.is_some() { "--in-flight" } else { "actors" };
             return asked(format!(
-                "--messages: '{}' are less than one for each of {} actors",
+                "--messages: '{}' are less than one for each of {} {what}",
                 self.messages.value,
                 count(most)
             ));
@@ -163,6 +216,12 @@ impl Settings {
         })
     }
 
+    /// Into how many equal shares the messages of a cell are divided: the actors, or the messages
+    /// that travel.
+    pub fn shares(&self, cell: &Cell) -> u64 {
+        self.receivers.value.0.map_or(cell.actors, |_| self.in_flight.value)
+    }
+
     /// Returns the approximate size of all states of a cell, in bytes.
     pub fn bytes_of(&self, cell: &Cell) -> u64 {
         let each = match self.variant.value {
@@ -187,7 +246,7 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [Row; 14] {
+    pub fn rows(&self) -> [Row; 16] {
         let sizes = match self.variant.value {
             Variant::Array => "state",
             Variant::Map => "entries",
@@ -200,6 +259,8 @@ impl Settings {
             self.actors.list("actors"),
             self.accesses.list("accesses"),
             self.sizes.list(sizes),
+            self.receivers.row("receivers"),
+            self.in_flight.row("in-flight"),
             self.messages.row("messages"),
             self.warm_up.row("warm-up"),
             self.batch.row("batch"),
