@@ -63,6 +63,11 @@ pub struct Args {
     #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = policy)]
     policy: Policy,
 
+    /// Give work only to as many workers as it needs, from one to all; the others sleep. Needs the
+    /// policy affine
+    #[arg(long)]
+    elastic: bool,
+
     /// Most messages that an actor handles in one turn [env: ACTINIUM_BATCH]
     #[arg(long, value_name = "N", default_value = "64", value_parser = batch)]
     batch: u64,
@@ -170,6 +175,7 @@ impl Args {
         let fabric = nodes.fabric;
         let settings = Settings {
             policy,
+            elastic: Setting::parsed(self.elastic, matches, "elastic"),
             batch: narrow(batch),
             actors: narrow(number(self.actors, "actors")),
             in_flight: narrow(number(self.in_flight, "in_flight")),

@@ -24,6 +24,7 @@ fn settings() -> Settings {
         workers: setting(2, Source::Environment("ACTINIUM_WORKERS")),
         bind: setting("auto".parse().expect("it is one"), Source::Default),
         policy: setting("affine".parse().expect("a policy"), Source::Default),
+        elastic: false.into(),
         order: setting(Order::Input, Source::Flag),
         on_error: setting(OnError::Stop, Source::Default),
     };

@@ -73,6 +73,27 @@ fn what_is_computed_does_not_depend_on_how() {
     assert_ne!(imaging(&["--events", "41"])["checksum"], checksum);
 }
 
+/// One event at a time is one worker's; and of many, jobs of a sweep have the flag, too.
+#[test]
+fn elastic_workers_work_only_if_needed() {
+    let working = |more: &[&str]| {
+        // Modules that wait keep nobody busy: those who were called at the start soon leave.
+        let flags = ["--workers", "3", "--bind", "none", "--slots", "1", "--mode", "wait"];
+        number(&one("elastic", &[&flags[..], more].concat()), "workers_working")
+    };
+    assert_eq!((working(&[]), working(&["--elastic"])), (3.0, 1.0));
+    let file = shipped("imaging.toml");
+    let shown = run(&["events", &file, "--elastic", "--show-settings", "--json"]).json();
+    assert_eq!(at(&shown, "settings.elastic.value"), true);
+    for more in [&[][..], &["--sweep", "jobs=2"], &["--fabric", "in-process"]] {
+        let call = ["events", &file, "--elastic", "--policy", "pool", "--time-scale", "0"];
+        let refused = run(&[&call[..], more].concat());
+        assert_ne!(refused.code, Some(0), "{more:?}");
+        let line = "not with the policy pool, only with affine";
+        assert!(refused.stderr.contains(line), "{more:?}: {}", refused.stderr);
+    }
+}
+
 const ONE: &str = "\
 format = 1
 [[modules]]

@@ -308,6 +308,37 @@ fn quiet_prints_the_table_only() {
 }
 
 #[test]
+fn elastic_workers_work_only_if_needed() {
+    let arguments = ["--workers", "3", "--bind", "none", "--actors", "1", "--messages", "100000"];
+    let working =
+        |more: &[&str]| number(&figures(&[&arguments[..], more].concat()), "workers_working");
+    // Three actors of which one has something to do at a time keep one worker busy.
+    assert_eq!(working(&[]), 3.0);
+    assert!(working(&["--elastic"]) < 3.0);
+    let stdout = run(&small(&[&arguments[..], &["--elastic"]].concat())).ok();
+    assert!(stdout.contains(" of 3 workers were given work at the end"), "{stdout}");
+    assert!(!run(&small(&[])).ok().contains("were given work at the end"));
+    let refused = run(&small(&["--elastic", "--policy", "pool"]));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("not with the policy pool, only with affine"));
+}
+
+#[test]
+fn homes_and_crossings_are_shown() {
+    let arguments = ["--workers", "2", "--placement", "spread", "--policy"];
+    let of = |policy| run(&small(&[&arguments[..], &[policy]].concat())).ok();
+    let pinned = of("pinned");
+    assert!(pinned.contains("actors     at home at workers: 4 at each of 0 to 1; 0."), "{pinned}");
+    assert!(!pinned.contains("; 0.000 crossings"), "half of the targets are elsewhere: {pinned}");
+    let pool = of("pool");
+    assert!(pool.contains("at home at no worker: the policy keeps none there\n"), "{pool}");
+    let json = figures(&[&arguments[..], &["pinned"]].concat());
+    assert_eq!(at(&json, "actors_at_workers"), &serde_json::json!([4, 4]));
+    let crossed = number(&json, "counters.crossed") / number(&json, "counters.handled");
+    assert_eq!(number(&json, "crossings_per_message"), crossed);
+}
+
+#[test]
 fn a_segment_is_faulted_in_beside_the_same_measurement() {
     let arguments = ["--segment", "4m", "--repeat", "2"];
     let json = run(&small(&[&arguments[..], &["--json"]].concat())).json();

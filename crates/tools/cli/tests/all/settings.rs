@@ -53,7 +53,7 @@ fn each_flag_is_shown_with_its_value() {
         ("repeat", "10"),
     ];
     let names = settings(&[], &[]).into_iter().map(|(name, ..)| name);
-    let others = ["counters", "segment", "fabric", "nodes", "route", "bind"];
+    let others = ["elastic", "counters", "segment", "fabric", "nodes", "route", "bind"];
     let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
     for (name, value) in flags {
@@ -61,6 +61,8 @@ fn each_flag_is_shown_with_its_value() {
         let flag = format!("--{name}");
         assert_eq!(setting(name, &[&flag, value], &[]), pair(value, "flag"));
     }
+    assert_eq!(setting("elastic", &[], &[]), pair("false", "default"));
+    assert_eq!(setting("elastic", &["--elastic"], &[]), pair("true", "flag"));
     assert_eq!(setting("counters", &[], &[]), pair("true", "default"));
     assert_eq!(setting("counters", &["--no-counters"], &[]), pair("false", "flag"));
     assert_eq!(setting("bind", &[], &[]), pair("auto", "default"));

@@ -32,9 +32,15 @@ pub struct Report {
     worker_count_per_node: u64,
     actor_count_per_worker: u64,
     worker_count: u64,
+    /// Workers that were given work at the end: all, unless they are elastic.
+    workers_working: usize,
     /// The PU that each worker was bound to, if to any.
     worker_pus: Vec<Option<PuId>>,
     actor_count: u64,
+    /// Actors that belonged to each worker at the end: none, under policies that keep none.
+    actors_at_workers: Vec<u64>,
+    /// Messages that came from other workers through lanes, per message handled.
+    crossings_per_message: f64,
     /// Pings that each actor sends.
     message_count_per_actor: u64,
     message_count: u64,
@@ -84,6 +90,12 @@ struct PayloadReport {
 struct Life {
     workers: Vec<Counters>,
     external: Counters,
+}
+
+impl Life {
+    fn sum(&self, name: &str) -> u64 {
+        self.workers.iter().map(|worker| worker.get(name)).sum()
+    }
 }
 
 /// Counters by name.
@@ -154,6 +166,8 @@ impl Report {
             counters: Counters(run.counters.clone()),
         };
         let spread = Repeats::of(&values);
+        let counters = Counters::of(&outcome.runs);
+        let handled = counters.get("handled").max(1) as f64;
         Report {
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
@@ -161,8 +175,11 @@ impl Report {
             worker_count_per_node: shape.workers_per_node,
             actor_count_per_worker: shape.actors_per_worker,
             worker_count: shape.workers(),
+            workers_working: outcome.life.working,
             worker_pus: outcome.pus.clone(),
             actor_count: shape.actors(),
+            actors_at_workers: outcome.probers_at.clone(),
+            crossings_per_message: counters.get("crossed") as f64 / handled,
             message_count_per_actor: u64::from(settings.messages.value),
             message_count: settings.message_count(),
             message_count_is: COUNTED,
@@ -179,7 +196,7 @@ impl Report {
                 corrupted: outcome.corrupted,
             },
             in_flight_max: outcome.outstanding_max,
-            counters: Counters::of(&outcome.runs),
+            counters,
             life: Life {
                 workers: outcome.life.workers.iter().map(|one| Counters(one.pairs())).collect(),
                 external: Counters(outcome.life.external.pairs()),
@@ -331,6 +348,10 @@ impl Report {
             .collect();
         line(format!("counters   {}", counters.join(", ")));
         line(format!("workers    {}", balance(&self.shares())));
+        if settings.elastic.value {
+            line(self.elastic());
+        }
+        line(format!("actors     {}", self.homes_and_crossings()));
         line(format!("PUs        {}", crate::seats::text(&self.worker_pus)));
         let Ledger { sent, handled, queued, returned, dead, balanced } = self.ledger;
         line(format!(
@@ -341,6 +362,29 @@ impl Report {
             if balanced { "balanced, warm-up included" } else { "NOT BALANCED" },
         ));
         text
+    }
+
+    /// What became of the number of workers.
+    fn elastic(&self) -> String {
+        format!(
+            "elastic    {} of {} workers were given work at the end; called {}, sent to sleep {}, warm-up included",
+            self.workers_working,
+            self.worker_count,
+            self.life.sum("grown"),
+            self.life.sum("shrunk"),
+        )
+    }
+
+    /// Where the actors were in the end, and what that meant for messages.
+    fn homes_and_crossings(&self) -> String {
+        let homes = homes(&self.actors_at_workers, self.actor_count);
+        match self.actors_at_workers.iter().sum() {
+            0_u64 => homes,
+            _ => format!(
+                "{homes}; {} crossings from worker to worker per message",
+                decimal(self.crossings_per_message, 3)
+            ),
+        }
     }
 
     /// Which share of all messages each worker has handled: figures per worker are averages over
@@ -402,12 +446,39 @@ fn balance(shares: &[f64]) -> String {
     format!("each handled {least} to {greatest} of the messages{remark}")
 }
 
+/// How many of the actors belonged to each worker at the end; workers in a row that have as many
+/// are named together.
+fn homes(at_workers: &[u64], actors: u64) -> String {
+    let mut first = 0;
+    let rows = at_workers.chunk_by(|a, b| a == b).map(|row| {
+        let (from, to) = (first, first + row.len() - 1);
+        first += row.len();
+        let name = if from == to { from.to_string() } else { format!("each of {from} to {to}") };
+        format!("{} at {name}", count(row[0]))
+    });
+    let rows: Vec<String> = rows.collect();
+    match actors - at_workers.iter().sum::<u64>() {
+        0 => format!("at home at workers: {}", rows.join(", ")),
+        _ if rows.len() == 1 => "at home at no worker: the policy keeps none there".to_owned(),
+        others => format!("at home at workers: {}, and {others} at none", rows.join(", ")),
+    }
+}
+
 /// A worker with a smaller share of the messages than this did next to nothing.
 const IDLE: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn homes_are_named_once_for_workers_that_have_as_many() {
+        assert_eq!(homes(&[7], 7), "at home at workers: 7 at 0");
+        let rows = homes(&[5, 2, 2, 2, 1_000], 1_011);
+        assert_eq!(rows, "at home at workers: 5 at 0, 2 at each of 1 to 3, 1,000 at 4");
+        assert_eq!(homes(&[0, 0], 9), "at home at no worker: the policy keeps none there");
+        assert_eq!(homes(&[0, 8], 9), "at home at workers: 0 at 0, 8 at 1, and 1 at none");
+    }
 
     #[test]
     fn an_idle_worker_is_named() {

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub corrupted: u64,
     /// The counters of the system's whole life, start-up and warm-up included.
     pub life: Stats,
+    /// Probers that belonged to each worker at the end.
+    pub probers_at: Vec<u64>,
     /// The PU that each worker was bound to.
     pub pus: Vec<Option<PuId>>,
     /// The ledger of the system's whole life.
@@ -209,6 +211,9 @@ impl<P: Payload> Stage<P> {
     fn outcome(self, runs: Vec<Run>, beside: Vec<Beside>) -> Result<Outcome, Failure> {
         let ledger = self.system.audit(REST)?;
         let life = self.system.stats();
+        let kind = std::any::type_name::<Prober<P>>();
+        let types = self.system.actor_types();
+        let probers = types.into_iter().find(|figures| figures.kind == kind);
         let pus = self.system.pus().to_vec();
         self.system.shutdown(Shutdown::Drop);
         // Relaxed, both: the workers have ended.
@@ -219,6 +224,7 @@ impl<P: Payload> Stage<P> {
             outstanding_max: self.arena.outstanding_max.load(Ordering::Relaxed),
             corrupted: self.arena.corrupted.load(Ordering::Relaxed),
             beside,
+            probers_at: probers.map(|figures| figures.at_workers).unwrap_or_default(),
             pus,
             life,
             ledger,

@@ -58,6 +58,8 @@ pub struct Settings {
     pub bind: Setting<Bind>,
     /// Scheduling policy.
     pub policy: Setting<Policy>,
+    /// Whether only as many workers are given work as it needs.
+    pub elastic: Setting<bool>,
     /// Most messages that an actor handles in one turn.
     pub batch: Setting<u32>,
     /// Actors per worker.
@@ -97,6 +99,7 @@ impl Settings {
             workers: Setting { value: count, source: workers.source },
             bind,
             policy: Policy::affine().into(),
+            elastic: false.into(),
             batch: 64.into(),
             actors: 100.into(),
             in_flight: 1.into(),
@@ -119,6 +122,7 @@ impl Settings {
             .workers(self.workers.value)
             .bind(self.bind.value.clone())
             .policy(self.policy.value)
+            .elastic(self.elastic.value)
             .batch(self.batch.value)
             .counters(self.counters.value)
     }
@@ -176,7 +180,7 @@ impl Settings {
     }
 
     /// Name, value and source of each that all nodes must agree on.
-    pub fn rows(&self) -> [Row; 16] {
+    pub fn rows(&self) -> [Row; 17] {
         let [fabric, nodes] = self.nodes.rows();
         [
             self.workers.row("workers"),
@@ -190,6 +194,7 @@ impl Settings {
             self.seed.row("seed"),
             self.warm_up.row("warm-up"),
             self.repeat.row("repeat"),
+            self.elastic.row("elastic"),
             self.counters.row("counters"),
             ("segment", segment_name(self.segment.value), self.segment.source),
             fabric,
@@ -206,6 +211,7 @@ impl Serialize for Settings {
         map.serialize_entry("workers", &self.workers)?;
         map.serialize_entry("bind", &self.bind.text())?;
         map.serialize_entry("policy", &self.policy.text())?;
+        map.serialize_entry("elastic", &self.elastic)?;
         map.serialize_entry("batch", &self.batch)?;
         map.serialize_entry("actors", &self.actors)?;
         map.serialize_entry("in_flight", &self.in_flight)?;
