@@ -100,6 +100,19 @@ fn prefetch_to_read<T>(place: *const T) {
     let _ = place;
 }
 
+/// Asks for the cache line there, soon to be written: it comes from the core that has read it.
+#[inline(always)]
+fn prefetch_to_write<T>(place: *mut T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint; any address will do. (The intrinsic asks for the line to read, where the
+    // target's features do not promise this instruction; processors without it do nothing.)
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
+
 impl<R> Chunk<R> {
     const ADDRESS_BIT_IS_FREE: () =
         assert!(align_of::<R>() >= 8, "the lowest bit of a receiver's address is free");
@@ -170,6 +183,21 @@ impl<R> Chunk<R> {
         // SAFETY: by contract.
         let end = start.wrapping_add(unsafe { self.capacity() });
         Writer { at: start, end, start, receivers: PhantomData }
+    }
+
+    pub(crate) fn prefetch_to_open(self) {
+        let lines = self.0.as_ptr().cast::<u64>();
+        for ahead in (0..AHEAD).step_by(8) {
+            prefetch_to_read(lines.wrapping_add(ahead));
+        }
+    }
+
+    /// Asks for its first lines, in which so many words will be written soon.
+    pub(crate) fn prefetch(self, words: usize) {
+        let lines = self.0.as_ptr().cast::<u64>();
+        for ahead in (0..(HEAD_WORDS + words).min(AHEAD)).step_by(8) {
+            prefetch_to_write(lines.wrapping_add(ahead));
+        }
     }
 
     /// Notes what was written into it, and what is filled after it.

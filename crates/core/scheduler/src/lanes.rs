@@ -400,6 +400,7 @@ impl LaneEnd {
         // Release: pairs with the acquire in `Delivery::take`; the waker's fence orders it against
         // a receiver that goes to sleep.
         lanes.published[self.to].of(self.from).store(self.published, Ordering::Release);
+        next.prefetch(self.writer.len());
         (self.writer, self.chunk) = (Writer::closed(), Some(next));
     }
 
@@ -483,6 +484,20 @@ impl Delivery<'_> {
         let (entries, next) = unsafe { chunk.open() };
         *self.next = next;
         Some(entries)
+    }
+
+    /// Chunks.
+    pub fn delivered(&self) -> u64 {
+        self.lanes.delivered[self.to].of(self.from).load(Ordering::Relaxed)
+    }
+
+    /// Chunks.
+    pub fn notice(&self) -> u64 {
+        let published = self.lanes.published(self.from, self.to);
+        if published != self.delivered() && let Some(chunk) = *self.next {
+            chunk.prefetch_to_open();
+        }
+        published
     }
 
     /// What [`Delivery::take`] gave was delivered: the chunk is its sender's again.
