@@ -185,13 +185,6 @@ impl<R> Chunk<R> {
         Writer { at: start, end, start, receivers: PhantomData }
     }
 
-    pub(crate) fn prefetch_to_open(self) {
-        let lines = self.0.as_ptr().cast::<u64>();
-        for ahead in (0..AHEAD).step_by(8) {
-            prefetch_to_read(lines.wrapping_add(ahead));
-        }
-    }
-
     /// Asks for its first lines, in which so many words will be written soon.
     pub(crate) fn prefetch(self, words: usize) {
         let lines = self.0.as_ptr().cast::<u64>();

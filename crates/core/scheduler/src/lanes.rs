@@ -486,20 +486,6 @@ impl Delivery<'_> {
         Some(entries)
     }
 
-    /// Chunks.
-    pub fn delivered(&self) -> u64 {
-        self.lanes.delivered[self.to].of(self.from).load(Ordering::Relaxed)
-    }
-
-    /// Chunks.
-    pub fn notice(&self) -> u64 {
-        let published = self.lanes.published(self.from, self.to);
-        if published != self.delivered() && let Some(chunk) = *self.next {
-            chunk.prefetch_to_open();
-        }
-        published
-    }
-
     /// What [`Delivery::take`] gave was delivered: the chunk is its sender's again.
     pub fn done(&mut self) {
         let place = self.lanes.delivered[self.to].of(self.from);

@@ -20,7 +20,7 @@ mod probe;
 mod tasks;
 
 use actinium_scheduler::inbox::Inbox;
-use actinium_scheduler::lanes::{Chunk, Lanes};
+use actinium_scheduler::lanes::Lanes;
 use actinium_scheduler::runnable::{Header, Kind, LaneEntries, Runnable, Turn, VTable, WorkerRef};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::steal_queue::StealQueue;
@@ -497,25 +497,26 @@ impl Default for LaneOfTokens {
 
 impl Place for LaneOfTokens {
     fn put(&self, notified: Runnable) {
-        let mut chunk = Chunk::new(0);
-        chunk.push(NonNull::new(notified.as_ptr()).unwrap(), 0, ());
-        self.0.publish(0, 1, chunk);
+        let mut end = self.0.take_end(0, 1);
+        end.begin(&self.0, 0);
+        end.push(NonNull::new(notified.as_ptr()).unwrap(), 0, ());
+        end.publish(&self.0, 0);
+        self.0.put_back(end);
     }
 
     fn take(&self) -> Option<Runnable> {
         let mut taken = None;
-        self.0.take_pending(1, |from| {
-            let mut delivery = self.0.lane(from, 1).deliver();
-            while let Some(mut chunk) = delivery.take() {
-                let mut entries = chunk.take();
+        for from in self.0.pending(1) {
+            let mut delivery = self.0.deliver(from, 1);
+            while let Some(mut entries) = delivery.take() {
                 // SAFETY: such a message was put in, for such a notified.
                 taken = entries.next_to().map(|to| unsafe {
                     entries.take::<()>();
                     Runnable::new(to)
                 });
-                delivery.done(chunk);
+                delivery.done();
             }
-        });
+        }
         taken
     }
 

@@ -3,7 +3,6 @@
 use super::lane_ends::Grace;
 use super::{Callback, Worker};
 use crate::chunk::Entries;
-use crate::policy::tuning::EXCHANGE;
 use crate::lanes::{DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
 use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
@@ -176,7 +175,7 @@ impl Worker {
             // No turn is under way, and none has woken what gets messages now.
             self.now.rest();
             let woken_by = self.woken_by.replace(SCHEDULED);
-            self.receive_noticed();
+            self.receive_pending();
             self.woken_by.set(woken_by);
         }
     }
@@ -266,25 +265,6 @@ impl Worker {
     fn receive_pending(&self) {
         for from in self.shared.lanes.pending(self.index) {
             self.deliver_lane(from, self.index, DELIVERED_AT_ONCE);
-        }
-        self.do_deferred();
-    }
-
-    fn receive_noticed(&self) {
-        if self.queue_len() < EXCHANGE as usize {
-            return self.receive_pending();
-        }
-        let lanes = &self.shared.lanes;
-        for from in lanes.pending(self.index) {
-            let mut delivery = lanes.deliver(from, self.index);
-            let noticed = self.noticed.with(|noticed| noticed[from]);
-            while delivery.delivered() < noticed {
-                let Some(entries) = delivery.take() else { break };
-                self.deliver(entries);
-                delivery.done();
-            }
-            let published = delivery.notice();
-            self.noticed.with(|noticed| noticed[from] = published);
         }
         self.do_deferred();
     }

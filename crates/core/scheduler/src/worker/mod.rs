@@ -112,7 +112,6 @@ pub struct Worker {
     /// Notifications buffered for other workers' inboxes.
     outbox: Own<Vec<Chain>>,
     ends: LaneEnds,
-    noticed: Own<Vec<u64>>,
     /// Calls that deliveries left for later, because they may call user code.
     deferred: Own<Vec<Callback>>,
     graces: Graces<Callback>,
@@ -216,7 +215,6 @@ impl Worker {
             at_turn_end: Cell::new(None),
             outbox: Own::new((0..workers).map(|_| Chain::default()).collect()),
             ends: LaneEnds::new(&shared, index),
-            noticed: Own::new(vec![0; workers]),
             deferred: Own::new(Vec::new()),
             graces: Graces::new(),
             timers: Own::new(Wheel::new(now_ns)),

@@ -5,8 +5,8 @@ use super::{Phase, Worker};
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::StolenView;
-use crate::policy::tuning::{EXCHANGE, 
-    CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
+use crate::policy::tuning::{
+    CHECK_EVERY, EXCHANGE, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
 };
 use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, SCHEDULED, Turn};
