@@ -233,8 +233,8 @@ pub type Words = [usize; OWN_WORDS];
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
 ///
 /// Senders read `owner`, often from another core. Fields that each turn writes must not lie on the
-/// same cache line, nor on the one beside it, for processors fetch lines in pairs; so what is hardly
-/// ever written stands around it, and `own`, of the size of [`Words`], is room for more of that.
+/// same cache line, nor on the one beside it, for processors fetch lines in pairs; so what is
+/// hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of that.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Header<S = Words> {

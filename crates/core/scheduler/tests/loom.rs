@@ -21,7 +21,9 @@ mod tasks;
 
 use actinium_scheduler::inbox::Inbox;
 use actinium_scheduler::lanes::Lanes;
-use actinium_scheduler::runnable::{Header, Kind, LaneEntries, Runnable, Turn, VTable, WorkerRef};
+use actinium_scheduler::runnable::{
+    Header, Kind, LaneEntries, Runnable, Turn, VTable, Words, WorkerRef,
+};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::steal_queue::StealQueue;
 use actinium_scheduler::{Policy, Shared};
@@ -73,7 +75,7 @@ fn bare() -> Runnable {
         pending: one,
         deliver: nothing,
     };
-    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, [0; 6]);
+    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, Words::default());
     // SAFETY: made here, and kept until `free`.
     unsafe { Runnable::new(NonNull::from(Box::leak(Box::new(header)))) }
 }
