@@ -1,6 +1,6 @@
 //! Evidence that a runnable is its holder's.
 
-use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, NOBODY, Private, Runnable, SCHEDULED};
+use crate::runnable::{Header, NOBODY, Private, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use std::marker::PhantomData;
 
@@ -79,7 +79,7 @@ impl Owned<'_> {
     /// Notes that it is in no queue and does not run.
     #[inline(always)]
     pub(crate) fn rest(&mut self) {
-        self.with(|private| private.flags &= !(SCHEDULED | AGAIN | BY_NEIGHBOUR));
+        self.with(|private| private.flags &= !SCHEDULED);
     }
 
     /// Makes the worker with this index its home.

@@ -44,16 +44,6 @@ impl RunQueue {
         self.push(owned.runnable());
     }
 
-    /// Puts it last, if so; without a branch that depends on it.
-    #[inline(always)]
-    pub(super) fn push_back_if(&mut self, owned: Owned<'_>, is_wanted: bool) {
-        if self.len() > self.mask {
-            self.grow();
-        }
-        self.place(self.tail).write(owned.runnable());
-        self.tail = self.tail.wrapping_add(usize::from(is_wanted));
-    }
-
     #[inline(always)]
     pub(super) fn pop_front<'a>(&mut self) -> Option<Owned<'a>> {
         // SAFETY: evidence of it was put in, and was given up for that.

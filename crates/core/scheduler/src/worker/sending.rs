@@ -5,7 +5,7 @@ use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::tuning::LONG_NS;
 use crate::recording::Act;
-use crate::runnable::{Header, Runnable, SCHEDULED, Turn};
+use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 
 /// Most runnables shared at a time from within a turn: many of them may have been made by this very
@@ -25,16 +25,18 @@ impl Worker {
 
     #[inline(always)]
     pub(super) fn schedule_owned(&self, mut owned: Owned<'_>) {
-        // Without a branch: where many talk, nobody can predict who is scheduled already.
-        let woken_by = self.woken_by.get();
         let is_new = owned.with(|private| {
             let flags = private.flags;
-            private.flags = flags | woken_by;
+            if flags & SCHEDULED == 0 {
+                private.flags = flags & !(AGAIN | BY_NEIGHBOUR) | self.woken_by.get();
+            }
             flags & SCHEDULED == 0
         });
         // Without an owner between turns, what this worker owns is what it runs: it will be looked
         // at again.
-        self.queue.with(|queue| queue.push_back_if(owned, is_new));
+        if is_new {
+            self.push(owned);
+        }
     }
 
     /// Sees to it that a runnable runs to whose shared queue something was pushed by a thread that
