@@ -227,8 +227,18 @@ const _: () = assert!(size_of::<Private>() == 16);
 /// Words in a header for the runnable's own sort.
 const OWN_WORDS: usize = 11;
 
-/// The words that a header holds for the runnable's own sort, as the scheduler sees it.
-pub type Words = [usize; OWN_WORDS];
+/// The words that a header holds for the runnable's own sort, as the scheduler sees it: it never
+/// looks at them, and they may change under its eyes.
+#[derive(Debug)]
+pub struct Words {
+    _words: OwnerCell<[usize; OWN_WORDS]>,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Words { _words: OwnerCell::new([0; OWN_WORDS]) }
+    }
+}
 
 /// The start of every runnable; the runnable's own fields follow it in memory (`repr(C)`).
 ///
@@ -247,7 +257,12 @@ pub struct Header<S = Words> {
     /// See the table in the module's documentation.
     pub(crate) owner: AtomicU32,
     pub(crate) notified: AtomicU8,
+    // Where atomics are a model checker's they have other sizes: what the scheduler uses must not
+    // lie behind them there.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) private: OwnerCell<Private>,
     own: S,
+    #[cfg(not(any(loom, shuttle)))]
     pub(crate) private: OwnerCell<Private>,
 }
 

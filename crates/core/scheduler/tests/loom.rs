@@ -324,6 +324,7 @@ fn a_notification_finds_its_runnable_on_its_way_home() {
         thief.join().unwrap();
         outside.join().unwrap();
         run_dry(&home);
+        drop(home);
         run_all_dry(&shared);
         assert_eq!(tally.handled.load(Ordering::Relaxed), 2, "a message was lost");
         senders.into_iter().for_each(|sender| finish(&shared, sender, false));
