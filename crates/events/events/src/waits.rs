@@ -131,11 +131,7 @@ impl Engine {
     fn fire(&self, worker: &Worker) {
         let now_ns = self.now_ns();
         let mut timers = lock(&self.timers[worker.index()]);
-        if timers.armed_ns <= now_ns {
-            timers.armed_ns = u64::MAX;
-        }
-        let mut due = std::mem::take(&mut timers.due);
-        timers.wheel.advance(now_ns, &mut due);
+        let mut due = timers.ring(now_ns);
         timers.arm(worker, ring);
         drop(timers);
         for &(_, wait) in &due {
