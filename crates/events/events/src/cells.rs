@@ -1,10 +1,10 @@
 //! The memory of products: cells of one type each, in chunks that slots take while they need them.
 //!
-//! All products of one type have one [store](crate::store), an array of chunks of [`CHUNK`] cells. A
-//! slot takes a chunk from those of its home when it has no cell free, and gives it
-//! back when nothing is left in it: so there are as many as all events in flight need together, not
-//! as many as each needs at its worst moment, and those that were used last are used next. A slot's
-//! first chunk of a type stays its own.
+//! All products of one type have one [store](crate::store), an array of chunks of [`CHUNK`] cells.
+//! A slot takes a chunk from those of its home when it has no cell free, and gives it back when
+//! nothing is left in it: so there are as many as all events in flight need together, not as many
+//! as each needs at its worst moment, and those that were used last are used next. A slot's first
+//! chunk of a type stays its own.
 //!
 //! A module's word says in which cell of its slot's column its product is: the chunk's place in the
 //! slot's table times [`CHUNK`], and the place in the chunk. Tables are written under the slot's

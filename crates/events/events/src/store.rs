@@ -16,8 +16,8 @@ pub(crate) type Dead = Box<dyn Any + Send + Sync>;
 
 type Block<T> = OnceLock<AtomicRefCells<T>>;
 
-/// Why a product can not be stored: somebody still reads what lies in its place. That can only be if
-/// a [`Read`] was forgotten (`std::mem::forget`).
+/// Why a product can not be stored: somebody still reads what lies in its place. That can only be
+/// if a [`Read`] was forgotten (`std::mem::forget`).
 #[derive(Debug)]
 pub(crate) struct Lent;
 

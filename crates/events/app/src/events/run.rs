@@ -3,6 +3,7 @@
 use super::jobs;
 use super::loaded::Loaded;
 use super::outcome::{Ideal, Outcome};
+use super::report::cpus_for;
 use super::settings::{Settings, Sweep, SweepOf};
 use super::sweep::{self, Measured};
 use super::written::Written;
@@ -162,9 +163,11 @@ impl Task<'_> {
         }
     }
 
-    /// The ideal for so many events that were run.
+    /// The ideal for so many events that were run. Workers that share a CPU compute no more than
+    /// one.
     pub fn ideal(&self, slots: u64, workers: usize, events: u64) -> Option<Ideal> {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        let workers = cpus_for(workers);
         Ideal::of(&self.loaded.workload, self.plan, workers, slots, events)
     }
 
