@@ -1,5 +1,5 @@
-//! Cells for values that several threads may read at a time: each a `RefCell` whose count of borrows
-//! is atomic, and which may be empty.
+//! Cells for values that several threads may read at a time: each a `RefCell` whose count of
+//! borrows is atomic, and which may be empty.
 //!
 //! Nobody waits: whoever comes at the wrong time is refused. So they are for values whose readers
 //! and writers are kept apart by something else. The count is there so that an error in that does
@@ -85,14 +85,14 @@ impl<T> AtomicRefCells<T> {
             // Acquire: pairs with the release in `put`: the value is seen. Relaxed on failure: it
             // is tried again.
             match state.compare_exchange_weak(now, now + 1, Ordering::Acquire, Ordering::Relaxed) {
-                // SAFETY: the state counts this reader until it is dropped: the value is there, and
-                // nobody writes it.
-                Ok(_) => {
-                    return Some(Ref { state, value: unsafe { (*value.get()).assume_init_ref() } });
-                }
+                Ok(_) => break,
                 Err(other) => now = other,
             }
         }
+        // SAFETY: the state counts this reader until it is dropped: the value is there, and nobody
+        // writes it.
+        let value = unsafe { (*value.get()).assume_init_ref() };
+        Some(Ref { state, value })
     }
 
     /// Puts a value into a cell; returns the one that lay there.
