@@ -12,6 +12,7 @@ use actinium_events::{
     Graph, GraphErrors, Input, Inputs, ModuleOptions, Next, Output, Producer, Source, Threads,
 };
 use actinium_scheduler::mixing::mix;
+pub use pace::Cpus;
 use pace::Pace;
 use seen::{Given, Seen};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -289,7 +290,19 @@ impl AsyncAnalyzer for Waits {
 /// # Errors
 /// If the graph is not one that can be run; a workload that was read without errors is.
 pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total), GraphErrors> {
-    let (pace, total) = (Pace::of_machine(), Total::default());
+    graph_on(Cpus::Own, workload, events)
+}
+
+/// The same for workers that may share CPUs.
+///
+/// # Errors
+/// As [`graph`].
+pub fn graph_on(
+    cpus: Cpus,
+    workload: &Workload,
+    events: Option<u64>,
+) -> Result<(Graph, Total), GraphErrors> {
+    let (pace, total) = (Pace::of_machine(cpus), Total::default());
     let source = events_of(workload, events, pace);
     Ok((build(workload, source, &Sums::Of(total.clone()), pace)?, total))
 }

@@ -1,14 +1,15 @@
 //! Busy work: computing for a time.
 //!
-//! The time is that of the CPU that computes, not of a clock on the wall. Where more workers
-//! compute than there are CPUs, as several nodes on one host do, each of them gets a CPU only now
-//! and then. By the wall clock, the work of all that wait for a CPU would pass meanwhile, and the
-//! nodes would seem to compute more than their CPUs can.
+//! Where each worker has a CPU of its own, that is the time of the clock: what else disturbs the
+//! machine is not the runtime's. Where workers [share CPUs](Cpus::Shared), as several nodes on one
+//! host do, each gets one only now and then. By the clock, the work of all that wait for a CPU
+//! would pass meanwhile, and the nodes would seem to compute more than their CPUs can.
 //!
 //! So work is done in pieces of [`PIECE_NS`], of so many rounds as were found out to take so long
-//! when the process began. A piece counts as long as it took. But if it took longer by more than
-//! [`INTERRUPTED_NS`], the CPU was with others, and the piece counts as long as it takes alone.
-//! That needs no exact pace: a CPU that runs at a third of its speed is not taken for another's.
+//! when the process began. A piece counts as long as it took. But where CPUs are shared and it took
+//! longer by more than [`INTERRUPTED_NS`], the CPU was with others, and the piece counts as long as
+//! it takes alone. That needs no exact pace: a CPU that runs at a third of its speed is not taken
+//! for another's.
 
 use actinium_scheduler::Clock;
 use actinium_scheduler::mixing::mix;
@@ -24,18 +25,33 @@ const ROUNDS: u32 = 20_000;
 /// How often it is. The fastest counts: who is interrupted measures too much.
 const TRIES: u64 = 20;
 
-/// Rounds of busy work in [`PIECE_NS`].
+/// Whether the workers of a run have CPUs of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cpus {
+    /// There is one for each worker.
+    #[default]
+    Own,
+    /// There are fewer, or other processes of the same run use them, too.
+    Shared,
+}
+
+/// How this machine does busy work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace(u32);
+pub(super) struct Pace {
+    /// Rounds in [`PIECE_NS`].
+    rounds: u32,
+    /// Whether a piece may be interrupted by others that compute.
+    cpus: Cpus,
+}
 
 impl Pace {
     /// This machine's. All graphs of a process have the same, measured once.
-    pub(super) fn of_machine() -> Self {
-        static PACE: OnceLock<Pace> = OnceLock::new();
-        *PACE.get_or_init(Pace::calibrate)
+    pub(super) fn of_machine(cpus: Cpus) -> Self {
+        static ROUNDS: OnceLock<u32> = OnceLock::new();
+        Pace { rounds: *ROUNDS.get_or_init(Pace::calibrate), cpus }
     }
 
-    fn calibrate() -> Self {
+    fn calibrate() -> u32 {
         let clock = Clock::real();
         let fastest_ns = (0..TRIES).map(|seed| {
             let start_ns = clock.now_ns();
@@ -43,7 +59,7 @@ impl Pace {
             clock.now_ns() - start_ns
         });
         let fastest_ns = fastest_ns.min().unwrap_or(1).max(1);
-        Pace((u64::from(ROUNDS) * PIECE_NS / fastest_ns).clamp(1, 1 << 20) as u32)
+        (u64::from(ROUNDS) * PIECE_NS / fastest_ns).clamp(1, 1 << 20) as u32
     }
 
     /// Computes for so many nanoseconds.
@@ -51,12 +67,12 @@ impl Pace {
     pub(super) fn work(self, ns: u64) {
         if ns > 0 {
             let clock = Clock::real();
-            work(ns, || clock.now_ns(), |piece_ns| self.compute(piece_ns));
+            work(ns, self.cpus, || clock.now_ns(), |piece_ns| self.compute(piece_ns));
         }
     }
 
     fn compute(self, ns: u64) {
-        let rounds = u64::from(self.0) * ns / PIECE_NS;
+        let rounds = u64::from(self.rounds) * ns / PIECE_NS;
         std::hint::black_box(turn_over(rounds.max(1) as u32, ns));
     }
 }
@@ -66,14 +82,14 @@ fn turn_over(rounds: u32, seed: u64) -> u64 {
 }
 
 /// Computes pieces until they are worth `ns`. `compute` takes about as long as it is told.
-fn work(ns: u64, mut now_ns: impl FnMut() -> u64, mut compute: impl FnMut(u64)) {
+fn work(ns: u64, cpus: Cpus, mut now_ns: impl FnMut() -> u64, mut compute: impl FnMut(u64)) {
     let (mut left_ns, mut before_ns) = (ns, now_ns());
     while left_ns > 0 {
         let piece_ns = left_ns.min(PIECE_NS);
         compute(piece_ns);
         let after_ns = now_ns();
         let took_ns = after_ns.saturating_sub(before_ns);
-        let was_interrupted = took_ns > piece_ns + INTERRUPTED_NS;
+        let was_interrupted = cpus == Cpus::Shared && took_ns > piece_ns + INTERRUPTED_NS;
         left_ns = left_ns.saturating_sub(if was_interrupted { piece_ns } else { took_ns });
         before_ns = after_ns;
     }
@@ -84,13 +100,18 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Works for `ns` on a CPU that others have for `away_ns` at every `every`-th piece, and that
-    /// runs slower than calibrated by a factor. Returns the time that it computed, and the time
-    /// that passed.
-    fn on_cpu(ns: u64, (every, away_ns): (u64, u64), slower: u64) -> (u64, u64) {
+    /// Works for `ns` on a shared CPU that others have for a while at every so many pieces, and
+    /// that runs slower than calibrated by a factor. Returns the time that it computed, and the
+    /// time that passed.
+    fn on_cpu(ns: u64, away: (u64, u64), slower: u64) -> (u64, u64) {
+        on(Cpus::Shared, ns, away, slower)
+    }
+
+    fn on(cpus: Cpus, ns: u64, (every, away_ns): (u64, u64), slower: u64) -> (u64, u64) {
         let (clock_ns, computed_ns, pieces) = (Cell::new(5), Cell::new(0), Cell::new(0));
         work(
             ns,
+            cpus,
             || clock_ns.get(),
             |piece_ns| {
                 pieces.set(pieces.get() + 1);
@@ -119,6 +140,8 @@ mod tests {
         }
         // Interrupted in its only piece.
         assert_eq!(on_cpu(100, (1, 50_000), 1).0, 100);
+        // With a CPU of its own, the clock counts.
+        assert!(on(Cpus::Own, 1_000_000, (500, 3_000_000), 1).1 <= 4_000_000);
     }
 
     #[test]
@@ -129,7 +152,7 @@ mod tests {
 
     #[test]
     fn all_graphs_of_a_process_have_one_pace() {
-        assert_eq!(Pace::of_machine().0, Pace::of_machine().0);
-        assert!(Pace::of_machine().0 > 0);
+        let rounds = [Cpus::Own, Cpus::Shared].map(|cpus| Pace::of_machine(cpus).rounds);
+        assert!(rounds[0] == rounds[1] && rounds[0] > 0);
     }
 }
