@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 
 /// A longer page is not read.
-const LINES_MAX: usize = 150;
+const LINES_MAX: usize = 170;
 
 /// Measures everything, and writes the page.
 pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String> {
