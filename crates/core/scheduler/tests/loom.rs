@@ -16,6 +16,8 @@
 #[path = "models/lanes.rs"]
 mod lanes;
 mod probe;
+#[path = "models/ref_cells.rs"]
+mod ref_cells;
 #[path = "models/tasks.rs"]
 mod tasks;
 
