@@ -17,6 +17,7 @@ use crate::backpressure::{Backpressure, Sender};
 use crate::control::{Control, Controls, LockedControls};
 use crate::failure::{BoxError, Failure};
 use crate::mailbox::own::{Ends, RawRing};
+use crate::mailbox::shared::RawQueue;
 use crate::state::dead_letters::DeadLetter;
 use crate::state::names::Nameable;
 use crate::state::register::Place;
@@ -95,6 +96,51 @@ pub(crate) struct Fixed {
     pub(crate) backpressure: Option<Box<Backpressure<CoreRef>>>,
     pub(crate) id: ActorId,
     pub(crate) system: std::sync::Arc<Inner>,
+    pub(crate) rare: Rare,
+}
+
+impl Deref for Fixed {
+    type Target = Rare;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rare {
+        &self.rare
+    }
+}
+
+/// What is written at times, and read by few.
+#[repr(C)]
+pub(crate) struct Rare {
+    pub(crate) refs: AtomicU32,
+    pub(crate) flags: AtomicU8,
+    /// Whether the actor has a name, by which it can be reached without an address.
+    named: AtomicBool,
+    /// The memory is the global allocator's: see `cell::memory`.
+    pub(crate) is_global: bool,
+    /// Why the actor has ended, as a code: see [`LockedControls`].
+    ended: AtomicU8,
+    controls: Mutex<Controls<CoreRef>>,
+    /// The shared part of the mailbox: envelopes of what carries the actor's messages.
+    pub(crate) shared: RawQueue,
+    /// The place in the system's register: shard and key, packed; written once, before it starts.
+    place: AtomicU64,
+}
+
+impl Rare {
+    /// That of a new actor, with one address. `is_global`: its memory is the global allocator's.
+    pub(crate) fn new(shared: RawQueue, is_global: bool) -> Self {
+        Rare {
+            // One for the addresses, one of the scheduler's.
+            refs: AtomicU32::new(2),
+            flags: AtomicU8::new(0),
+            named: AtomicBool::new(false),
+            is_global,
+            ended: AtomicU8::new(0),
+            controls: Mutex::new(Controls::default()),
+            shared,
+            place: AtomicU64::new(0),
+        }
+    }
 }
 
 /// The start of every actor in memory: the part that is used without knowing the actor's type.
@@ -110,17 +156,6 @@ pub(crate) struct Core {
     /// Each turn reads it: it stands with what each turn writes, so that a turn touches no line
     /// more.
     pub(crate) strong: AtomicU32,
-    pub(crate) refs: AtomicU32,
-    pub(crate) flags: AtomicU8,
-    /// Whether the actor has a name, by which it can be reached without an address.
-    named: AtomicBool,
-    /// The memory is the global allocator's: see `cell::memory`.
-    pub(crate) is_global: bool,
-    /// Why the actor has ended, as a code: see [`LockedControls`].
-    ended: AtomicU8,
-    controls: Mutex<Controls<CoreRef>>,
-    /// The place in the system's register: shard and key, packed; written once, before it starts.
-    place: AtomicU64,
 }
 
 impl Deref for Core {
@@ -134,28 +169,14 @@ impl Deref for Core {
 
 impl Core {
     /// A core with one address, whose actor was neither registered nor started yet.
-    pub(crate) fn new(
-        vtable: &'static VTable,
-        kind: Arc<Kind>,
-        home: usize,
-        is_global: bool,
-        fixed: Fixed,
-    ) -> Self {
+    pub(crate) fn new(vtable: &'static VTable, kind: Arc<Kind>, home: usize, fixed: Fixed) -> Self {
         let is_bounded = fixed.backpressure.is_some();
         let flags = if is_bounded { UNUSUAL | SHARED_ONLY } else { UNUSUAL };
         let core = Core {
             header: Header::new(vtable, kind, home, flags, fixed),
             own: OwnerCell::new(RawRing::new()),
             own_ends: Ends::new(),
-            place: AtomicU64::new(0),
-            ended: AtomicU8::new(0),
-            controls: Mutex::new(Controls::default()),
             strong: AtomicU32::new(1),
-            // One for the addresses, one of the scheduler's.
-            refs: AtomicU32::new(2),
-            flags: AtomicU8::new(0),
-            named: AtomicBool::new(false),
-            is_global,
         };
         if is_bounded {
             // Whoever sends to a bounded mailbox must hear at once whether it is full.

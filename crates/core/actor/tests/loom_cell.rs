@@ -23,7 +23,7 @@ mod own;
 mod shared;
 
 use actinium_scheduler::runnable::{
-    FIRST_FREE, Header, Kind, LaneEntries, NOTIFIED, Runnable, Turn, VTable, WorkerRef,
+    FIRST_FREE, Header, Kind, LaneEntries, NOTIFIED, Runnable, Turn, VTable, Words, WorkerRef,
 };
 use actinium_scheduler::sync::OwnerCell;
 use actinium_scheduler::{Affine, Clock, Policy, Settings, Shared, Worker};
@@ -325,7 +325,7 @@ impl CellRef {
         book: &std::sync::Arc<Book>,
     ) -> Self {
         let cell = Box::new(Cell {
-            header: Header::new(&VTABLE, Arc::new(Kind::new("cell")), home, 0, [0; 6]),
+            header: Header::new(&VTABLE, Arc::new(Kind::new("cell")), home, 0, Words::default()),
             own: OwnerCell::new(RawRing::new()),
             own_ends: Ends::new(),
             shared: SharedQueue::new(None),

@@ -1,17 +1,26 @@
-//! A chunk of a lane: a stretch of memory that entries are written into, one behind the other.
+//! Chunks of a lane: stretches of memory that entries are written into, one behind the other.
 //!
 //! An entry, in words of 8 bytes: the receiver's address, with a mark in its lowest bit if the time
 //! of sending follows; that time, if so; the message, as it lies in memory, at whatever alignment
 //! that comes to. Receivers are of type `R`; their addresses are never followed here.
+//!
+//! The chunks of a lane form a chain, in the order in which they are filled; `lanes` says who may
+//! touch which of them.
 
+use crate::sync::OwnerCell;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ptr::NonNull;
 
-/// Words of a chunk, unless one entry needs more: large enough that publishing it costs little per
-/// entry, small enough that one for each pair of 64 workers is a few tens of MiB at most.
-const WORDS: usize = if cfg!(any(loom, shuttle)) { 6 } else { 512 };
+/// Words of a chunk, with its head, unless one entry needs more: large enough that publishing it
+/// costs little per entry, small enough that two for each pair of 64 workers are a few tens of MiB
+/// at most.
+const WORDS: usize = if cfg!(any(loom, shuttle)) { 6 } else { 512 - HEAD_WORDS };
+/// Words of a head.
+const HEAD_WORDS: usize = size_of::<Head<()>>().div_ceil(8);
+/// Where chunks begin: at a cache line of their own.
+const ALIGNMENT: usize = 64;
 /// How many words ahead cache lines are asked for.
 const AHEAD: usize = 96;
 /// Mark on the address: the time of sending follows.
@@ -26,32 +35,62 @@ const fn message_words<M>() -> usize {
     size_of::<M>().div_ceil(8)
 }
 
-/// Memory for entries, with those in it. Entries that are in it when it is dropped are forgotten:
-/// their messages are not dropped.
+/// What stands before a chunk's entries.
 #[derive(Debug)]
-pub struct Chunk<R> {
-    words: NonNull<u64>,
+struct Head<R> {
+    link: OwnerCell<Link<R>>,
+    /// Words for entries.
     capacity: usize,
-    len: usize,
-    _receivers: PhantomData<*const R>,
 }
 
-// SAFETY: it owns its memory; messages are Send (those who put them in see to that), and receivers'
-// addresses are only compared.
+#[derive(Debug)]
+struct Link<R> {
+    /// The chunk that is filled after this one; `None`: this one is not full yet.
+    next: Option<Chunk<R>>,
+    /// Words of the entries in it.
+    len: usize,
+}
+
+/// A chunk: a name for it, that keeps nothing alive. Entries that are in it when it is freed are
+/// forgotten: their messages are not dropped.
+#[derive(Debug)]
+pub(crate) struct Chunk<R>(NonNull<Head<R>>);
+
+impl<R> Clone for Chunk<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Chunk<R> {}
+
+// SAFETY: its memory is only reached by unsafe functions, whose callers see to that one thread does
+// so at a time; messages are Send (those who put them in see to that), and receivers' addresses are
+// only compared.
 unsafe impl<R> Send for Chunk<R> {}
+
+/// Where entries are written: the rest of a chunk.
+#[derive(Debug)]
+pub(crate) struct Writer<R> {
+    at: *mut u64,
+    /// As `at` where nothing can be written.
+    end: *mut u64,
+    start: *mut u64,
+    receivers: PhantomData<*const R>,
+}
 
 /// The entries of a chunk, taken out in their order.
 #[derive(Debug)]
 pub struct Entries<'a, R> {
-    chunk: &'a Chunk<R>,
-    at: usize,
-    len: usize,
+    at: *const u64,
+    end: *const u64,
+    chunk: PhantomData<&'a Chunk<R>>,
 }
 
 /// Asks for the cache line there, soon to be read. Each line of a chunk comes from another core:
 /// fetched one after the other, they would cost more than all else that is done with an entry.
 #[inline(always)]
-fn prefetch_to_read(place: *const u64) {
+fn prefetch_to_read<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a hint; any address will do.
     unsafe {
@@ -61,35 +100,172 @@ fn prefetch_to_read(place: *const u64) {
     let _ = place;
 }
 
+/// Asks for the cache line there, soon to be written: it comes from the core that has read it.
+#[inline(always)]
+fn prefetch_to_write<T>(place: *mut T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint; any address will do. (The intrinsic asks for the line to read, where the
+    // target's features do not promise this instruction; processors without it do nothing.)
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
+
 impl<R> Chunk<R> {
     const ADDRESS_BIT_IS_FREE: () =
         assert!(align_of::<R>() >= 8, "the lowest bit of a receiver's address is free");
 
-    /// An empty chunk with room for at least so many words.
-    pub fn new(at_least: usize) -> Self {
+    /// An empty chunk with room for at least so many words, which nothing follows.
+    pub(crate) fn new(at_least: usize) -> Self {
         let () = Self::ADDRESS_BIT_IS_FREE;
         let capacity = at_least.max(WORDS);
-        let layout = Layout::array::<u64>(capacity).expect("a message beyond the address space");
+        let layout = layout(capacity);
         // SAFETY: the size is not 0.
-        let words = unsafe { alloc(layout) }.cast::<u64>();
-        let words = NonNull::new(words).unwrap_or_else(|| handle_alloc_error(layout));
-        Chunk { words, capacity, len: 0, _receivers: PhantomData }
+        let head = NonNull::new(unsafe { alloc(layout) }.cast::<Head<R>>());
+        let head = head.unwrap_or_else(|| handle_alloc_error(layout));
+        let link = OwnerCell::new(Link { next: None, len: 0 });
+        // SAFETY: a head fits there.
+        unsafe { head.write(Head { link, capacity }) };
+        Chunk(head)
     }
 
-    /// Words in it.
-    pub fn len(&self) -> usize {
-        self.len
+    /// The chunk at this address, which [`Chunk::as_ptr`] gave away.
+    pub(crate) fn from_ptr(address: *mut ()) -> Option<Self> {
+        NonNull::new(address.cast()).map(Chunk)
     }
 
-    /// Whether nothing is in it.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    /// Where it is.
+    pub(crate) fn as_ptr(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    /// Gives its memory back.
+    ///
+    /// # Safety
+    /// It is alive, and nobody uses it any more.
+    pub(crate) unsafe fn free(self) {
+        // SAFETY: by contract; allocated in `new` with this layout.
+        unsafe {
+            let layout = layout(self.capacity());
+            self.0.drop_in_place();
+            dealloc(self.0.as_ptr().cast(), layout);
+        }
+    }
+
+    /// Words for entries.
+    ///
+    /// # Safety
+    /// It is alive.
+    pub(crate) unsafe fn capacity(self) -> usize {
+        // SAFETY: by contract. Nobody ever writes it.
+        unsafe { (*self.0.as_ptr()).capacity }
+    }
+
+    /// # Safety
+    /// It is alive, and the caller is the only one who uses it.
+    unsafe fn link<T>(self, f: impl FnOnce(&mut Link<R>) -> T) -> T {
+        // SAFETY: by contract.
+        unsafe { self.0.as_ref().link.with(f) }
+    }
+
+    fn start(self) -> *mut u64 {
+        self.0.as_ptr().cast::<u64>().wrapping_add(HEAD_WORDS)
+    }
+
+    /// A writer into all of it, which was taken out or is new.
+    ///
+    /// # Safety
+    /// It is alive, and the caller is the only one who uses it, for as long as the writer is used.
+    pub(crate) unsafe fn writer(self) -> Writer<R> {
+        let start = self.start();
+        // SAFETY: by contract.
+        let end = start.wrapping_add(unsafe { self.capacity() });
+        Writer { at: start, end, start, receivers: PhantomData }
+    }
+
+    /// Asks for its first lines, in which so many words will be written soon.
+    pub(crate) fn prefetch(self, words: usize) {
+        let lines = self.0.as_ptr().cast::<u64>();
+        for ahead in (0..(HEAD_WORDS + words).min(AHEAD)).step_by(8) {
+            prefetch_to_write(lines.wrapping_add(ahead));
+        }
+    }
+
+    /// Notes what was written into it, and what is filled after it.
+    ///
+    /// # Safety
+    /// It is alive, and the caller is the only one who uses it; the writer was made for it, and
+    /// `next` is alive while this is.
+    pub(crate) unsafe fn seal(self, writer: &Writer<R>, next: Self) {
+        // SAFETY: by contract.
+        unsafe { self.link(|link| *link = Link { next: Some(next), len: writer.len() }) }
+    }
+
+    /// What is filled after it.
+    ///
+    /// # Safety
+    /// It is alive, and the caller is the only one who uses it.
+    pub(crate) unsafe fn next(self) -> Option<Self> {
+        // SAFETY: by contract.
+        unsafe { self.link(|link| link.next) }
+    }
+
+    /// Makes it an empty one that nothing follows.
+    ///
+    /// # Safety
+    /// It is alive, and the caller is the only one who uses it.
+    pub(crate) unsafe fn clear(self) {
+        // SAFETY: by contract.
+        unsafe { self.link(|link| *link = Link { next: None, len: 0 }) }
+    }
+
+    /// The entries of a sealed chunk, and what is filled after it.
+    ///
+    /// # Safety
+    /// It is alive, sealed, and the caller is the only one who uses it for as long as the entries
+    /// are used.
+    pub(crate) unsafe fn open<'a>(self) -> (Entries<'a, R>, Option<Self>) {
+        // Before the length is here: the lines come together then.
+        for ahead in (0..AHEAD).step_by(8) {
+            prefetch_to_read(self.start().wrapping_add(ahead));
+        }
+        // SAFETY: by contract.
+        let (len, next) = unsafe { self.link(|link| (link.len, link.next)) };
+        let at = self.start();
+        (Entries { at, end: at.wrapping_add(len), chunk: PhantomData }, next)
+    }
+}
+
+/// The layout of a chunk with so many words for entries.
+fn layout(capacity: usize) -> Layout {
+    let words = Layout::array::<u64>(HEAD_WORDS.saturating_add(capacity));
+    let layout = words.and_then(|words| words.align_to(ALIGNMENT));
+    layout.expect("a message beyond the address space")
+}
+
+impl<R> Writer<R> {
+    /// One by which nothing can be written.
+    pub(crate) fn closed() -> Self {
+        let nowhere = std::ptr::null_mut();
+        Writer { at: nowhere, end: nowhere, start: nowhere, receivers: PhantomData }
+    }
+
+    /// Whether something could be written.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.start.is_null()
+    }
+
+    /// Words written.
+    pub(crate) fn len(&self) -> usize {
+        (self.at.addr() - self.start.addr()) / size_of::<u64>()
     }
 
     /// Whether so many more words fit.
     #[inline(always)]
-    pub fn fits(&self, words: usize) -> bool {
-        self.capacity - self.len >= words
+    pub(crate) fn fits(&self, words: usize) -> bool {
+        self.end.addr() - self.at.addr() >= words * size_of::<u64>()
     }
 
     /// Puts an entry last.
@@ -97,11 +273,12 @@ impl<R> Chunk<R> {
     /// # Panics
     /// If there is no room (checked: it costs nothing measurable beside the store).
     #[inline(always)]
-    pub fn push<M: Send>(&mut self, to: NonNull<R>, stamp_ns: u64, message: M) {
+    pub(crate) fn push<M: Send>(&mut self, to: NonNull<R>, stamp_ns: u64, message: M) {
         assert!(self.fits(entry_words::<M>()), "no room for an entry");
-        // SAFETY: the words written are within the capacity, by the assertion.
+        // SAFETY: the words written are before the end, by the assertion, in a chunk that nobody
+        // else uses.
         unsafe {
-            let mut place = self.words.add(self.len);
+            let mut place = self.at;
             if stamp_ns == 0 {
                 place.cast::<*mut R>().write(to.as_ptr());
             } else {
@@ -109,32 +286,37 @@ impl<R> Chunk<R> {
                 place.cast::<*mut R>().write(marked);
                 place = place.add(1);
                 place.write(stamp_ns);
-                self.len += 1;
             }
-            place.add(1).cast::<M>().write_unaligned(message);
+            place = place.add(1);
+            self.at = place.add(message_words::<M>());
+            place.cast::<M>().write_unaligned(message);
         }
-        self.len += 1 + message_words::<M>();
     }
 
-    /// Takes all entries out of the chunk, which forgets them.
-    pub fn take(&mut self) -> Entries<'_, R> {
-        let len = std::mem::take(&mut self.len);
-        for ahead in (0..AHEAD.min(len)).step_by(8) {
-            prefetch_to_read(self.words.as_ptr().wrapping_add(ahead));
-        }
-        Entries { chunk: self, at: 0, len }
+    /// Takes out what was written, and closes.
+    ///
+    /// # Safety
+    /// The caller is the only one who uses the chunk for as long as the entries are used.
+    pub(crate) unsafe fn take<'a>(&mut self) -> Entries<'a, R> {
+        let Writer { at, start, .. } = std::mem::replace(self, Writer::closed());
+        Entries { at: start, end: at, chunk: PhantomData }
     }
 }
 
 impl<R> Entries<'_, R> {
+    /// Words of those that are left.
+    pub fn words(&self) -> usize {
+        (self.end.addr() - self.at.addr()) / size_of::<u64>()
+    }
+
     /// The runnable to which the next entry is sent.
     #[inline(always)]
     pub fn next_to(&self) -> Option<NonNull<R>> {
-        if self.at >= self.len {
+        if self.at == self.end {
             return None;
         }
         // SAFETY: an entry begins here.
-        let marked = unsafe { self.chunk.words.add(self.at).cast::<*mut R>().read() };
+        let marked = unsafe { self.at.cast::<*mut R>().read() };
         NonNull::new(marked.map_addr(|address| address & !STAMPED))
     }
 
@@ -144,25 +326,15 @@ impl<R> Entries<'_, R> {
     /// There is one, and its message is of this type.
     #[inline(always)]
     pub unsafe fn take<M>(&mut self) -> (u64, M) {
-        let words = self.chunk.words.as_ptr();
-        prefetch_to_read(words.wrapping_add((self.at + AHEAD).min(self.len - 1)));
+        prefetch_to_read(self.at.wrapping_add(AHEAD));
         // SAFETY: an entry begins here, which was written for a message of this type.
         unsafe {
-            let place = words.add(self.at);
+            let place = self.at;
             let stamped = place.cast::<*mut R>().read().addr() & STAMPED;
             let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
-            self.at += 1 + stamped + message_words::<M>();
+            self.at = place.add(1 + stamped + message_words::<M>());
             (stamp_ns, place.add(1 + stamped).cast::<M>().read_unaligned())
         }
-    }
-}
-
-impl<R> Drop for Chunk<R> {
-    fn drop(&mut self) {
-        let layout =
-            Layout::array::<u64>(self.capacity).expect("it was allocated with this layout");
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.words.as_ptr().cast(), layout) }
     }
 }
 
@@ -172,16 +344,21 @@ mod tests {
 
     #[test]
     fn entries_come_out_as_they_went_in() {
-        let mut chunk = Chunk::new(0);
+        let chunk = Chunk::new(0);
+        // SAFETY: nobody else has it.
+        let mut writer = unsafe { chunk.writer() };
         let receivers: Vec<u64> = vec![0; 3];
         let to = |i: usize| NonNull::from(&receivers[i]);
-        chunk.push(to(0), 0, 7u8);
-        chunk.push(to(1), 99, ());
-        chunk.push(to(2), 5, (1u64, Box::new(2u32)));
-        chunk.push(to(0), 0, u128::MAX);
-        let mut entries = chunk.take();
+        writer.push(to(0), 0, 7u8);
+        writer.push(to(1), 99, ());
+        writer.push(to(2), 5, (1u64, Box::new(2u32)));
+        writer.push(to(0), 0, u128::MAX);
         // SAFETY: each message is taken as what it is; receivers are not touched.
         unsafe {
+            let after = Chunk::new(0);
+            chunk.seal(&writer, after);
+            let (mut entries, next) = chunk.open();
+            assert_eq!(next.map(Chunk::as_ptr), Some(after.as_ptr()));
             assert_eq!(entries.next_to(), Some(to(0)));
             assert_eq!(entries.take::<u8>(), (0, 7));
             assert_eq!(entries.next_to(), Some(to(1)));
@@ -189,18 +366,26 @@ mod tests {
             assert_eq!(entries.take::<(u64, Box<u32>)>(), (5, (1, Box::new(2))));
             assert_eq!(entries.next_to(), Some(to(0)));
             assert_eq!(entries.take::<u128>(), (0, u128::MAX));
+            assert_eq!((entries.next_to(), entries.words()), (None, 0));
+            chunk.free();
+            after.free();
         }
-        assert_eq!(entries.next_to(), None);
-        assert!(chunk.is_empty());
     }
 
     #[test]
     fn a_large_entry_gets_a_chunk_of_its_size() {
         let words = entry_words::<[u64; 5000]>();
-        let mut chunk = Chunk::new(words);
-        assert!(chunk.fits(words));
+        let chunk = Chunk::new(words);
+        // SAFETY: nobody else has it.
+        let mut writer = unsafe { chunk.writer() };
+        assert!(writer.fits(words));
         let receiver = 0u64;
-        chunk.push(NonNull::from(&receiver), 1, [3u64; 5000]);
-        assert!(!chunk.fits(1));
+        writer.push(NonNull::from(&receiver), 1, [3u64; 5000]);
+        assert!(!writer.fits(1) && writer.is_open());
+        // SAFETY: as above.
+        assert_eq!(unsafe { writer.take().words() }, words);
+        assert!(!writer.is_open() && !writer.fits(1));
+        // SAFETY: as above.
+        unsafe { chunk.free() };
     }
 }

@@ -42,7 +42,7 @@ impl Exchanges {
             from,
             to,
             stolen: self.stolen[to * self.workers + from].get(),
-            chunks: if lanes.exist() { lanes.lane(from, to).delivered() } else { 0 },
+            chunks: if lanes.exist() { lanes.delivered(from, to) } else { 0 },
         };
         pairs.map(exchange).filter(|it| it.stolen > 0 || it.chunks > 0).collect()
     }

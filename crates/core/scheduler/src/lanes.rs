@@ -1,11 +1,20 @@
 //! Lanes: how messages cross from one worker to another.
 //!
 //! For each ordered pair of workers there is a *lane*. The sending worker writes its messages, of
-//! whatever types to whichever runnables, one behind the other into a private [`Chunk`] of memory;
-//! once a round, or when the chunk is full, it publishes the chunk. The receiving worker reads
+//! whatever types to whichever runnables, one behind the other into a private chunk of memory; some
+//! times in a round, or when the chunk is full, it publishes the chunk. The receiving worker reads
 //! whole chunks and delivers each message to its runnable by the runnable's vtable. So a message
-//! that crosses costs a few plain stores and loads, and the two workers share one lock per chunk,
-//! not one queue's end per message.
+//! that crosses costs a few plain stores and loads, and so does a chunk of them.
+//!
+//! # The chain of chunks
+//!
+//! The chunks of a lane form a chain. The sender counts those that it has published, the receiver
+//! those that it has delivered; both counts only grow. A chunk is the sender's until it is
+//! published, the receiver's until it is delivered, and then the sender's again, who takes the
+//! chain's oldest for the next one. A chunk is linked to the one that follows before it is
+//! published; so the receiver knows where the next one will be and, once that is published, waits
+//! for nothing but its content. (This is D. Vyukov's unbounded queue of one producer and one
+//! consumer, which keeps its nodes in the same way, with chunks for nodes.)
 //!
 //! # First in, first out
 //!
@@ -41,43 +50,50 @@
 //! them may be much; while it sleeps, its lanes count as closed once they are delivered, and it
 //! fences when it wakes, for the same reason.
 
-use crate::chunk;
-pub(crate) use crate::chunk::entry_words;
+use crate::chunk::{Chunk, Entries, Writer};
 use crate::runnable::Header;
 use crate::sleep::Sleep;
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, lock};
-use std::collections::VecDeque;
+use std::ptr::NonNull;
 
-/// A chunk of messages for runnables.
-pub type Chunk = chunk::Chunk<Header>;
+pub(crate) use crate::chunk::entry_words;
 
 /// The oldest open lane of a worker that has none.
 pub const NONE_OPEN: u64 = u64::MAX - 1;
 /// Words delivered from one lane before others, and those that it was delivered to, get their turn:
 /// so the mailboxes stay in the cache.
 pub(crate) const DELIVERED_AT_ONCE: usize = 2 * 1024;
-/// Empty chunks that wait in a lane for their sender.
-const SPARES: usize = 4;
+/// Empty chunks that a sender keeps for later, of those that came back to it.
+const SPARES: u64 = 4;
+/// Counts on a pair of cache lines.
+const COUNTS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 16 };
 
-/// A lane from one worker to another.
+/// A lane from one worker to another, beside its counts.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct Lane {
-    queue: Mutex<Queue>,
-    /// Held while chunks are taken from `queue` and delivered: by the receiver, or by a sender that
-    /// flushes its lanes.
-    delivering: Mutex<()>,
-    /// Chunks delivered, ever.
-    delivered: AtomicU64,
-    /// Chunks published, ever; written under the lock of `queue`.
-    published: AtomicU64,
+struct Lane {
+    /// The chunk to be published next. Held while chunks are taken and delivered: by the receiver,
+    /// or by a sender that flushes its lanes. `None`: none was taken yet.
+    next: Mutex<Option<Chunk<Header>>>,
+    /// The chain's first: only the sender changes it.
+    oldest: AtomicPtr<()>,
+    /// While no worker has it.
+    end: Mutex<Option<LaneEnd>>,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    full: VecDeque<Chunk>,
-    spare: Vec<Chunk>,
+impl Drop for Lane {
+    fn drop(&mut self) {
+        // Relaxed: nobody uses the lane any more.
+        let mut oldest = Chunk::<Header>::from_ptr(self.oldest.load(Ordering::Relaxed));
+        while let Some(chunk) = oldest {
+            // SAFETY: all of the chain are alive, and nobody uses them any more.
+            unsafe {
+                oldest = chunk.next();
+                chunk.free();
+            }
+        }
+    }
 }
 
 /// A worker's note of its open lanes, which others read.
@@ -85,10 +101,26 @@ struct Queue {
 #[repr(align(128))]
 struct Oldest(AtomicU64);
 
-/// For whom something lies in lanes: a bit for each sender.
+/// Counts of the lanes to one worker, by sender.
+#[derive(Debug)]
+struct Counts(Box<[Line]>);
+
+/// Counts that share a cache line, which others do not.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Pending(Box<[AtomicU64]>);
+struct Line([AtomicU64; COUNTS]);
+
+impl Counts {
+    fn new(senders: usize) -> Self {
+        let line = |_| Line(std::array::from_fn(|_| AtomicU64::new(0)));
+        Counts((0..senders.div_ceil(COUNTS)).map(line).collect())
+    }
+
+    #[inline(always)]
+    fn of(&self, sender: usize) -> &AtomicU64 {
+        &self.0[sender / COUNTS].0[sender % COUNTS]
+    }
+}
 
 /// All lanes of a scheduler.
 #[derive(Debug)]
@@ -96,7 +128,10 @@ pub struct Lanes {
     /// The lanes by sender, then receiver; empty if there are none.
     lanes: Box<[Lane]>,
     workers: usize,
-    pending: Box<[Pending]>,
+    /// Chunks published, ever, by receiver; written by their senders.
+    published: Box<[Counts]>,
+    /// Chunks delivered, ever, by receiver; written by whoever delivers.
+    delivered: Box<[Counts]>,
     oldest: Box<[Oldest]>,
     /// Workers that have an open lane.
     open: AtomicUsize,
@@ -106,18 +141,18 @@ pub struct Lanes {
 impl Lanes {
     /// Lanes between so many workers, if wanted; with fewer than two there are none.
     pub fn new(workers: usize, wanted: bool) -> Self {
-        let lane = || Lane {
-            queue: Mutex::new(Queue::default()),
-            delivering: Mutex::new(()),
-            delivered: AtomicU64::new(0),
-            published: AtomicU64::new(0),
-        };
-        let bits = |_| Pending((0..workers.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
         let lanes = if wanted && workers > 1 { workers * workers } else { 0 };
+        let lane = |index| Lane {
+            next: Mutex::new(None),
+            oldest: AtomicPtr::new(std::ptr::null_mut()),
+            end: Mutex::new(Some(LaneEnd::new(index / workers, index % workers))),
+        };
+        let counts = || (0..workers).map(|_| Counts::new(workers)).collect();
         Lanes {
-            lanes: (0..lanes).map(|_| lane()).collect(),
+            lanes: (0..lanes).map(lane).collect(),
             workers,
-            pending: (0..workers).map(bits).collect(),
+            published: counts(),
+            delivered: counts(),
             oldest: (0..workers).map(|_| Oldest(AtomicU64::new(NONE_OPEN))).collect(),
             open: AtomicUsize::new(0),
             epoch: AtomicU64::new(0),
@@ -130,9 +165,20 @@ impl Lanes {
         !self.lanes.is_empty()
     }
 
-    /// The lane from one worker to another.
-    pub fn lane(&self, from: usize, to: usize) -> &Lane {
+    fn lane(&self, from: usize, to: usize) -> &Lane {
         &self.lanes[from * self.workers + to]
+    }
+
+    /// Chunks published on the lane from one worker to another, ever: an estimate for others.
+    pub fn published(&self, from: usize, to: usize) -> u64 {
+        // Relaxed: a statistic.
+        self.published[to].of(from).load(Ordering::Relaxed)
+    }
+
+    /// Chunks delivered from the lane from one worker to another, ever.
+    pub fn delivered(&self, from: usize, to: usize) -> u64 {
+        // Acquire: pairs with the release in `Delivery::done`.
+        self.delivered[to].of(from).load(Ordering::Acquire)
     }
 
     /// The present epoch.
@@ -209,33 +255,25 @@ impl Lanes {
     /// Whether all that this worker, which sleeps, has put into lanes was delivered.
     fn is_drained(&self, from: usize) -> bool {
         (0..self.workers).all(|to| {
-            let lane = self.lane(from, to);
-            // Relaxed: stored before the worker announced its sleep, which was acquired.
-            lane.published.load(Ordering::Relaxed) == lane.delivered()
+            // What was published was stored before the worker announced its sleep, which was
+            // acquired.
+            self.published(from, to) == self.delivered(from, to)
         })
-    }
-
-    /// Publishes a chunk and returns an empty one, if there is one.
-    pub fn publish(&self, from: usize, to: usize, chunk: Chunk) -> Option<Chunk> {
-        let mut queue = lock(&self.lane(from, to).queue);
-        queue.full.push_back(chunk);
-        let published = &self.lane(from, to).published;
-        // Relaxed: one writer; see `is_drained`.
-        published.store(published.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        let spare = queue.spare.pop();
-        drop(queue);
-        // Release: pairs with the acquire in `take_pending`; the waker's fence orders it against a
-        // receiver that goes to sleep. No model can tell: the chunk was put in under the lock,
-        // which whoever finds the mark takes later.
-        self.pending[to].0[from / 64].fetch_or(1 << (from % 64), Ordering::Release);
-        spare
     }
 
     /// Whether something may lie in lanes to worker `to`: a hint unless a fence stands before it.
     #[inline]
     pub fn has_pending(&self, to: usize) -> bool {
-        // Relaxed: a hint; whoever goes to sleep on it has fenced (`sleep`).
-        self.pending[to].0.iter().any(|bits| bits.load(Ordering::Relaxed) != 0)
+        self.exist() && (0..self.workers).any(|from| self.is_pending(from, to))
+    }
+
+    #[inline(always)]
+    fn is_pending(&self, from: usize, to: usize) -> bool {
+        // Relaxed: a hint; whoever goes to sleep on it has fenced (`sleep`). So has whoever asks
+        // whether all sleep: it sees those awake who have delivered what it sees delivered
+        // (`Sleep::is_same_nap`).
+        let delivered = self.delivered[to].of(from).load(Ordering::Relaxed);
+        self.published(from, to) != delivered
     }
 
     /// Whether nothing lies in any lane, when all workers sleep.
@@ -243,72 +281,219 @@ impl Lanes {
         (0..self.workers).all(|to| !self.has_pending(to))
     }
 
-    /// Takes the marks of those who sent to worker `to`, and calls `f` with each.
-    pub fn take_pending(&self, to: usize, mut f: impl FnMut(usize)) {
-        for (word, bits) in self.pending[to].0.iter().enumerate() {
-            // Relaxed: only the swap below counts.
-            if bits.load(Ordering::Relaxed) == 0 {
-                continue;
+    /// Those who have sent something to worker `to` that was not delivered.
+    pub fn pending(&self, to: usize) -> impl Iterator<Item = usize> {
+        let senders = if self.exist() { self.workers } else { 0 };
+        (0..senders).filter(move |&from| self.is_pending(from, to))
+    }
+
+    /// Takes the sending end of a lane out: there is one.
+    ///
+    /// # Panics
+    /// If it was taken and not put back.
+    pub fn take_end(&self, from: usize, to: usize) -> LaneEnd {
+        let end = lock(&self.lane(from, to).end).take();
+        end.expect("a worker has its lanes for itself")
+    }
+
+    /// Puts a sending end back, for the next worker of that index.
+    pub fn put_back(&self, end: LaneEnd) {
+        let place = &self.lane(end.from, end.to).end;
+        *lock(place) = Some(end);
+    }
+
+    /// Waits until nobody else delivers from a lane.
+    pub fn deliver(&self, from: usize, to: usize) -> Delivery<'_> {
+        let lane = self.lane(from, to);
+        Delivery { lanes: self, lane, from, to, next: lock(&lane.next) }
+    }
+}
+
+/// The sending end of a lane. Its methods are called with the lanes that it is an end of.
+#[derive(Debug)]
+pub struct LaneEnd {
+    writer: Writer<Header>,
+    /// The last of the chain, which nothing follows; `None`: there is no chain yet.
+    chunk: Option<Chunk<Header>>,
+    from: usize,
+    to: usize,
+    /// Chunks published, ever.
+    published: u64,
+    /// Chunks delivered, ever, as far as this end knows.
+    delivered: u64,
+    /// Chunks that this end has used again or freed, of those delivered.
+    taken_back: u64,
+}
+
+// SAFETY: the chunk that its writer writes to is its own, and messages are Send (`Writer::push`).
+unsafe impl Send for LaneEnd {}
+
+impl LaneEnd {
+    fn new(from: usize, to: usize) -> Self {
+        let (writer, chunk) = (Writer::closed(), None);
+        LaneEnd { writer, chunk, from, to, published: 0, delivered: 0, taken_back: 0 }
+    }
+
+    /// Whether an entry of so many words can be put in at once.
+    #[inline(always)]
+    pub fn has_room(&self, words: usize) -> bool {
+        self.writer.fits(words)
+    }
+
+    /// Puts an entry in.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    #[inline(always)]
+    pub fn push<M: Send>(&mut self, to: NonNull<Header>, stamp_ns: u64, message: M) {
+        self.writer.push(to, stamp_ns, message);
+    }
+
+    /// Whether a chunk was begun and not published.
+    pub fn is_begun(&self) -> bool {
+        self.writer.is_open()
+    }
+
+    /// Whether something was put in and not published.
+    pub fn has_unpublished(&self) -> bool {
+        self.writer.len() > 0
+    }
+
+    /// Chunks published, ever.
+    pub fn published(&self) -> u64 {
+        self.published
+    }
+
+    /// Chunks that are not delivered, as far as this end knows.
+    pub fn known_waiting(&self) -> u64 {
+        self.published - self.delivered
+    }
+
+    /// Begins a chunk with room for so many words. What was put in before was published.
+    pub fn begin(&mut self, lanes: &Lanes, words: usize) {
+        let mut chunk = self.chunk.unwrap_or_else(|| {
+            let first = Chunk::new(words);
+            // Relaxed: whoever takes it from here has seen it published.
+            lanes.lane(self.from, self.to).oldest.store(first.as_ptr(), Ordering::Relaxed);
+            first
+        });
+        // SAFETY: not published: this end's.
+        unsafe {
+            if chunk.capacity() < words {
+                self.writer = chunk.writer();
+                self.chunk = Some(chunk);
+                self.publish(lanes, words);
+                chunk = self.chunk.expect("published: another follows");
             }
-            // Acquire: pairs with the release in `publish`, where no model can tell either.
-            // Release: whoever sees it taken sees the taker awake (`Sleep::is_same_nap`).
-            let mut left = bits.swap(0, Ordering::AcqRel);
-            while left != 0 {
-                f(word * 64 + left.trailing_zeros() as usize);
-                left &= left - 1;
+            self.writer = chunk.writer();
+        }
+        self.chunk = Some(chunk);
+    }
+
+    /// Publishes the chunk that was begun. What follows has room for so many words at least.
+    pub fn publish(&mut self, lanes: &Lanes, words: usize) {
+        let Some(chunk) = self.chunk else { return };
+        let next = self.take_back(lanes, words).unwrap_or_else(|| Chunk::new(words));
+        // SAFETY: not published: this end's. What follows lives as long as the chain.
+        unsafe { chunk.seal(&self.writer, next) };
+        self.published += 1;
+        // Release: pairs with the acquire in `Delivery::take`; the waker's fence orders it against
+        // a receiver that goes to sleep.
+        lanes.published[self.to].of(self.from).store(self.published, Ordering::Release);
+        next.prefetch(self.writer.len());
+        (self.writer, self.chunk) = (Writer::closed(), Some(next));
+    }
+
+    /// Takes the oldest chunk back, if it was delivered, and has room for so many words.
+    fn take_back(&mut self, lanes: &Lanes, words: usize) -> Option<Chunk<Header>> {
+        if self.taken_back == self.delivered {
+            // Looked up only then: it costs a cache line from another core.
+            self.delivered = lanes.delivered(self.from, self.to);
+        }
+        let oldest = self.take_oldest(lanes)?;
+        // SAFETY: delivered, and out of the chain: nobody else uses it.
+        unsafe {
+            if oldest.capacity() < words {
+                oldest.free();
+                return None;
             }
+            oldest.clear();
+        }
+        Some(oldest)
+    }
+
+    fn take_oldest(&mut self, lanes: &Lanes) -> Option<Chunk<Header>> {
+        if self.taken_back == self.delivered {
+            return None;
+        }
+        let place = &lanes.lane(self.from, self.to).oldest;
+        // Relaxed: only this end writes it.
+        let oldest = Chunk::from_ptr(place.load(Ordering::Relaxed))?;
+        // SAFETY: delivered: this end's again.
+        let next = unsafe { oldest.next() }?;
+        // Relaxed: who reads it has seen published what comes later.
+        place.store(next.as_ptr(), Ordering::Relaxed);
+        self.taken_back += 1;
+        Some(oldest)
+    }
+
+    /// Notes that so many chunks were delivered, ever, and frees those of which there are many.
+    pub fn note_delivered(&mut self, lanes: &Lanes, delivered: u64) {
+        self.delivered = delivered;
+        while self.taken_back + SPARES < delivered {
+            let Some(oldest) = self.take_oldest(lanes) else { return };
+            // SAFETY: delivered, and out of the chain: nobody else uses it.
+            unsafe { oldest.free() };
         }
     }
 
-    /// Marks that there is more from a sender.
-    pub fn mark_pending(&self, from: usize, to: usize) {
-        // Relaxed: by the receiver, for itself.
-        self.pending[to].0[from / 64].fetch_or(1 << (from % 64), Ordering::Relaxed);
+    /// Takes out what was put in and not published, to be delivered before anything else is put in.
+    pub fn take_unpublished(&mut self) -> Entries<'_, Header> {
+        // SAFETY: not published: this end's, which the entries borrow.
+        unsafe { self.writer.take() }
     }
 }
 
 /// The right to take chunks out of a lane and to deliver them.
 #[derive(Debug)]
 pub struct Delivery<'a> {
+    lanes: &'a Lanes,
     lane: &'a Lane,
-    _alone: MutexGuard<'a, ()>,
-}
-
-impl Lane {
-    /// Waits until nobody else delivers from this lane.
-    pub fn deliver(&self) -> Delivery<'_> {
-        Delivery { lane: self, _alone: lock(&self.delivering) }
-    }
-
-    /// Chunks published, ever: an estimate for others.
-    pub fn published(&self) -> u64 {
-        // Relaxed: a statistic.
-        self.published.load(Ordering::Relaxed)
-    }
-
-    /// Chunks delivered, ever.
-    pub fn delivered(&self) -> u64 {
-        // Acquire: pairs with the release in `Delivery::done`.
-        self.delivered.load(Ordering::Acquire)
-    }
+    from: usize,
+    to: usize,
+    next: MutexGuard<'a, Option<Chunk<Header>>>,
 }
 
 impl Delivery<'_> {
-    /// The chunk published first.
-    pub fn take(&mut self) -> Option<Chunk> {
-        lock(&self.lane.queue).full.pop_front()
+    /// The entries of the chunk that was published first, if it was not delivered.
+    /// [`Delivery::done`] follows when they are.
+    pub fn take(&mut self) -> Option<Entries<'_, Header>> {
+        // Acquire: pairs with the release in `LaneEnd::publish`: the chunk's content is seen.
+        let published = self.lanes.published[self.to].of(self.from).load(Ordering::Acquire);
+        // Relaxed: only the holder of the lock writes it.
+        let delivered = self.lanes.delivered[self.to].of(self.from).load(Ordering::Relaxed);
+        if published == delivered {
+            return None;
+        }
+        // Relaxed: stored before anything was published; and as long as nothing is delivered the
+        // sender takes nothing back.
+        let first = || Chunk::from_ptr(self.lane.oldest.load(Ordering::Relaxed));
+        let chunk = self.next.or_else(first).expect("published: there is a chain");
+        // SAFETY: published and not delivered: whoever has the lock is the only one who uses it,
+        // until it says that it is done.
+        let (entries, next) = unsafe { chunk.open() };
+        *self.next = next;
+        Some(entries)
     }
 
-    /// The chunk was delivered: it is counted, and goes back to its sender.
-    pub fn done(&mut self, chunk: Chunk) {
-        // Relaxed load: only the holder of the lock writes it. Release: pairs with the acquire in
-        // `delivered`: what was in the chunk is in its receivers' mailboxes.
-        let delivered = self.lane.delivered.load(Ordering::Relaxed);
-        self.lane.delivered.store(delivered + 1, Ordering::Release);
-        let mut queue = lock(&self.lane.queue);
-        if queue.spare.len() < SPARES {
-            queue.spare.push(chunk);
-        }
+    /// What [`Delivery::take`] gave was delivered: the chunk is its sender's again.
+    pub fn done(&mut self) {
+        let place = self.lanes.delivered[self.to].of(self.from);
+        // Relaxed: only the holder of the lock writes it.
+        let delivered = place.load(Ordering::Relaxed);
+        // Release: pairs with the acquire in `Lanes::delivered`: what was in the chunk is in its
+        // receivers' mailboxes, and nobody reads the chunk any more.
+        place.store(delivered + 1, Ordering::Release);
     }
 }
 

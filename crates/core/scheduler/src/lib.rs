@@ -6,6 +6,7 @@
 //! Read in this order: [`runnable`] (who may touch what), [`worker`] (the loop), [`policy`] (where
 //! work runs), [`sleep`] (how nobody misses a wake-up), [`control`] (how it ends).
 
+pub mod any_box;
 mod chunk;
 pub mod clock;
 pub mod contents;
@@ -25,6 +26,7 @@ pub mod mixing;
 mod owned;
 pub mod policy;
 pub mod recording;
+pub mod ref_cells;
 pub mod runnable;
 pub mod scaling;
 mod seat;

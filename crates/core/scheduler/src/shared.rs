@@ -273,7 +273,7 @@ impl Shared {
         }
         let workers = self.workers();
         let pairs = (0..workers).flat_map(|from| (0..workers).map(move |to| (from, to)));
-        let sent = pairs.map(|(from, to)| (from, to, self.lanes.lane(from, to).published()));
+        let sent = pairs.map(|(from, to)| (from, to, self.lanes.published(from, to)));
         sent.filter(|&(_, _, chunks)| chunks > 0).collect()
     }
 

@@ -16,12 +16,16 @@
 #[path = "models/lanes.rs"]
 mod lanes;
 mod probe;
+#[path = "models/ref_cells.rs"]
+mod ref_cells;
 #[path = "models/tasks.rs"]
 mod tasks;
 
 use actinium_scheduler::inbox::Inbox;
-use actinium_scheduler::lanes::{Chunk, Lanes};
-use actinium_scheduler::runnable::{Header, Kind, LaneEntries, Runnable, Turn, VTable, WorkerRef};
+use actinium_scheduler::lanes::Lanes;
+use actinium_scheduler::runnable::{
+    Header, Kind, LaneEntries, Runnable, Turn, VTable, Words, WorkerRef,
+};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::steal_queue::StealQueue;
 use actinium_scheduler::{Policy, Shared};
@@ -73,7 +77,7 @@ fn bare() -> Runnable {
         pending: one,
         deliver: nothing,
     };
-    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, [0; 6]);
+    let header = Header::new(&VTABLE, Arc::new(Kind::new("bare")), 0, 0, Words::default());
     // SAFETY: made here, and kept until `free`.
     unsafe { Runnable::new(NonNull::from(Box::leak(Box::new(header)))) }
 }
@@ -322,6 +326,7 @@ fn a_notification_finds_its_runnable_on_its_way_home() {
         thief.join().unwrap();
         outside.join().unwrap();
         run_dry(&home);
+        drop(home);
         run_all_dry(&shared);
         assert_eq!(tally.handled.load(Ordering::Relaxed), 2, "a message was lost");
         senders.into_iter().for_each(|sender| finish(&shared, sender, false));
@@ -497,25 +502,26 @@ impl Default for LaneOfTokens {
 
 impl Place for LaneOfTokens {
     fn put(&self, notified: Runnable) {
-        let mut chunk = Chunk::new(0);
-        chunk.push(NonNull::new(notified.as_ptr()).unwrap(), 0, ());
-        self.0.publish(0, 1, chunk);
+        let mut end = self.0.take_end(0, 1);
+        end.begin(&self.0, 0);
+        end.push(NonNull::new(notified.as_ptr()).unwrap(), 0, ());
+        end.publish(&self.0, 0);
+        self.0.put_back(end);
     }
 
     fn take(&self) -> Option<Runnable> {
         let mut taken = None;
-        self.0.take_pending(1, |from| {
-            let mut delivery = self.0.lane(from, 1).deliver();
-            while let Some(mut chunk) = delivery.take() {
-                let mut entries = chunk.take();
+        for from in self.0.pending(1) {
+            let mut delivery = self.0.deliver(from, 1);
+            while let Some(mut entries) = delivery.take() {
                 // SAFETY: such a message was put in, for such a notified.
                 taken = entries.next_to().map(|to| unsafe {
                     entries.take::<()>();
                     Runnable::new(to)
                 });
-                delivery.done(chunk);
+                delivery.done();
             }
-        });
+        }
         taken
     }
 

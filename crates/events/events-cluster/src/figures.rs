@@ -3,7 +3,7 @@
 use actinium_events::{ModuleFigures, PathFigures, ResourceFigures, RunSummary};
 use actinium_observe::process::ProcessFigures;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The figures of one node.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -69,6 +69,24 @@ impl NodeFigures {
     }
 }
 
+/// How many CPUs the workers of all nodes could use at a time. Nodes of one machine share its CPUs.
+/// `None` if a process does not say which it might use.
+pub fn cpu_count(nodes: &[NodeFigures]) -> Option<usize> {
+    // A node that shares a process is in that of the first.
+    let first = nodes.iter().find_map(|node| node.process.as_ref())?;
+    let mut machines: HashMap<&str, (usize, BTreeSet<u32>)> = HashMap::new();
+    for node in nodes {
+        let process = node.process.as_ref().unwrap_or(first);
+        if process.cpus_allowed.is_empty() || process.machine.is_empty() {
+            return None;
+        }
+        let (workers, cpus) = machines.entry(&process.machine).or_default();
+        *workers += node.workers;
+        cpus.extend(&process.cpus_allowed);
+    }
+    Some(machines.values().map(|(workers, cpus)| cpus.len().min(*workers)).sum())
+}
+
 /// Merges the entries of all nodes that have the same name. The order is that in which names come
 /// first.
 fn merged<'a, T: Clone + 'a>(
@@ -127,4 +145,33 @@ pub fn resources(nodes: &[NodeFigures]) -> Vec<ResourceFigures> {
         |resource| &resource.name,
         |sum, one| sum.waited_ns += one.waited_ns,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(workers: usize, machine: Option<&str>, cpus: std::ops::Range<u32>) -> NodeFigures {
+        let process = machine.map(|machine| ProcessFigures {
+            machine: machine.to_owned(),
+            cpus_allowed: cpus.collect(),
+            ..ProcessFigures::default()
+        });
+        NodeFigures { workers, process, ..NodeFigures::default() }
+    }
+
+    #[test]
+    fn nodes_of_one_machine_share_its_cpus() {
+        assert_eq!(cpu_count(&[]), None);
+        assert_eq!(cpu_count(&[node(2, Some("a"), 0..4)]), Some(2));
+        let four = [(); 4].map(|()| node(2, Some("a"), 0..2));
+        assert_eq!(cpu_count(&four), Some(2));
+        let two = [node(2, Some("a"), 0..2), node(2, Some("b"), 0..1)];
+        assert_eq!(cpu_count(&two), Some(3));
+        let apart = [node(2, Some("a"), 0..1), node(2, Some("a"), 1..2)];
+        assert_eq!(cpu_count(&apart), Some(2));
+        let in_process = [node(2, Some("a"), 0..8), node(2, None, 0..0)];
+        assert_eq!(cpu_count(&in_process), Some(4));
+        assert_eq!(cpu_count(&[node(2, Some("a"), 0..0)]), None, "it does not say");
+    }
 }

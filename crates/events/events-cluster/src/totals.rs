@@ -56,6 +56,9 @@ pub struct ClusterFigures<'a> {
     pub cpu_s: f64,
     /// CPU time that was used, by the elapsed time.
     pub cpus_used: f64,
+    /// How many CPUs its workers could use at a time: of each machine as many as they are, or as
+    /// it lets them use. `None` if a process does not say.
+    pub cpu_count: Option<usize>,
     /// Calls of all modules together.
     pub module_calls: u64,
     /// Mixes all events' products.
@@ -155,6 +158,7 @@ impl<'a> ClusterFigures<'a> {
             latency: quantiles(all.iter().flat_map(|node| node.latency.iter().copied())),
             cpu_s,
             cpus_used: cpu_s / elapsed_s,
+            cpu_count: figures::cpu_count(all),
             module_calls: modules.iter().map(|module| module.calls).sum(),
             checksum: format!("{:016x}", over.checksum),
             modules,

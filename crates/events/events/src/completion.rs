@@ -7,8 +7,8 @@ use actinium_scheduler::{current, guard};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-/// Stores a result, and says whether a path goes on.
-pub(crate) type Deliver<T> = fn(&Engine, u32, u16, T) -> bool;
+/// Stores a result, and says whether a path goes on, or why it can not be stored.
+pub(crate) type Deliver<T> = fn(&Engine, u32, u16, T) -> Result<bool, Box<str>>;
 
 /// Ends the wait of one module for one event. Dropped unused, it fails the event.
 pub struct Completion<T> {
@@ -28,7 +28,7 @@ impl<T> Completion<T> {
         let mut result = Some(result.map_err(tell_cause));
         // Its results are stored only while this very wait is on.
         engine.complete(slot, module, self.pass, || match result.take() {
-            Some(result) => result.map(|value| deliver(&engine, slot, module, value)),
+            Some(result) => result.and_then(|value| deliver(&engine, slot, module, value)),
             None => Ok(false),
         });
         drop_late(result);
@@ -41,10 +41,15 @@ impl<T> Completion<T> {
         let (slot, module, pass) = (self.slot, self.module, self.pass);
         let mut result = Some(result);
         let deliver = || result.take().map(|result| (self.deliver)(&engine, slot, module, result));
-        let Some(Some(goes_on)) = engine.while_waiting(slot, module, pass, deliver) else {
-            return drop_late(result);
-        };
-        current(|worker| engine.wait_until(worker, deadline_ns, slot, module, pass, goes_on));
+        match engine.while_waiting(slot, module, pass, deliver).flatten() {
+            Some(Ok(goes_on)) => {
+                current(|worker| {
+                    engine.wait_until(worker, deadline_ns, slot, module, pass, goes_on);
+                });
+            }
+            Some(Err(cause)) => engine.complete(slot, module, pass, || Err(cause)),
+            None => drop_late(result),
+        }
     }
 }
 

@@ -10,7 +10,7 @@
 //! slot's lock; a slot task becomes inactive under that lock, when it found nothing. So nothing
 //! that is ready is left lying.
 
-use crate::cells::{Alive, Cells, Column, Store, Table};
+use crate::cells::{Alive, Cells, Column, Table, Taken};
 use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
 use crate::product::{Product, Read};
@@ -20,13 +20,13 @@ use crate::settings::Settings;
 use crate::slot::{State, Traced};
 use crate::slot_tasks::{RunKey, SlotTasks, Wanted};
 use crate::split::Splits;
+use crate::store::Lent;
 use crate::timers::Timers;
 use crate::woken::Woken;
 use actinium_scheduler::recording::Name;
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::trace::{Step, TraceContext};
 use actinium_scheduler::{Shared, Worker};
-use std::any::Any;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -158,50 +158,88 @@ impl Engine {
     // ---- products
     // ------------------------------------------------------------------------------------------------
 
-    #[inline]
-    pub(crate) fn read<T: Product>(&self, slot: &Slot, producer: u16) -> Option<Read<'_, T>> {
-        let (store, chunk, place) = self.find::<T>(slot, producer)?;
-        store.read(chunk, place)
+    #[inline(always)]
+    pub(crate) fn read<T: Product>(
+        &self,
+        slot: &Slot,
+        words: &ModuleStates,
+        producer: u16,
+    ) -> Option<Read<'_, T>> {
+        let column = self.column(producer)?;
+        let (chunk, place) = slot.table.find(column, words.cell_of_done(producer)?)?;
+        column.store.of()?.read(chunk, place)
     }
 
     /// Under the slot's lock, or by the module's own call.
-    #[inline]
-    pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) {
-        if let Some((store, chunk, place)) = self.find::<T>(&self.slots[slot as usize], module) {
-            store.put(chunk, place, product);
-        }
+    pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) -> Result<(), Lent> {
+        let at = &self.slots[slot as usize];
+        let find = || {
+            let column = self.column(module)?;
+            let (chunk, place) = at.table.find(column, at.words.get()?.cell_of_done(module)?)?;
+            Some((column.store.of::<T>()?, chunk, place))
+        };
+        let (store, chunk, place) = find().ok_or(Lent)?;
+        store.put(chunk, place, product)
     }
 
-    /// Finds a module's product.
+    /// Does the same where the cell is known.
     #[inline(always)]
-    fn find<T: Product>(&self, slot: &Slot, module: u16) -> Option<(&Store<T>, u32, usize)> {
-        let column = &self.columns[usize::from(self.layout.column(module)?)];
-        let (chunk, place) = slot.table.find(column, slot.words.get()?.cell_of_done(module)?);
-        let store: &dyn Any = &*column.store;
-        Some((store.downcast_ref()?, chunk, place))
+    pub(crate) fn put_at<T: Product>(
+        &self,
+        module: u16,
+        taken: Option<Taken>,
+        product: T,
+    ) -> Result<(), Lent> {
+        let store = self.column(module).and_then(|column| column.store.of::<T>());
+        let (Some(store), Some(taken)) = (store, taken) else { return Err(Lent) };
+        store.put(taken.chunk, taken.place(), product)
+    }
+
+    /// The column of what a module makes, if it makes anything.
+    #[inline(always)]
+    fn column(&self, module: u16) -> Option<&Column> {
+        self.columns.get(usize::from(self.layout.columns_of[usize::from(module)]))
     }
 
     /// Puts one of several products that a module makes.
-    pub(crate) fn put_part<T: Product>(&self, slot: u32, module: u16, nth: usize, product: T) {
-        if let Some(&part) = self.layout.consumers.row(module).get(nth) {
-            self.put(slot, part, product);
+    pub(crate) fn put_part<T: Product>(
+        &self,
+        slot: u32,
+        module: u16,
+        nth: usize,
+        product: T,
+    ) -> Result<(), Lent> {
+        match self.layout.links.consumers(module).get(nth) {
+            Some(&part) => self.put(slot, part, product),
+            None => Ok(()),
         }
     }
 
-    /// A cell for what the module makes, which has none.
-    #[inline]
-    pub(crate) fn take_cell(&self, slot: u32, state: &mut State, module: u16) {
-        let Some(column) = self.layout.column(module) else {
-            // What needs a module without a product of its own is its products.
-            for &part in self.layout.consumers.row(module) {
-                state.begin_part(part);
-                self.take_cell(slot, state, part);
-            }
-            return;
+    /// A cell for what the module makes, which has none; none if it makes nothing, or several
+    /// products.
+    #[inline(always)]
+    pub(crate) fn take_cell(&self, slot: u32, state: &mut State, module: u16) -> Option<Taken> {
+        let Some(column) = self.column(module) else {
+            self.begin_parts(slot, state, module);
+            return None;
         };
         let slot = &self.slots[slot as usize];
-        let cell = state.cells.take(&slot.table, &self.columns[usize::from(column)], slot.home);
-        state.words.set_cell(module, cell);
+        let taken = state.cells.take(&slot.table, column, slot.home);
+        state.words.set_cell(module, taken.cell);
+        Some(taken)
+    }
+
+    /// What needs a module without a product of its own is its products.
+    #[inline(never)]
+    fn begin_parts(&self, slot: u32, state: &mut State, module: u16) {
+        for &part in self.layout.links.consumers(module) {
+            state.begin_part(part);
+            if let Some(column) = self.column(part) {
+                let slot = &self.slots[slot as usize];
+                let taken = state.cells.take(&slot.table, column, slot.home);
+                state.words.set_cell(part, taken.cell);
+            }
+        }
     }
 
     /// A module is called, with figures: its products are counted from now on.
@@ -212,7 +250,7 @@ impl Engine {
         if self.layout.column(module).is_some() {
             return self.alive[usize::from(module)].begins();
         }
-        for &part in self.layout.consumers.row(module) {
+        for &part in self.layout.links.consumers(module) {
             self.alive[usize::from(part)].begins();
         }
     }
@@ -230,11 +268,10 @@ impl Engine {
 
     #[inline]
     pub(crate) fn free(&self, slot: u32, words: &ModuleStates, cells: &mut Cells, module: u16) {
-        let Some(column) = self.layout.column(module) else { return };
-        let slot = &self.slots[slot as usize];
+        let Some(column) = self.column(module) else { return };
         if let Some(cell) = words.cell(module) {
             words.set_cell(module, NO_CELL);
-            let column = &self.columns[usize::from(column)];
+            let slot = &self.slots[slot as usize];
             cells.give_back(&slot.table, column, slot.home, (module, cell));
         }
     }
@@ -341,7 +378,7 @@ impl Engine {
         let mut state = self.state(next.slot);
         state.put_acquired(next.module);
         if next.since_ns > 0 {
-            state.handed.push((next.module, next.since_ns));
+            state.rare.hand(next.module, next.since_ns);
         }
         if own == Some(next.slot) {
             return;

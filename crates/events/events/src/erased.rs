@@ -8,6 +8,7 @@ use crate::handles::KeptAt;
 use crate::module::*;
 use crate::product::Product;
 use crate::products::{Products, put};
+use crate::store::Lent;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::sync::lock;
 use std::any::Any;
@@ -105,11 +106,11 @@ macro_rules! erased_mut {
 erased! {
     [Producer] in OfProducer, |module, event| {
         let product = module.produce(event)?;
-        event.engine.put(event.slot, event.module, product);
+        event.put(product)?;
         Ok(Ran::Done(true))
     };
     [Producer<Product: Products>] in OfProducers, |module, event| {
-        put(module.produce(event)?, event.engine, event.slot, event.module);
+        put(module.produce(event)?, event.engine, event.slot, event.module)?;
         Ok(Ran::Done(true))
     };
     [Filter] in OfFilter, |module, event| module.pass(event).map(Ran::Done);
@@ -126,11 +127,11 @@ erased! {
 erased_mut! {
     [ProducerMut] in OfProducerMut, |module, event| {
         let product = module.produce(event)?;
-        event.engine.put(event.slot, event.module, product);
+        event.put(product)?;
         Ok(Ran::Done(true))
     };
     [ProducerMut<Product: Products>] in OfProducersMut, |module, event| {
-        put(module.produce(event)?, event.engine, event.slot, event.module);
+        put(module.produce(event)?, event.engine, event.slot, event.module)?;
         Ok(Ran::Done(true))
     };
     [FilterMut] in OfFilterMut, |module, event| module.pass(event).map(Ran::Done);
@@ -150,6 +151,11 @@ erased_mut! {
     };
 }
 
+/// A completion has stored its product, or could not.
+fn delivered(stored: Result<(), Lent>) -> Result<bool, Box<str>> {
+    stored.map(|()| true).map_err(|lent| lent.to_string().into())
+}
+
 fn waits<T>(
     done: Completion<T>,
     start: impl FnOnce(Completion<T>) -> Result<(), Cause>,
@@ -160,27 +166,25 @@ fn waits<T>(
 /// The completion of one product.
 fn one<T: Product>(event: &Event<'_>) -> Completion<T> {
     completion(event, |engine: &Engine, slot, module, product| {
-        engine.put(slot, module, product);
-        true
+        delivered(engine.put(slot, module, product))
     })
 }
 
 /// The completion of several products.
 fn several<T: Products>(event: &Event<'_>) -> Completion<T> {
     completion(event, |engine: &Engine, slot, module, products| {
-        put(products, engine, slot, module);
-        true
+        delivered(put(products, engine, slot, module))
     })
 }
 
 /// The completion of a decision.
 fn pass(event: &Event<'_>) -> Completion<bool> {
-    completion(event, |_, _, _, pass| pass)
+    completion(event, |_, _, _, pass| Ok(pass))
 }
 
 /// The completion of what has no result.
 fn end(event: &Event<'_>) -> Completion<()> {
-    completion(event, |_, _, _, ()| true)
+    completion(event, |_, _, _, ()| Ok(true))
 }
 
 fn completion<T>(event: &Event<'_>, deliver: Deliver<T>) -> Completion<T> {
@@ -213,7 +217,10 @@ impl<S: Source> ErasedSource for OfSource<S> {
         if let (Next::Event(_) | Next::Numbered(..), Some(context)) = (&next, self.0.context()) {
             engine.begin_traced(slot, number, context);
         }
-        Ok(next.map(|product| engine.put(slot, engine.layout.source, product)))
+        let mut stored = Ok(());
+        let next = next.map(|product| stored = engine.put(slot, engine.layout.source, product));
+        stored?;
+        Ok(next)
     }
 
     fn next_loose(&mut self, number: u64) -> Result<Next<Box<dyn Any + Send>>, Cause> {

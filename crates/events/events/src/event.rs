@@ -1,11 +1,14 @@
 //! An event, as one module sees it.
 
 use crate::cause::Cause;
+use crate::cells::Taken;
 use crate::engine::{Anchor, Engine, Slot};
+use crate::module_states::ModuleStates;
 use crate::product::{Input, Product, Read};
 use crate::slot::Pass;
 use crate::split::{self, Origin};
 use crate::stamp::Stamp;
+use crate::store::Lent;
 use actinium_scheduler::Worker;
 use actinium_scheduler::guard::Guarded;
 
@@ -15,6 +18,12 @@ pub struct Event<'a> {
     pub(crate) anchor: &'a Anchor,
     pub(crate) worker: &'a Worker,
     pub(crate) at: &'a Slot,
+    /// The slot's.
+    pub(crate) words: &'a ModuleStates,
+    /// The producers of the module's inputs.
+    pub(crate) ports: &'a [u16],
+    /// The place of its product, if it has one.
+    pub(crate) taken: Option<Taken>,
     pub(crate) slot: u32,
     pub(crate) module: u16,
     pub(crate) pass: Pass,
@@ -90,17 +99,14 @@ impl<'a> Event<'a> {
     ///
     /// # Panics
     /// If the token was given to another module.
+    #[inline]
     pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
         let engine: &'a Engine = self.engine;
         let producer = self.producer(input);
-        engine.read(self.at, producer).unwrap_or_else(|| {
-            panic!(
-                "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
-                engine.layout.label(self.module),
-                engine.layout.label(producer),
-                self.number
-            )
-        })
+        match engine.read(self.at, self.words, producer) {
+            Some(product) => product,
+            None => self.has_not(input, producer),
+        }
     }
 }
 
@@ -109,12 +115,33 @@ impl Event<'_> {
         Origin { event: self.number, slot: self.slot, module: self.module }
     }
 
+    /// Stores the module's product.
+    #[inline(always)]
+    pub(crate) fn put<T: Product>(&self, product: T) -> Result<(), Lent> {
+        self.engine.put_at(self.module, self.taken, product)
+    }
+
     #[inline]
     fn producer<T>(&self, input: Input<T>) -> u16 {
+        match self.ports.get(usize::from(input.position)) {
+            Some(&producer) => producer,
+            None => self.not_given(input),
+        }
+    }
+
+    #[cold]
+    fn not_given<T>(&self, input: Input<T>) -> ! {
+        panic!("{input:?} was not given to module '{}'", self.engine.layout.label(self.module));
+    }
+
+    #[cold]
+    fn has_not<T>(&self, input: Input<T>, producer: u16) -> ! {
         let layout = &self.engine.layout;
-        let Some(&producer) = layout.ports(self.module).get(usize::from(input.position)) else {
-            panic!("{input:?} was not given to module '{}'", layout.label(self.module));
-        };
-        producer
+        panic!(
+            "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
+            layout.label(self.module),
+            layout.label(producer),
+            self.number
+        );
     }
 }

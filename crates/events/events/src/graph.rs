@@ -3,7 +3,8 @@
 use crate::cause::{Cause, said};
 use crate::erased::{Erased, ErasedSource};
 use crate::instances::Instances;
-use crate::layout::{ColumnOf, Layout, NO_COLUMN, Rows, Traits};
+use crate::layout::{ColumnOf, Layout, NO_COLUMN, Traits};
+use crate::links::{Links, Lists};
 use crate::nodes::codec::Codec;
 use crate::nodes::condition::AnyCondition;
 use crate::options::Threads;
@@ -149,10 +150,12 @@ impl Sketch {
             modules,
             source: n as u16,
             labels: labels.into(),
-            ports: Rows::new(&ports),
-            inputs: Rows::new(&inputs),
-            consumers: Rows::new(&consumers(&inputs)),
-            paths_of: Rows::new(&paths_of(n, &paths)),
+            links: Links::new(&Lists {
+                ports: &ports,
+                inputs: &inputs,
+                consumers: &consumers(&inputs),
+                paths: &paths_of(n, &paths),
+            }),
             paths,
             roots,
             outputs,

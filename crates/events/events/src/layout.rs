@@ -1,36 +1,12 @@
 //! The layout of a graph: which module needs what, in flat arrays. It knows no module's code.
 
-use crate::cells::AnyStore;
+use crate::links::Links;
 use crate::role::Role;
 use crate::stamp::Stamp;
+use crate::store::AnyStore;
 
 /// Makes a store for chunks of so many cells, at most so many; and how many make such products.
-pub(crate) type ColumnOf = (fn(usize, usize) -> Box<dyn AnyStore>, usize);
-
-/// Rows of different lengths in one array.
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    starts: Box<[u32]>,
-    items: Box<[u16]>,
-}
-
-impl Rows {
-    pub(crate) fn new(rows: &[Vec<u16>]) -> Self {
-        let mut starts = vec![0];
-        let mut items = Vec::new();
-        for row in rows {
-            items.extend_from_slice(row);
-            starts.push(items.len() as u32);
-        }
-        Rows { starts: starts.into(), items: items.into() }
-    }
-
-    #[inline]
-    pub(crate) fn row(&self, index: u16) -> &[u16] {
-        let index = usize::from(index);
-        &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
-    }
-}
+pub(crate) type ColumnOf = (fn(usize, usize) -> AnyStore, usize);
 
 /// The traits of a module that are looked up at each of its calls. They are small, so that those of
 /// many modules fit in one cache line.
@@ -55,12 +31,7 @@ pub(crate) struct Layout {
     pub(crate) source: u16,
     /// The modules', the products' of several, then the source's.
     pub(crate) labels: Box<[String]>,
-    /// The producers of what each module asked for, in the order in which it asked.
-    pub(crate) ports: Rows,
-    /// The modules that each module needs, without duplicates and without the source.
-    pub(crate) inputs: Rows,
-    pub(crate) consumers: Rows,
-    pub(crate) paths_of: Rows,
+    pub(crate) links: Links,
     pub(crate) paths: Vec<(String, Vec<u16>)>,
     /// Analyzers that run for each event.
     pub(crate) roots: Vec<u16>,
@@ -92,12 +63,6 @@ impl Layout {
 
     pub(crate) fn label(&self, module: u16) -> &str {
         &self.labels[usize::from(module)]
-    }
-
-    /// Returns the producers of what a module asked for, in the order in which it asked.
-    #[inline]
-    pub(crate) fn ports(&self, module: u16) -> &[u16] {
-        self.ports.row(module)
     }
 
     /// The column of what a module (or the source) makes.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | 28 to 31 | where the module stands: one of the constants below |
 //! | 16 to 27 | how many of its consumers are not done; `MANY`: that or more, which nobody counts |
-//! | 0 to 15 | `REQUESTED`: how many of its inputs are not there; from `READY` on: the cell of its product, or `NO_CELL` |
+//! | 0 to 15 | `REQUESTED`: how many of its inputs are not there; `READY` and `ACQUIRED`: the next module of the list in which it is, or `NONE`; from `RUNNING` on: the cell of its product, or `NO_CELL` |
 //!
 //! Words are written under their slot's lock only. A module that reads a product gets its cell
 //! without the lock: the reader was made ready under the lock after the cell was noted, and the
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) const IDLE: u8 = 0;
 /// The module was asked for, and not all of its inputs are there.
 pub(crate) const REQUESTED: u8 = 1;
-/// In `ready`; it must still get its resource.
+/// In the list of those that are ready; it must still get its resource.
 pub(crate) const READY: u8 = 2;
-/// In `ready`, with its resource.
+/// In the list of those that have their resource.
 pub(crate) const ACQUIRED: u8 = 3;
 /// In its resource's queue.
 pub(crate) const QUEUED: u8 = 4;
@@ -42,6 +42,9 @@ const LOW: u32 = (1 << LEFT_FROM) - 1;
 const MANY: u32 = (1 << (STATE_FROM - LEFT_FROM)) - 1;
 /// The cell of a module that has made nothing, or whose product nobody needs any more.
 pub(crate) const NO_CELL: u16 = u16::MAX;
+
+/// The end of a list of modules.
+pub(crate) const NONE: u16 = NO_CELL;
 
 /// The words of one slot; clones are the same words.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +86,7 @@ impl ModuleStates {
         (load(self.word(module)) >> STATE_FROM) as u8
     }
 
-    /// Not to `REQUESTED` or `READY`, which have functions of their own.
+    /// Not to `REQUESTED`, `READY`, `ACQUIRED` or `RUNNING`, which have functions of their own.
     #[inline]
     pub(crate) fn set_state(&self, module: u16, state: u8) {
         let word = self.word(module);
@@ -121,10 +124,26 @@ impl ModuleStates {
         less & LOW == 0
     }
 
-    /// All its inputs are there.
+    /// Puts the module before `next`, the first of a list. Its state says which list: `REQUESTED`
+    /// (those whose inputs are to be asked for), `READY` or `ACQUIRED`.
     #[inline]
-    pub(crate) fn make_ready(&self, module: u16) {
-        self.set(module, READY, NO_CELL);
+    pub(crate) fn put_before(&self, module: u16, state: u8, next: u16) {
+        self.set(module, state, next);
+    }
+
+    /// Takes the module out of the list that it is the first of. Returns the next one.
+    #[inline]
+    pub(crate) fn take_first(&self, module: u16) -> u16 {
+        let word = self.word(module);
+        let now = load(word);
+        store(word, now | u32::from(NONE));
+        now as u16
+    }
+
+    /// The module runs; it has no cell yet.
+    #[inline]
+    pub(crate) fn run(&self, module: u16) {
+        self.set(module, RUNNING, NO_CELL);
     }
 
     /// One of its consumers is done, or will not run; true if it was the last.
@@ -157,12 +176,12 @@ impl ModuleStates {
     #[inline]
     pub(crate) fn cell(&self, module: u16) -> Option<u16> {
         let word = load(self.0.get(usize::from(module))?);
-        let has_run = (word >> STATE_FROM) as u8 >= READY && word as u16 != NO_CELL;
-        // What is skipped has never been ready.
+        let has_run = (word >> STATE_FROM) as u8 >= RUNNING && word as u16 != NO_CELL;
+        // What is skipped has never run.
         (has_run && (word >> STATE_FROM) as u8 != SKIPPED).then_some(word as u16)
     }
 
-    /// Only of a module that has been ready, or the source.
+    /// Only of a module that runs or has run, or the source.
     #[inline]
     pub(crate) fn set_cell(&self, module: u16, cell: u16) {
         let word = self.word(module);
@@ -195,10 +214,12 @@ mod tests {
             assert_eq!((words.state(0), words.cell(0)), (REQUESTED, None));
             assert_eq!(words.is_last_input(0), left == 0);
         }
-        words.make_ready(0);
+        words.put_before(0, READY, 1);
         assert_eq!((words.state(0), words.cell(0)), (READY, None));
+        assert_eq!((words.take_first(0), words.take_first(0)), (1, NONE));
+        words.run(0);
+        assert_eq!((words.state(0), words.cell(0)), (RUNNING, None));
         words.set_cell(0, 65_534);
-        words.set_state(0, RUNNING);
         assert_eq!((words.state(0), words.cell(0)), (RUNNING, Some(65_534)));
         assert!(!words.is_last(0));
         words.set_state(0, YES);

@@ -52,7 +52,7 @@ fn drawing(layout: &Layout, title: &str) -> Drawing {
     let node = |number: u16| match number {
         _ if number == layout.source => source,
         _ if number >= layout.modules => {
-            layout.inputs.row(number).first().map_or(source, |&it| usize::from(it))
+            layout.links.inputs(number).first().map_or(source, |&it| usize::from(it))
         }
         _ => usize::from(number),
     };
@@ -63,7 +63,7 @@ fn drawing(layout: &Layout, title: &str) -> Drawing {
         }
     };
     for module in 0..layout.modules {
-        for &port in layout.ports(module) {
+        for &port in layout.links.ports(module) {
             add(node(port), usize::from(module), Edge::new);
         }
     }

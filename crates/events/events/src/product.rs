@@ -1,10 +1,10 @@
 //! Products, as those see them who make and read them.
 
 use crate::handles::{Name, ProductName};
+use actinium_scheduler::ref_cells::Ref;
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::RwLockReadGuard;
 
 /// A type that modules may make: any type that several threads may read and that owns its contents.
 pub trait Product: Send + Sync + 'static {}
@@ -70,19 +70,19 @@ impl Inputs {
 }
 
 /// A product while it is read.
-pub struct Read<'a, T>(RwLockReadGuard<'a, Option<T>>);
+pub struct Read<'a, T>(Ref<'a, T>);
 
 impl<'a, T> Read<'a, T> {
-    /// `None`: nothing lies there.
-    pub(crate) fn new(cell: RwLockReadGuard<'a, Option<T>>) -> Option<Self> {
-        cell.is_some().then_some(Read(cell))
+    pub(crate) fn new(product: Ref<'a, T>) -> Self {
+        Read(product)
     }
 }
 
 impl<T> Deref for Read<'_, T> {
     type Target = T;
 
+    #[inline]
     fn deref(&self) -> &T {
-        self.0.as_ref().expect("checked when it was lent")
+        &self.0
     }
 }

@@ -1,10 +1,10 @@
 //! Producers of several products: each product has a handle, a label, consumers and an end of its
 //! own.
 
-use crate::cells::{AnyStore, make_store};
 use crate::engine::Engine;
 use crate::handles::Handle;
 use crate::product::Product;
+use crate::store::{AnyStore, Lent};
 use std::any::TypeId;
 
 /// The type of a product.
@@ -12,13 +12,13 @@ use std::any::TypeId;
 pub struct Made {
     pub(crate) type_id: TypeId,
     pub(crate) type_name: &'static str,
-    pub(crate) store: fn(usize, usize) -> Box<dyn AnyStore>,
+    pub(crate) store: fn(usize, usize) -> AnyStore,
 }
 
 impl Made {
     pub(crate) fn of<T: Product>() -> Self {
         let (type_id, type_name) = (TypeId::of::<T>(), std::any::type_name::<T>());
-        Made { type_id, type_name, store: make_store::<T> }
+        Made { type_id, type_name, store: AnyStore::new::<T> }
     }
 }
 
@@ -51,13 +51,19 @@ pub trait Products: Product {
     }
     #[doc(hidden)]
     fn handles(builder: u64, first: usize) -> Self::Handles;
+    /// Whether all could be stored.
     #[doc(hidden)]
-    fn put_at(self, place: &Place<'_>);
+    fn put_at(self, place: &Place<'_>) -> bool;
 }
 
 /// Puts what a module has made into the cells of its products.
-pub(crate) fn put<P: Products>(products: P, engine: &Engine, slot: u32, module: u16) {
-    products.put_at(&Place { engine, slot, module });
+pub(crate) fn put<P: Products>(
+    products: P,
+    engine: &Engine,
+    slot: u32,
+    module: u16,
+) -> Result<(), Lent> {
+    if products.put_at(&Place { engine, slot, module }) { Ok(()) } else { Err(Lent) }
 }
 
 macro_rules! tuples {
@@ -74,8 +80,9 @@ macro_rules! tuples {
                 ($(Handle::<$product>::new(builder, first + $nth),)+)
             }
 
-            fn put_at(self, place: &Place<'_>) {
-                $(place.engine.put_part(place.slot, place.module, $nth, self.$nth);)+
+            fn put_at(self, place: &Place<'_>) -> bool {
+                let put = [$(place.engine.put_part(place.slot, place.module, $nth, self.$nth)),+];
+                put.iter().all(Result::is_ok)
             }
         }
     )+};

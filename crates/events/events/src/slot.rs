@@ -9,9 +9,12 @@
 
 use crate::cells::Cells;
 use crate::layout::Layout;
+use crate::links::Linked;
 
-pub(crate) use crate::module_states::{ACQUIRED, QUEUED, RUNNING};
-use crate::module_states::{IDLE, ModuleStates, NO, REQUESTED, SKIPPED, YES};
+use crate::module_states::{
+    ACQUIRED, IDLE, ModuleStates, NO, NONE, READY, REQUESTED, SKIPPED, YES,
+};
+pub(crate) use crate::module_states::{QUEUED, RUNNING};
 use actinium_scheduler::trace::{Scope, Step};
 
 /// Gives back what nobody needs any more of what a module made.
@@ -61,16 +64,10 @@ pub(crate) struct State {
     /// The places at which it has a slot task: bits.
     pub(crate) active: u32,
     pub(crate) failure: Option<Box<(u16, String)>>,
-    pub(crate) ready: Vec<u16>,
-    /// How many of these have their resource.
-    acquired: u16,
+    /// The modules that are ready: see [`Lists`].
+    lists: Lists,
     pub(crate) cells: Cells,
-    /// Modules that were handed their resource, and since when they waited for it; with times only.
-    pub(crate) handed: Vec<(u16, u64)>,
-    /// Modules that wait: since when, and on which worker the wait was started; with spans only.
-    pub(crate) waits_since: Vec<(u16, u64, u32)>,
-    /// Room for `request`.
-    wanted: Vec<u16>,
+    pub(crate) rare: Rare,
     /// The slot's; none before its first event.
     pub(crate) words: ModuleStates,
     /// The step that each path is at.
@@ -79,6 +76,71 @@ pub(crate) struct State {
     pub(crate) ended_paths: Vec<u16>,
     /// The step of a trace that the event is.
     pub(crate) traced: Traced,
+}
+
+/// The first modules of lists that go on in the modules' words; or [`NONE`].
+#[derive(Clone, Copy, Debug)]
+struct Lists {
+    /// Of modules that must still get their resource, if they have one.
+    ready: u16,
+    /// Of modules that have it.
+    acquired: u16,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Lists { ready: NONE, acquired: NONE }
+    }
+}
+
+/// What few events have: made with the first of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare(Option<Box<Rarities>>);
+
+#[derive(Clone, Debug, Default)]
+struct Rarities {
+    /// Modules that were handed their resource, and since when they waited for it; with times only.
+    handed: Vec<(u16, u64)>,
+    /// Modules that wait: since when, and on which worker the wait was started; with spans only.
+    waits_since: Vec<(u16, u64, u32)>,
+    /// Room for `skip_rest`.
+    skipped: Vec<u16>,
+}
+
+impl Rare {
+    fn make(&mut self) -> &mut Rarities {
+        self.0.get_or_insert_default()
+    }
+
+    /// A module was handed its resource, for which it waited since then.
+    pub(crate) fn hand(&mut self, module: u16, since_ns: u64) {
+        self.make().handed.push((module, since_ns));
+    }
+
+    /// Since when a module that was handed its resource waited for it.
+    pub(crate) fn take_handed(&mut self, module: u16) -> Option<u64> {
+        let handed = &mut self.0.as_mut()?.handed;
+        let at = handed.iter().position(|&(handed, _)| handed == module)?;
+        Some(handed.swap_remove(at).1)
+    }
+
+    /// A wait begins, on this worker.
+    pub(crate) fn begin_wait(&mut self, module: u16, since_ns: u64, worker: u32) {
+        self.make().waits_since.push((module, since_ns, worker));
+    }
+
+    /// Since when a module waited, and on which worker that began.
+    pub(crate) fn end_wait(&mut self, module: u16) -> Option<(u64, u32)> {
+        let waits = &mut self.0.as_mut()?.waits_since;
+        let at = waits.iter().position(|&(waits, ..)| waits == module)?;
+        let (_, since_ns, worker) = waits.swap_remove(at);
+        Some((since_ns, worker))
+    }
+
+    /// An event begins.
+    fn begin(&mut self) {
+        self.0.iter_mut().for_each(|it| it.waits_since.clear());
+    }
 }
 
 /// The step of a trace that an event is, if it is part of one. No other event is that step.
@@ -118,7 +180,7 @@ impl State {
 
     /// The state in which every event begins.
     pub(crate) fn template(layout: &Layout) -> Self {
-        let consumers = (0..layout.source).map(|m| layout.consumers.row(m).len());
+        let consumers = (0..layout.source).map(|m| layout.links.consumers(m).len());
         let mut state = State {
             words: ModuleStates::new(consumers),
             steps: vec![0; layout.paths.len()].into(),
@@ -134,7 +196,7 @@ impl State {
         for &(output, select) in &layout.outputs {
             if select.is_none() {
                 // What it needs is fetched at once; itself it waits for its stage.
-                for &input in layout.inputs.row(output) {
+                for &input in layout.links.inputs(output) {
                     state.request(layout, input);
                 }
             }
@@ -153,10 +215,8 @@ impl State {
         self.failure = None;
         self.words.begin(&template.words);
         self.steps.copy_from_slice(&template.steps);
-        self.ready.clear();
-        self.acquired = 0;
-        self.waits_since.clear();
-        self.ready.extend_from_slice(&template.ready);
+        self.lists = template.lists;
+        self.rare.begin();
         self.ended_paths.clear();
         self.ended_paths.extend_from_slice(&template.ended_paths);
     }
@@ -181,12 +241,6 @@ impl State {
         self.words.state(module)
     }
 
-    /// Since when a module that was handed its resource waited for it.
-    pub(crate) fn take_handed(&mut self, module: u16) -> Option<u64> {
-        let at = self.handed.iter().position(|&(handed, _)| handed == module)?;
-        Some(self.handed.swap_remove(at).1)
-    }
-
     pub(crate) fn set(&mut self, module: u16, state: u8) {
         self.words.set_state(module, state);
     }
@@ -196,15 +250,16 @@ impl State {
         if self.of(module) != IDLE {
             return;
         }
-        let mut wanted = std::mem::take(&mut self.wanted);
-        wanted.push(module);
-        self.set(module, REQUESTED);
-        while let Some(m) = wanted.pop() {
+        // Those whose inputs are to be asked for.
+        let mut wanted = NONE;
+        self.want(module, &mut wanted);
+        while wanted != NONE {
+            let m = wanted;
+            wanted = self.words.take_first(m);
             let pending = if layout.traits(m).one_by_one {
                 let next = self.next_input(layout, m);
                 if let Some(input) = next.filter(|&input| self.of(input) == IDLE) {
-                    self.set(input, REQUESTED);
-                    wanted.push(input);
+                    self.want(input, &mut wanted);
                 }
                 u16::from(next.is_some())
             } else {
@@ -215,17 +270,21 @@ impl State {
                 _ => self.words.request(m, pending),
             }
         }
-        self.wanted = wanted;
+    }
+
+    /// Puts a module before those whose inputs are to be asked for.
+    fn want(&mut self, module: u16, wanted: &mut u16) {
+        self.words.put_before(module, REQUESTED, *wanted);
+        *wanted = module;
     }
 
     /// Wants all inputs of a module; returns how many are not there yet.
-    fn want_inputs(&mut self, layout: &Layout, module: u16, wanted: &mut Vec<u16>) -> u16 {
+    fn want_inputs(&mut self, layout: &Layout, module: u16, wanted: &mut u16) -> u16 {
         let mut pending = 0;
-        for &input in layout.inputs.row(module) {
+        for &input in layout.links.inputs(module) {
             match self.of(input) {
                 IDLE => {
-                    self.set(input, REQUESTED);
-                    wanted.push(input);
+                    self.want(input, wanted);
                     pending += 1;
                 }
                 YES | NO => {}
@@ -238,34 +297,47 @@ impl State {
     /// The first input that is not there yet, in the order in which the module asked for them.
     fn next_input(&self, layout: &Layout, module: u16) -> Option<u16> {
         let is_missing = |&input: &u16| input != layout.source && self.of(input) < YES;
-        layout.ports(module).iter().copied().find(is_missing)
+        layout.links.ports(module).iter().copied().find(is_missing)
     }
 
     /// Puts a module that has its resource among those that are ready.
     pub(crate) fn put_acquired(&mut self, module: u16) {
-        self.set(module, ACQUIRED);
-        self.ready.push(module);
-        self.acquired += 1;
+        self.words.put_before(module, ACQUIRED, self.lists.acquired);
+        self.lists.acquired = module;
     }
 
-    /// Takes what is to run next: what has its resource, for others wait for that, unless
-    /// `leaves_acquired`; else what was made ready last, whose inputs are warm.
+    /// Puts a module that has no resource yet among those that are ready.
     #[inline]
-    pub(crate) fn take_ready(&mut self, leaves_acquired: bool) -> Option<u16> {
-        let last = self.ready.len().checked_sub(1)?;
-        if self.acquired > 0 {
-            let takes = |&module: &u16| (self.of(module) == ACQUIRED) != leaves_acquired;
-            let nth = self.ready.iter().rposition(takes).unwrap_or(last);
-            self.ready.swap(nth, last);
+    pub(crate) fn put_ready(&mut self, module: u16) {
+        self.words.put_before(module, READY, self.lists.ready);
+        self.lists.ready = module;
+    }
+
+    /// Whether a module is ready.
+    #[inline]
+    pub(crate) fn has_ready(&self) -> bool {
+        self.lists.ready != NONE || self.lists.acquired != NONE
+    }
+
+    /// Takes what is to run next, and says whether it has its resource: what has it, for others
+    /// wait for that, unless `leaves_acquired`; else what was made ready last, whose inputs are
+    /// warm.
+    #[inline]
+    pub(crate) fn take_ready(&mut self, leaves_acquired: bool) -> Option<(u16, bool)> {
+        let Lists { ready, acquired } = self.lists;
+        if acquired != NONE && (ready == NONE || !leaves_acquired) {
+            self.lists.acquired = self.words.take_first(acquired);
+            return Some((acquired, true));
         }
-        let module = self.ready.pop()?;
-        self.acquired -= u16::from(self.of(module) == ACQUIRED);
-        Some(module)
+        if ready == NONE {
+            return None;
+        }
+        self.lists.ready = self.words.take_first(ready);
+        Some((ready, false))
     }
 
     fn make_ready(&mut self, module: u16) {
-        self.words.make_ready(module);
-        self.ready.push(module);
+        self.put_ready(module);
         self.open += 1;
     }
 
@@ -273,7 +345,8 @@ impl State {
     pub(crate) fn finish(&mut self, layout: &Layout, module: u16, pass: bool, free: Free<'_>) {
         self.open -= 1;
         let has_product = self.words.finish(module, if pass { YES } else { NO });
-        for &input in layout.inputs.row(module) {
+        let Linked { inputs, consumers, paths } = layout.links.linked(module);
+        for &input in inputs {
             if self.words.is_last(input) {
                 free(&self.words, &mut self.cells, input);
             }
@@ -281,16 +354,15 @@ impl State {
         if self.failure.is_some() {
             return;
         }
-        for &consumer in layout.consumers.row(module) {
-            if self.of(consumer) != REQUESTED {
-                continue;
+        for &consumer in consumers {
+            if self.of(consumer) == REQUESTED {
+                self.input_is_there(layout, consumer);
             }
-            self.input_is_there(layout, consumer);
         }
         if !has_product {
             self.finish_parts(layout, module, free);
         }
-        for &path in layout.paths_of.row(module) {
+        for &path in paths {
             let step = self.steps[usize::from(path)];
             let steps = &layout.paths[usize::from(path)].1;
             if steps.get(usize::from(step)) == Some(&module) {
@@ -305,22 +377,27 @@ impl State {
     /// One more input of a module that was asked for is there.
     #[inline(always)]
     fn input_is_there(&mut self, layout: &Layout, module: u16) {
-        if layout.traits(module).one_by_one {
-            match self.next_input(layout, module) {
-                Some(input) => self.request(layout, input),
-                None => self.make_ready(module),
+        if !self.words.is_last_input(module) {
+            return;
+        }
+        // One that asks for one after the other waits for one at a time.
+        let next = match layout.traits(module).one_by_one {
+            true => self.next_input(layout, module),
+            false => None,
+        };
+        match next {
+            Some(input) => {
+                self.words.request(module, 1);
+                self.request(layout, input);
             }
-        } else {
-            if self.words.is_last_input(module) {
-                self.make_ready(module);
-            }
+            None => self.make_ready(module),
         }
     }
 
     /// What needs a module without a product of its own is its products, which are there now.
     #[inline(never)]
     fn finish_parts(&mut self, layout: &Layout, module: u16, free: Free<'_>) {
-        for &part in layout.consumers.row(module) {
+        for &part in layout.links.consumers(module) {
             if self.of(part) == RUNNING {
                 self.finish_part(layout, part, free);
             }
@@ -334,7 +411,7 @@ impl State {
             // Nobody reads it, or all that would have were skipped meanwhile.
             return free(&self.words, &mut self.cells, part);
         }
-        for &consumer in layout.consumers.row(part) {
+        for &consumer in layout.links.consumers(part) {
             if self.of(consumer) == REQUESTED {
                 self.input_is_there(layout, consumer);
             }
@@ -343,8 +420,7 @@ impl State {
 
     /// A producer of several products is to run, and this one of them with it, wanted or not.
     pub(crate) fn begin_part(&mut self, part: u16) {
-        self.words.make_ready(part);
-        self.set(part, RUNNING);
+        self.words.run(part);
     }
 
     /// The event has failed: nothing new is started.
@@ -357,14 +433,11 @@ impl State {
     /// Fails the event like `fail`, for a module that is counted as done already.
     pub(crate) fn give_up(&mut self, module: u16, cause: String) {
         self.failure.get_or_insert_with(|| Box::new((module, cause)));
-        let mut ready = std::mem::take(&mut self.ready);
         // Those that hold a resource go through their turn, which gives it back.
-        ready.retain(|&m| {
-            let holds = self.of(m) == ACQUIRED;
-            self.open -= u32::from(!holds);
-            holds
-        });
-        self.ready = ready;
+        while self.lists.ready != NONE {
+            self.lists.ready = self.words.take_first(self.lists.ready);
+            self.open -= 1;
+        }
     }
 
     /// A path goes on from the step that it is at, as far as it can.
@@ -391,10 +464,10 @@ impl State {
     /// A path has stopped at a step: what would have run after it and is on no other path that goes
     /// on keeps its inputs no longer.
     fn skip_rest(&mut self, layout: &Layout, path: u16, step: u16, free: Free<'_>) {
-        let mut skipped = std::mem::take(&mut self.wanted);
+        let mut skipped = std::mem::take(&mut self.rare.make().skipped);
         let rest = &layout.paths[usize::from(path)].1[usize::from(step) + 1..];
         let is_stopped = |&other: &u16| self.steps[usize::from(other)] == STOPPED;
-        let will_not_run = |&m: &u16| layout.paths_of.row(m).iter().all(is_stopped);
+        let will_not_run = |&m: &u16| layout.links.paths(m).iter().all(is_stopped);
         skipped.extend(rest.iter().copied().filter(will_not_run));
         let selects = |&(_, select): &(u16, Option<usize>)| select == Some(usize::from(path));
         skipped.extend(layout.outputs.iter().copied().filter(selects).map(|(output, _)| output));
@@ -403,7 +476,7 @@ impl State {
                 continue;
             }
             self.set(module, SKIPPED);
-            for &input in layout.inputs.row(module) {
+            for &input in layout.links.inputs(module) {
                 if self.words.is_last(input) {
                     match self.of(input) {
                         IDLE => skipped.push(input),
@@ -415,7 +488,7 @@ impl State {
                 }
             }
         }
-        self.wanted = skipped;
+        self.rare.make().skipped = skipped;
     }
 
     pub(crate) fn passed(&self, path: usize) -> bool {
@@ -452,11 +525,12 @@ mod tests {
             all
         };
         three(&mut state);
-        assert_eq!(take(&mut state, false), [Some(1), Some(2), Some(0), None]);
+        let (acquired, ready) = (|m| Some((m, true)), |m| Some((m, false)));
+        assert_eq!(take(&mut state, false), [acquired(1), ready(2), ready(0), None]);
         // Left to its home, it is next all the same once something else has run.
         three(&mut state);
-        assert_eq!(take(&mut state, true), [Some(2), Some(1), Some(0), None]);
+        assert_eq!(take(&mut state, true), [ready(2), acquired(1), ready(0), None]);
         state.put_acquired(3);
-        assert_eq!(state.take_ready(true), Some(3), "there is nothing else");
+        assert_eq!(state.take_ready(true), acquired(3), "there is nothing else");
     }
 }

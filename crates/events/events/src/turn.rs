@@ -9,7 +9,7 @@ use crate::layout::Traits;
 use crate::record::{Figures, Span};
 use crate::resource::Waiting;
 use crate::run::{OfWorker, Run};
-use crate::slot::{ACQUIRED, QUEUED, RUNNING, State};
+use crate::slot::{QUEUED, State};
 use crate::slot_tasks::{SlotTurn, Wanted};
 use actinium_scheduler::sync::lock;
 use actinium_scheduler::{Turn, Worker, guard};
@@ -82,7 +82,8 @@ impl Run {
         let mut scope = state.traced.enter();
         loop {
             // Choose.
-            let Some(module) = state.take_ready(std::mem::take(&mut leaves_acquired)) else {
+            let next = state.take_ready(std::mem::take(&mut leaves_acquired));
+            let Some((module, is_acquired)) = next else {
                 if state.is_stage_over() {
                     state = self.stage_over(slot, state, worker);
                     // It may be another event by now.
@@ -95,13 +96,12 @@ impl Run {
                 state.active &= !(1 << wanted.place);
                 return (Turn::Idle, handled, false);
             };
-            let is_acquired = state.of(module) == ACQUIRED;
             let chosen = Chosen { module, is_acquired, expected_ns: self.expected_ns(module) };
             // Leave it to another turn.
             if handled > 0 && is_for_another_turn(chosen, handled, worker) {
                 match is_acquired {
                     true => state.put_acquired(module),
-                    false => state.ready.push(module),
+                    false => state.put_ready(module),
                 }
                 return (Turn::Again, handled, is_acquired);
             }
@@ -143,7 +143,7 @@ impl Run {
         resource: Option<u16>,
         worker: &Worker,
     ) {
-        let _ = state.take_handed(chosen.module);
+        let _ = state.rare.take_handed(chosen.module);
         state.fail(chosen.module, String::new());
         drop(state);
         if let (Some(resource), true) = (resource, chosen.is_acquired) {
@@ -188,20 +188,24 @@ impl Run {
     ) -> Option<Result<bool, Box<str>>> {
         let Chosen { module, is_acquired, expected_ns } = chosen;
         let Traits { resource, waits, streams, .. } = traits;
-        let queued_ns = if is_acquired { state.take_handed(module) } else { None };
-        state.set(module, RUNNING);
+        let queued_ns = if is_acquired { state.rare.take_handed(module) } else { None };
+        state.words.run(module);
         if waits && self.engine.settings.figures == Figures::Spans {
-            state.waits_since.push((module, self.engine.now_ns(), worker.index() as u32));
+            state.rare.begin_wait(module, self.engine.now_ns(), worker.index() as u32);
         }
-        self.engine.take_cell(slot, &mut state, module);
-        if !state.ready.is_empty() && self.is_worth_spreading(expected_ns) {
+        let taken = self.engine.take_cell(slot, &mut state, module);
+        if state.has_ready() && self.is_worth_spreading(expected_ns) {
             self.engine.activate(slot, &mut state, Some(worker), true);
         }
+        let at = &self.engine.slots[slot as usize];
         let event = Event {
             engine: &self.engine,
             anchor,
             worker,
-            at: &self.engine.slots[slot as usize],
+            at,
+            words: at.words.get().expect("an event is in it"),
+            ports: self.engine.layout.links.ports(module),
+            taken,
             slot,
             module,
             pass: state.pass,
@@ -238,7 +242,7 @@ impl Run {
         let Some(home) = self.engine.resources[usize::from(resource)].home() else { return false };
         let place = self.engine.place(slot, home);
         if home == worker.index()
-            || state.ready.is_empty()
+            || !state.has_ready()
             || place >= self.engine.per_slot
             || state.is_active(place)
             || self.expected_ns(module) < LONG_NS

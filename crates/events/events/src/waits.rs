@@ -86,7 +86,7 @@ impl Engine {
         self.ended(slot, &mut state, module, result());
         state = self.drop_retired(slot, state);
         // Otherwise there is nothing to do: it waits for others, which will look after it.
-        if !state.ready.is_empty() || state.open == 0 {
+        if state.has_ready() || state.open == 0 {
             self.activate(slot, &mut state, worker, false);
         }
         drop(state);
@@ -97,10 +97,7 @@ impl Engine {
 
     /// A wait has ended: its span. Kept with those of the worker that started it.
     fn note_wait(&self, slot: u32, state: &mut State, module: u16) {
-        let Some(at) = state.waits_since.iter().position(|&(waits, ..)| waits == module) else {
-            return;
-        };
-        let (_, start_ns, worker) = state.waits_since.swap_remove(at);
+        let Some((start_ns, worker)) = state.rare.end_wait(module) else { return };
         let (event, end_ns) = (state.number, self.now_ns());
         let span =
             Span { event, module: module.into(), worker, slot, start_ns, end_ns, waits: true };
@@ -134,11 +131,7 @@ impl Engine {
     fn fire(&self, worker: &Worker) {
         let now_ns = self.now_ns();
         let mut timers = lock(&self.timers[worker.index()]);
-        if timers.armed_ns <= now_ns {
-            timers.armed_ns = u64::MAX;
-        }
-        let mut due = std::mem::take(&mut timers.due);
-        timers.wheel.advance(now_ns, &mut due);
+        let mut due = timers.ring(now_ns);
         timers.arm(worker, ring);
         drop(timers);
         for &(_, wait) in &due {

@@ -2,6 +2,7 @@
 //! makes a product that depends on all its inputs, so that a sum over what the paths see shows
 //! whether everything ran in its order.
 
+mod pace;
 pub mod part;
 mod seen;
 
@@ -11,6 +12,8 @@ use actinium_events::{
     Graph, GraphErrors, Input, Inputs, ModuleOptions, Next, Output, Producer, Source, Threads,
 };
 use actinium_scheduler::mixing::mix;
+pub use pace::Cpus;
+use pace::Pace;
 use seen::{Given, Seen};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
@@ -37,47 +40,6 @@ impl Total {
     }
 }
 
-/// Rounds of busy work between two looks at the clock, found out at the start on this machine.
-#[derive(Clone, Copy, Debug)]
-struct Pace(u32);
-
-fn turn_over(rounds: u32, seed: u64) -> u64 {
-    (0..u64::from(rounds)).fold(seed, |state, round| std::hint::black_box(mix(state, round)))
-}
-
-impl Pace {
-    /// Measures how many rounds take about 2 µs. Looking at the clock then costs less than 2 %, and
-    /// work ends within 2 µs of its due time.
-    fn calibrate() -> Self {
-        const ROUNDS: u32 = 20_000;
-        let clock = actinium_scheduler::Clock::real();
-        let fastest_ns = (0..5).map(|seed| {
-            let start_ns = clock.now_ns();
-            std::hint::black_box(turn_over(ROUNDS, seed));
-            clock.now_ns() - start_ns
-        });
-        let fastest_ns = fastest_ns.min().unwrap_or(1).max(1);
-        Pace((u64::from(ROUNDS) * 2_000 / fastest_ns).clamp(1, 1 << 20) as u32)
-    }
-
-    /// Computes for so long on this CPU's clock.
-    fn work(self, ns: u64) {
-        if ns == 0 {
-            return;
-        }
-        let clock = actinium_scheduler::Clock::real();
-        let end_ns = clock.now_ns() + ns;
-        loop {
-            let left_ns = end_ns.saturating_sub(clock.now_ns());
-            if left_ns == 0 {
-                return;
-            }
-            let rounds = u64::from(self.0) * left_ns.min(2_000) / 2_000;
-            std::hint::black_box(turn_over(rounds.max(1) as u32, left_ns));
-        }
-    }
-}
-
 /// The times that events take to be made.
 struct Making {
     times: Times,
@@ -86,14 +48,7 @@ struct Making {
 
 impl Making {
     fn make(&self, number: u64) -> Checksum {
-        let ns = self.times.of(number);
-        if ns > 0 {
-            let clock = actinium_scheduler::Clock::real();
-            let end_ns = clock.now_ns() + ns;
-            while clock.now_ns() < end_ns {
-                std::hint::black_box(turn_over(self.pace.0, number));
-            }
-        }
+        self.pace.work(self.times.of(number));
         Checksum(mix(0, number))
     }
 }
@@ -335,7 +290,19 @@ impl AsyncAnalyzer for Waits {
 /// # Errors
 /// If the graph is not one that can be run; a workload that was read without errors is.
 pub fn graph(workload: &Workload, events: Option<u64>) -> Result<(Graph, Total), GraphErrors> {
-    let (pace, total) = (Pace::calibrate(), Total::default());
+    graph_on(Cpus::Own, workload, events)
+}
+
+/// The same for workers that may share CPUs.
+///
+/// # Errors
+/// As [`graph`].
+pub fn graph_on(
+    cpus: Cpus,
+    workload: &Workload,
+    events: Option<u64>,
+) -> Result<(Graph, Total), GraphErrors> {
+    let (pace, total) = (Pace::of_machine(cpus), Total::default());
     let source = events_of(workload, events, pace);
     Ok((build(workload, source, &Sums::Of(total.clone()), pace)?, total))
 }

@@ -2,7 +2,7 @@
 //! changes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -10,6 +10,10 @@ static ALLOCATOR: Counting = Counting;
 static COUNTS: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+/// Bytes that are in use, less those that were when counting began.
+static LIVE: AtomicI64 = AtomicI64::new(0);
+/// The most of them at a time.
+static PEAK: AtomicI64 = AtomicI64::new(0);
 
 /// The memory that all threads have asked for since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,15 +38,33 @@ pub(crate) fn so_far() -> Allocations {
     Allocations { calls: read(&CALLS), bytes: read(&BYTES) }
 }
 
+/// Measures the most bytes in use from now on; returns those that are in use now.
+pub(crate) fn restart_peak() -> i64 {
+    // Relaxed: a statistic.
+    let live = LIVE.load(Ordering::Relaxed);
+    PEAK.store(live, Ordering::Relaxed);
+    live
+}
+
+/// The most bytes in use since [`restart_peak`].
+pub(crate) fn peak() -> i64 {
+    // Relaxed: a statistic, as in `so_far`.
+    PEAK.load(Ordering::Relaxed)
+}
+
 struct Counting;
 
 impl Counting {
+    /// So many bytes are asked for, in place of so many others.
     #[inline(always)]
-    fn note(bytes: usize) {
-        // Relaxed: a statistic.
+    fn note(bytes: usize, instead_of: usize) {
+        // Relaxed, all: statistics.
         if COUNTS.load(Ordering::Relaxed) {
             CALLS.fetch_add(1, Ordering::Relaxed);
             BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+            let more = bytes as i64 - instead_of as i64;
+            let live = LIVE.fetch_add(more, Ordering::Relaxed) + more;
+            PEAK.fetch_max(live, Ordering::Relaxed);
         }
     }
 }
@@ -51,24 +73,28 @@ impl Counting {
 // never allocates.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Counting::note(layout.size());
+        Counting::note(layout.size(), 0);
         // SAFETY: the caller's promises are the system allocator's demands.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        Counting::note(layout.size());
+        Counting::note(layout.size(), 0);
         // SAFETY: as in `alloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Counting::note(size);
+        Counting::note(size, layout.size());
         // SAFETY: as in `alloc`; all memory comes from the system's allocator.
         unsafe { System.realloc(memory, layout, size) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // Relaxed, both: statistics.
+        if COUNTS.load(Ordering::Relaxed) {
+            LIVE.fetch_sub(layout.size() as i64, Ordering::Relaxed);
+        }
         // SAFETY: as in `realloc`.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -77,6 +103,17 @@ unsafe impl GlobalAlloc for Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_bytes_in_use_are_known() {
+        count();
+        let before = restart_peak();
+        drop(vec![0_u8; 10_000_000]);
+        drop(vec![0_u8; 10_000_000]);
+        let most = peak() - before;
+        // Other tests allocate at the same time, but not that much.
+        assert!((9_000_000..19_000_000).contains(&most), "{most}");
+    }
 
     #[test]
     fn what_is_allocated_is_counted() {

@@ -12,6 +12,8 @@
 //! | `harness.rs` | which runs, in which order, each in a process of its own |
 //! | `child.rs` | what such a process does |
 //! | `events.rs` | the event processor against what is ideal: `-- --events` |
+//! | `replays.rs` | workloads for both, read and run |
+//! | `flows/` | the event processor beside oneTBB and Taskflow, on one graph: `-- --events --section flows` |
 //! | `encodings/` | the binary encoding against other libraries: `-- --encodings` |
 //! | `baseline/` | this tree against another commit: two programs in turns, and a verdict for each row |
 //! | `counters.rs` | what CI holds constant: instructions, atomics and allocations per item, written down in `counters.toml` |
@@ -36,11 +38,13 @@ mod child;
 mod counters;
 mod encodings;
 mod events;
+mod flows;
 mod grid;
 mod harness;
 mod machine;
 mod options;
 mod page;
+mod replays;
 mod report;
 mod run;
 mod runtime;
@@ -64,8 +68,8 @@ pub fn main() -> ExitCode {
         Ok(Request::Baseline(commit, options)) => ended(baseline::run(&commit, &options, &args)),
         Ok(Request::Counters(why, options)) => ended(counters::run(why.as_deref(), &options)),
         Ok(Request::Encodings(options)) => ended(encodings::compare(options.quick)),
-        Ok(Request::Events { file, section }) => {
-            ended(events::measure(file.as_deref(), section.as_deref()))
+        Ok(Request::Events { file, section, pairs }) => {
+            ended(events::measure(file.as_deref(), section.as_deref(), pairs))
         }
         Ok(Request::Page(options)) => ended(page::write(&options, &args)),
         Err(error) => {

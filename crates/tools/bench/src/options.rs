@@ -23,7 +23,7 @@ Or one of these, by itself:
   --counters        instructions, atomics and allocations per item against counters.toml; to cost 2 % more is a failure
   --accept WHY      writes them there instead, with the reason for those that cost more
   --events[=FILE]   the event processor against what is ideal, with the shipped workload or that one
-  --section NAME    only that part of it: overhead, allocations, busy, wait
+  --section NAME    only that part of it: overhead, allocations, memory, busy, wait, flows (beside oneTBB and Taskflow)
   --encodings       the binary encoding beside other libraries
   --page            writes BENCHMARKS.md anew: ten minutes on a machine that does nothing else
 
@@ -31,7 +31,7 @@ How:
   --workers N       workers of Actinium (default 2); tokio runs with 1 and with N
   --reps N          measured runs of each (default 6)
   --limit S         seconds after which a process is given up (default 180)
-  --pairs N         pairs of processes of each row of --baseline (default 15)
+  --pairs N         pairs of runs of each row of --baseline and of --section flows (default 15)
   --quick           a hundredth of the size: says whether it works, not how fast; with --baseline, 5 pairs of the full size
 
 How to show it (default: tables):
@@ -67,6 +67,7 @@ pub(crate) enum Request {
     Events {
         file: Option<String>,
         section: Option<String>,
+        pairs: usize,
     },
     /// Compare encodings.
     Encodings(Options),
@@ -205,14 +206,18 @@ fn choose(
         ref other if section.is_some() && !matches!(other, Some(Alone::Events(_))) => {
             return Err("--section goes with --events".to_owned());
         }
-        None if pairs.is_some() => return Err("--pairs goes with --baseline".to_owned()),
+        None if pairs.is_some() => {
+            return Err("--pairs goes with --baseline, --events and --page".to_owned());
+        }
         None => {}
         Some(_) if measures || !alone.is_empty() => {
             return Err("--baseline, --counters, --accept, --events, --encodings and --page each stand alone".to_owned());
         }
         Some(Alone::Baseline(commit)) => return Ok(Request::Baseline(commit, options)),
         Some(Alone::Counters(why)) => return Ok(Request::Counters(why, options)),
-        Some(Alone::Events(file)) => return Ok(Request::Events { file, section }),
+        Some(Alone::Events(file)) => {
+            return Ok(Request::Events { file, section, pairs: options.pairs });
+        }
         Some(Alone::Encodings) => return Ok(Request::Encodings(options)),
         Some(Alone::Page) => return Ok(Request::Page(options)),
     }
@@ -325,8 +330,19 @@ mod tests {
         assert_eq!(parsed("--page"), Ok(Request::Page(default())));
         assert_eq!(parsed("--encodings"), Ok(Request::Encodings(default())));
         let (file, section) = (Some("a.json".to_owned()), Some("busy".to_owned()));
-        assert_eq!(parsed("--events=a.json --section busy"), Ok(Request::Events { file, section }));
-        assert_eq!(parsed("--events"), Ok(Request::Events { file: None, section: None }));
+        assert_eq!(
+            parsed("--events=a.json --section busy"),
+            Ok(Request::Events { file, section, pairs: 15 })
+        );
+        assert_eq!(
+            parsed("--events"),
+            Ok(Request::Events { file: None, section: None, pairs: 15 })
+        );
+        let section = Some("flows".to_owned());
+        assert_eq!(
+            parsed("--events --section flows --pairs 3"),
+            Ok(Request::Events { file: None, section, pairs: 3 })
+        );
     }
 
     #[test]
@@ -344,12 +360,12 @@ mod tests {
             ("--baseline", "--baseline needs a value"),
             ("--baseline HEAD --times", "stand alone"),
             ("--page --counters", "stand alone"),
-            ("--pairs 20", "--pairs goes with --baseline"),
+            ("--pairs 20", "--pairs goes with"),
             ("--accept", "--accept needs a value"),
             ("--section busy", "--section goes with --events"),
             (
                 "--events --section lazy",
-                "--section lazy: there are overhead, allocations, busy, wait",
+                "--section lazy: there are overhead, allocations, memory, busy, wait, flows",
             ),
             ("--events --encodings", "stand alone"),
         ] {

@@ -3,7 +3,6 @@
 use super::life::Life;
 use crate::actor::Actor;
 use crate::actor_core::Core;
-use crate::mailbox::shared::RawQueue;
 use actinium_scheduler::Header;
 use actinium_scheduler::sync::OwnerCell;
 use std::ptr::NonNull;
@@ -15,8 +14,6 @@ pub(crate) struct ActorCell<A: Actor> {
     pub(crate) core: Core,
     /// Lent to user code for the length of a turn; user code never reaches it in another way.
     pub(super) state: OwnerCell<Option<A>>,
-    /// The shared part of the mailbox: envelopes of what carries the actor's messages.
-    pub(super) shared: RawQueue,
     pub(super) life: OwnerCell<Life<A>>,
 }
 

@@ -6,7 +6,7 @@ use super::memory::{Block, put, release};
 use super::reference::CellRef;
 use super::{lifecycle, mailbox, turn};
 use crate::actor::Actor;
-use crate::actor_core::{Core, Fixed, Inner, SORT, WOKEN};
+use crate::actor_core::{Core, Fixed, Inner, Rare, SORT, WOKEN};
 use crate::actor_id::ActorId;
 use crate::mailbox::carrier::{by_size, is_boxed};
 use crate::mailbox::shared::{RawQueue, SharedQueue};
@@ -48,10 +48,10 @@ impl<A: Actor> ActorCell<A> {
             backpressure: capacity.map(|_| Box::default()),
             id,
             system,
+            rare: Rare::new(shared_part::<A>(capacity), block.is_none()),
         };
         let cell = ActorCell {
-            core: Core::new(&Self::VTABLE, kind, home, block.is_none(), fixed),
-            shared: shared_part::<A>(capacity),
+            core: Core::new(&Self::VTABLE, kind, home, fixed),
             life: OwnerCell::new(life),
             state: OwnerCell::new(Some(state)),
         };

@@ -56,7 +56,7 @@ impl<A: Actor> ActorCell<A> {
         // Known when it is compiled: the wrong one's code, which nobody calls, is a panic.
         assert!(carries::<T, A::Msg>(), "not what carries these messages");
         // SAFETY: made as such in `create`, and freed only when the cell is dropped.
-        unsafe { self.shared.of() }
+        unsafe { self.core.shared.of() }
     }
 
     /// Lets the shared part and lanes refuse further messages. What waits stays.
@@ -84,7 +84,7 @@ impl<A: Actor> ActorCell<A> {
     pub(super) fn free_mailbox<T: Carrier<A::Msg>>(&mut self) {
         self.ring_mut::<T>().free();
         // SAFETY: nobody else is there; the queue was made for `T`, and is freed once, here.
-        unsafe { self.shared.free::<T>() };
+        unsafe { self.core.header.own_mut().rare.shared.free::<T>() };
     }
 
     fn ring_mut<T: Carrier<A::Msg>>(&mut self) -> Ring<'_, Envelope<T>> {

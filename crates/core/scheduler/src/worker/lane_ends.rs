@@ -2,8 +2,11 @@
 //! for grace periods (see `lanes`).
 
 use super::own::Own;
-use crate::lanes::{Chunk, NONE_OPEN, entry_words};
-use crate::runnable::Runnable;
+use crate::chunk::Entries;
+use crate::lanes::{LaneEnd, Lanes, NONE_OPEN, entry_words};
+use crate::runnable::{Header, Runnable};
+use crate::shared::Shared;
+use crate::sync::Arc;
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -17,6 +20,7 @@ const AHEAD: u64 = 32;
 /// The sending ends of all of a worker's lanes.
 #[derive(Debug)]
 pub(super) struct LaneEnds {
+    shared: Arc<Shared>,
     /// Workers to whom lanes lead, or 0 if there are none.
     pub(super) workers: usize,
     /// The epoch in which the oldest open lane was opened.
@@ -26,30 +30,53 @@ pub(super) struct LaneEnds {
     open: Own<Vec<usize>>,
 }
 
-/// The sending end of a lane.
-#[derive(Debug, Default)]
+/// The sending end of a lane, and what its worker notes of it.
+#[derive(Debug)]
 struct Outgoing {
-    /// The chunk that is being filled, and the epoch in which it was begun.
-    chunk: Option<Chunk>,
+    end: LaneEnd,
+    /// The epoch in which the chunk was begun that is being filled.
     begun: u64,
-    /// An empty one for later.
-    spare: Option<Chunk>,
-    /// Chunks published, ever.
-    published: u64,
     /// How many chunks were delivered when this worker last waited for more in vain.
     in_vain: u64,
     /// Epochs in which the chunks were begun that may not be delivered yet, each with the number of
     /// the last such chunk.
     under_way: VecDeque<(u64, u64)>,
+    /// Whether something was published since this worker last looked, behind a fence, whether the
+    /// receiver sleeps.
+    is_news: bool,
+}
+
+impl Outgoing {
+    /// Chunks that are not delivered yet.
+    fn waiting(&self, delivered: u64) -> u64 {
+        self.end.published().saturating_sub(delivered)
+    }
+}
+
+impl Drop for LaneEnds {
+    fn drop(&mut self) {
+        for outgoing in self.outgoing.take() {
+            self.shared.lanes.put_back(outgoing.end);
+        }
+    }
 }
 
 impl LaneEnds {
-    /// Ends of lanes to so many workers.
-    pub(super) fn new(workers: usize) -> Self {
+    /// The ends of the lanes from a worker.
+    pub(super) fn new(shared: &Arc<Shared>, from: usize) -> Self {
+        let workers = if shared.lanes.exist() { shared.workers() } else { 0 };
+        let outgoing = |to| Outgoing {
+            end: shared.lanes.take_end(from, to),
+            begun: 0,
+            in_vain: 0,
+            under_way: VecDeque::new(),
+            is_news: false,
+        };
         LaneEnds {
+            shared: shared.clone(),
             workers,
             oldest_open: Cell::new(NONE_OPEN),
-            outgoing: Own::new((0..workers).map(|_| Outgoing::default()).collect()),
+            outgoing: Own::new((0..workers).map(outgoing).collect()),
             open: Own::new(Vec::new()),
         }
     }
@@ -63,51 +90,40 @@ impl LaneEnds {
     /// Whether the chunk for a worker has room for so many words.
     #[inline(always)]
     pub(super) fn has_room(&self, index: usize, words: usize) -> bool {
-        self.outgoing
-            .with(|outgoing| outgoing[index].chunk.as_ref().is_some_and(|chunk| chunk.fits(words)))
+        self.outgoing.with(|outgoing| outgoing[index].end.has_room(words))
     }
 
-    /// Puts a message without a stamp into the chunk for a worker, which has room.
+    /// Puts a message into the chunk for a worker, which has room.
     ///
     /// # Panics
     /// If it has none.
     #[inline(always)]
-    pub(super) fn push_at_once<M: Send>(&self, index: usize, to: Runnable, message: M) {
-        self.outgoing.with(|outgoing| {
-            let chunk = outgoing[index].chunk.as_mut().expect("a chunk with room");
-            chunk.push(to.0, 0, message);
-        });
+    pub(super) fn push<M: Send>(&self, index: usize, to: Runnable, stamp_ns: u64, message: M) {
+        self.outgoing.with(|outgoing| outgoing[index].end.push(to.0, stamp_ns, message));
     }
 
     /// Puts a message into the chunk for a worker; it comes back if there is none, or no room.
     #[inline(always)]
-    pub(super) fn push<M: Send>(
+    pub(super) fn try_push<M: Send>(
         &self,
         index: usize,
         to: Runnable,
         stamp_ns: u64,
         message: M,
     ) -> Option<M> {
-        self.outgoing.with(|outgoing| match &mut outgoing[index].chunk {
-            Some(chunk) if chunk.fits(entry_words::<M>()) => {
-                chunk.push(to.0, stamp_ns, message);
-                None
-            }
-            _ => Some(message),
-        })
+        if !self.has_room(index, entry_words::<M>()) {
+            return Some(message);
+        }
+        self.push(index, to, stamp_ns, message);
+        None
     }
 
-    /// Begins a chunk for a worker, after the one before was published. `delivered`: how many were
-    /// delivered on that lane, ever.
-    pub(super) fn begin_chunk(&self, index: usize, words: usize, epoch: u64, delivered: u64) {
+    /// Begins a chunk for a worker, after the one before was published.
+    pub(super) fn begin_chunk(&self, index: usize, words: usize, epoch: u64) {
         let was_open = self.outgoing.with(|outgoing| {
             let lane = &mut outgoing[index];
-            let was_open = lane.chunk.is_some() || !lane.under_way.is_empty();
-            // The receiver does not keep up: larger chunks cost less each.
-            let waiting = lane.under_way.back().map_or(0, |&(last, _)| last - delivered);
-            let words = if waiting >= BACKLOG { words.max(BACKLOG_WORDS) } else { words };
-            let spare = lane.spare.take().filter(|chunk| chunk.fits(words));
-            lane.chunk = Some(spare.unwrap_or_else(|| Chunk::new(words)));
+            let was_open = lane.end.is_begun() || !lane.under_way.is_empty();
+            lane.end.begin(&self.shared.lanes, words);
             lane.begun = epoch;
             was_open
         });
@@ -116,12 +132,17 @@ impl LaneEnds {
         }
     }
 
+    /// Whether so much may wait in a lane that [`LaneEnds::is_far_ahead`] is worth asking.
+    pub(super) fn seems_far_ahead(&self, index: usize) -> bool {
+        self.outgoing.with(|outgoing| outgoing[index].end.known_waiting() >= AHEAD)
+    }
+
     /// Whether so much waits in a lane that its sender had better wait, and has not done so in vain
     /// since the last delivery.
     pub(super) fn is_far_ahead(&self, index: usize, delivered: u64) -> bool {
         self.outgoing.with(|outgoing| {
             let ours = &outgoing[index];
-            ours.published.saturating_sub(delivered) >= AHEAD && ours.in_vain != delivered
+            ours.waiting(delivered) >= AHEAD && ours.in_vain != delivered
         })
     }
 
@@ -130,26 +151,25 @@ impl LaneEnds {
         self.outgoing.with(|outgoing| outgoing[index].in_vain = delivered);
     }
 
-    /// Takes the chunk for a worker, if anything is in it, to be published.
-    pub(super) fn take_to_publish(&self, index: usize) -> Option<Chunk> {
-        self.outgoing.with(|outgoing| {
-            let lane = &mut outgoing[index];
-            let chunk = lane.chunk.take_if(|chunk| !chunk.is_empty())?;
-            lane.published += 1;
-            match lane.under_way.back_mut() {
-                Some((last, begun)) if *begun == lane.begun => *last = lane.published,
-                _ => lane.under_way.push_back((lane.published, lane.begun)),
-            }
-            Some(chunk)
-        })
+    /// Publishes the chunk for a worker, if anything is in it.
+    pub(super) fn publish(&self, index: usize) {
+        self.outgoing.with(|outgoing| outgoing[index].publish(&self.shared.lanes));
     }
 
-    /// Keeps an empty chunk for later, if there is none yet.
-    pub(super) fn keep_spare(&self, index: usize, spare: Option<Chunk>) {
+    /// Publishes what is in any chunk.
+    pub(super) fn publish_all(&self) {
         self.outgoing.with(|outgoing| {
-            let lane = &mut outgoing[index];
-            lane.spare = lane.spare.take().or(spare);
+            self.open.with(|open| {
+                for &index in open.iter() {
+                    outgoing[index].publish(&self.shared.lanes);
+                }
+            });
         });
+    }
+
+    /// Whether anything was published for a worker since this was last asked.
+    pub(super) fn take_news(&self, index: usize) -> bool {
+        self.outgoing.with(|outgoing| std::mem::take(&mut outgoing[index].is_news))
     }
 
     /// Takes the list of open lanes out; [`LaneEnds::set_open`] brings it back.
@@ -167,7 +187,8 @@ impl LaneEnds {
     pub(super) fn note_delivered(&self, index: usize, delivered: u64) -> Option<u64> {
         self.outgoing.with(|outgoing| {
             let lane = &mut outgoing[index];
-            lane.spare = lane.spare.take().or(lane.chunk.take());
+            lane.end.take_unpublished();
+            lane.end.note_delivered(&self.shared.lanes, delivered);
             while lane.under_way.front().is_some_and(|&(last, _)| last <= delivered) {
                 lane.under_way.pop_front();
             }
@@ -175,27 +196,44 @@ impl LaneEnds {
         })
     }
 
-    /// Notes that all published chunks of a lane were delivered, and takes the one that was not
-    /// published.
-    pub(super) fn take_unpublished(&self, index: usize) -> Option<Chunk> {
+    /// All published chunks of a lane were delivered: calls `deliver` with what was not published.
+    /// It sends nothing.
+    pub(super) fn deliver_unpublished(
+        &self,
+        index: usize,
+        deliver: impl FnOnce(Entries<'_, Header>),
+    ) {
         self.outgoing.with(|outgoing| {
             outgoing[index].under_way.clear();
-            outgoing[index].chunk.take()
-        })
-    }
-
-    /// Keeps the chunk of [`LaneEnds::take_unpublished`], empty by now.
-    pub(super) fn put_back(&self, index: usize, chunk: Chunk) {
-        self.outgoing.with(|outgoing| outgoing[index].spare = Some(chunk));
+            outgoing[index].is_news = false;
+            deliver(outgoing[index].end.take_unpublished());
+        });
     }
 
     /// Whether all chunks were delivered that this worker has published; `delivered` tells how many
     /// of a lane were, ever.
     pub(super) fn are_delivered(&self, delivered: impl Fn(usize) -> u64) -> bool {
         self.outgoing.with(|outgoing| {
-            let is_delivered = |&index: &usize| outgoing[index].published == delivered(index);
+            let is_delivered = |&index: &usize| outgoing[index].waiting(delivered(index)) == 0;
             self.open.with(|open| open.iter().all(is_delivered))
         })
+    }
+}
+
+impl Outgoing {
+    fn publish(&mut self, lanes: &Lanes) {
+        if !self.end.has_unpublished() {
+            return;
+        }
+        // The receiver does not keep up: larger chunks cost less each.
+        let is_behind = self.end.known_waiting() >= BACKLOG;
+        self.end.publish(lanes, if is_behind { BACKLOG_WORDS } else { 0 });
+        let published = self.end.published();
+        match self.under_way.back_mut() {
+            Some((last, begun)) if *begun == self.begun => *last = published,
+            _ => self.under_way.push_back((published, self.begun)),
+        }
+        self.is_news = true;
     }
 }
 

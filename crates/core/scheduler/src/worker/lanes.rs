@@ -2,8 +2,9 @@
 
 use super::lane_ends::Grace;
 use super::{Callback, Worker};
-use crate::lanes::{Chunk, DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
-use crate::runnable::{NO_LANE, Runnable};
+use crate::chunk::Entries;
+use crate::lanes::{DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
+use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::sync::spin_loop;
 
@@ -36,7 +37,7 @@ impl Worker {
     /// If the lane has no room.
     #[inline(always)]
     pub fn push_lane<M: Send>(&self, lane: usize, to: Runnable, message: M) {
-        self.ends.push_at_once(lane, to, message);
+        self.ends.push(lane, to, 0, message);
     }
 
     /// Puts a message for something at another worker into the lane to there. It comes back if it
@@ -58,7 +59,7 @@ impl Worker {
         let Some(index) = self.has_lane_to(to) else {
             return self.ship_slowly(to, stamp_ns, message);
         };
-        let rest = self.ends.push(index, to, stamp_ns, message);
+        let rest = self.ends.try_push(index, to, stamp_ns, message);
         rest.map_or(Ok(()), |message| self.ship_slowly(to, stamp_ns, message))
     }
 
@@ -106,7 +107,7 @@ impl Worker {
                 // Before this worker took it over, it flushed its lanes.
                 return Err(message);
             }
-            let Some(message_back) = self.ends.push(index, to, stamp_ns, message) else {
+            let Some(message_back) = self.ends.try_push(index, to, stamp_ns, message) else {
                 if self.shared.sleep.is_asleep(index) {
                     self.publish(index);
                 }
@@ -127,39 +128,60 @@ impl Worker {
             self.shared.lanes.open_first(self.index, epoch);
             self.ends.oldest_open.set(epoch);
         }
-        let delivered = self.keep_pace(index);
-        self.ends.begin_chunk(index, words, epoch, delivered);
+        self.keep_pace(index);
+        self.ends.begin_chunk(index, words, epoch);
     }
 
     /// If much waits in a lane, waits for some microseconds until the receiver has delivered one
     /// more chunk: to run further ahead of whoever is slower gains nothing, and costs memory that
-    /// is in nobody's cache. Returns how many were delivered, ever.
-    fn keep_pace(&self, index: usize) -> u64 {
-        let lane = self.shared.lanes.lane(self.index, index);
-        let before = lane.delivered();
+    /// is in nobody's cache.
+    fn keep_pace(&self, index: usize) {
+        if !self.ends.seems_far_ahead(index) {
+            return;
+        }
+        let delivered = || self.shared.lanes.delivered(self.index, index);
+        let before = delivered();
         if !self.ends.is_far_ahead(index, before) {
-            return before;
+            return;
         }
         for _ in 0..PACE {
-            if lane.delivered() != before {
-                return lane.delivered();
+            if delivered() != before {
+                return;
             }
             spin_loop();
         }
         // It does something else: do not wait again until it comes back to this.
         self.ends.waited_in_vain(index, before);
-        before
     }
 
-    /// Publishes the chunk for a worker, if anything is in it.
+    /// Publishes the chunk for a worker, if anything is in it, and wakes that worker.
     fn publish(&self, index: usize) {
-        let Some(chunk) = self.ends.take_to_publish(index) else { return };
-        let spare = self.shared.lanes.publish(self.index, index, chunk);
-        self.ends.keep_spare(index, spare);
-        self.wake(index);
+        self.ends.publish(index);
+        if self.ends.take_news(index) {
+            self.wake(index);
+        }
     }
 
-    /// Once a round: what lies in chunks leaves, and lanes that were delivered are closed.
+    /// Some times in a round: what lies in chunks leaves, what others sent is taken in.
+    ///
+    /// Receivers that sleep are woken at the end of the round ([`Worker::tend_lanes`]): to see for
+    /// certain that one does takes a fence, and here that would wait for the chunks' cache lines.
+    #[inline(never)]
+    pub(super) fn exchange_lanes(&self) {
+        if self.ends.any_open() {
+            self.ends.publish_all();
+        }
+        if self.shared.lanes.has_pending(self.index) {
+            // No turn is under way, and none has woken what gets messages now.
+            self.now.rest();
+            let woken_by = self.woken_by.replace(SCHEDULED);
+            self.receive_pending();
+            self.woken_by.set(woken_by);
+        }
+    }
+
+    /// Once a round: what lies in chunks leaves, receivers are woken, and lanes that were delivered
+    /// are closed.
     #[inline]
     pub(super) fn tend_lanes(&self) {
         if self.ends.any_open() {
@@ -172,7 +194,7 @@ impl Worker {
         let mut open = self.ends.take_open();
         open.retain(|&index| {
             self.publish(index);
-            let delivered = self.shared.lanes.lane(self.index, index).delivered();
+            let delivered = self.shared.lanes.delivered(self.index, index);
             let begun = self.ends.note_delivered(index, delivered);
             oldest = begun.map_or(oldest, |begun| oldest.min(begun));
             begun.is_some()
@@ -212,7 +234,7 @@ impl Worker {
 
     /// Whether little lies in this worker's lanes: nothing but what it has not published yet.
     pub(super) fn flushes_soon(&self) -> bool {
-        self.ends.are_delivered(|index| self.shared.lanes.lane(self.index, index).delivered())
+        self.ends.are_delivered(|index| self.shared.lanes.delivered(self.index, index))
     }
 
     #[cold]
@@ -220,16 +242,8 @@ impl Worker {
     fn deliver_open_lanes(&self) {
         self.counters().flushed.add(1);
         for index in self.ends.take_open() {
-            let mut delivery = self.shared.lanes.lane(self.index, index).deliver();
-            while let Some(mut chunk) = delivery.take() {
-                self.deliver(&mut chunk);
-                delivery.done(chunk);
-            }
-            drop(delivery);
-            if let Some(mut chunk) = self.ends.take_unpublished(index) {
-                self.deliver(&mut chunk);
-                self.ends.put_back(index, chunk);
-            }
+            self.deliver_lane(self.index, index, usize::MAX);
+            self.ends.deliver_unpublished(index, |entries| self.deliver(entries));
         }
         self.set_oldest_open(NONE_OPEN);
         self.do_deferred();
@@ -249,24 +263,26 @@ impl Worker {
     }
 
     fn receive_pending(&self) {
-        let lanes = &self.shared.lanes;
-        lanes.take_pending(self.index, |from| {
-            let mut delivery = lanes.lane(from, self.index).deliver();
-            let mut words = 0;
-            while words < DELIVERED_AT_ONCE {
-                let Some(mut chunk) = delivery.take() else { return };
-                words += chunk.len();
-                self.deliver(&mut chunk);
-                delivery.done(chunk);
-            }
-            lanes.mark_pending(from, self.index);
-        });
+        for from in self.shared.lanes.pending(self.index) {
+            self.deliver_lane(from, self.index, DELIVERED_AT_ONCE);
+        }
         self.do_deferred();
     }
 
-    /// Delivers what lies in a chunk. It calls no user code, for others may wait for it.
-    fn deliver(&self, chunk: &mut Chunk) {
-        let mut entries = chunk.take();
+    /// Delivers what lies in a lane, up to the chunk with which there are so many words.
+    fn deliver_lane(&self, from: usize, to: usize, at_most: usize) {
+        let mut delivery = self.shared.lanes.deliver(from, to);
+        let mut words = 0;
+        while words < at_most {
+            let Some(entries) = delivery.take() else { return };
+            words += entries.words();
+            self.deliver(entries);
+            delivery.done();
+        }
+    }
+
+    /// Delivers what lay in a chunk. It calls no user code, for others may wait for it.
+    fn deliver(&self, mut entries: Entries<'_, Header>) {
         while let Some(to) = entries.next_to() {
             // SAFETY: what is sent to is alive until its grace period is over, which comes after
             // this (`lanes`); the vtable's function takes out messages of the runnable's type, as

@@ -216,7 +216,7 @@ impl Worker {
             run_buffer: Own::new(None),
             at_turn_end: Cell::new(None),
             outbox: Own::new((0..workers).map(|_| Chain::default()).collect()),
-            ends: LaneEnds::new(if shared.lanes.exist() { workers } else { 0 }),
+            ends: LaneEnds::new(&shared, index),
             deferred: Own::new(Vec::new()),
             graces: Graces::new(),
             timers: Own::new(Wheel::new(now_ns)),

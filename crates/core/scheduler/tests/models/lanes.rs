@@ -1,7 +1,7 @@
 //! Lanes: order, and grace periods.
 
 use super::{Owned, model};
-use actinium_scheduler::lanes::{Chunk, Lanes, NONE_OPEN};
+use actinium_scheduler::lanes::{LaneEnd, Lanes, NONE_OPEN};
 use actinium_scheduler::sleep::Sleep;
 use actinium_scheduler::sync::lock;
 use loom::cell::UnsafeCell;
@@ -10,24 +10,31 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 use std::ptr::NonNull;
 
-/// A chunk with one entry, the number `n`.
-fn entry(n: u64) -> Chunk {
-    let mut chunk = Chunk::new(0);
-    chunk.push(NonNull::dangling(), 0, n);
-    chunk
+/// Publishes a chunk with one entry, the number `n`.
+fn publish(lanes: &Lanes, end: &mut LaneEnd, n: u64) {
+    end.begin(lanes, 0);
+    end.push(NonNull::dangling(), 0, n);
+    end.publish(lanes, 0);
+}
+
+/// Publishes a chunk with one entry on the lane from worker 0 to worker 1, by an end that it puts
+/// back.
+fn publish_one(lanes: &Lanes) {
+    let mut end = lanes.take_end(0, 1);
+    publish(lanes, &mut end, 1);
+    lanes.put_back(end);
 }
 
 /// Delivers all that lies in the lane from worker 0 to worker 1.
 fn deliver_all(lanes: &Lanes, put: impl Fn(u64)) {
-    let mut delivery = lanes.lane(0, 1).deliver();
-    while let Some(mut chunk) = delivery.take() {
-        let mut entries = chunk.take();
+    let mut delivery = lanes.deliver(0, 1);
+    while let Some(mut entries) = delivery.take() {
         while entries.next_to().is_some() {
-            // SAFETY: `entry` puts such messages in.
+            // SAFETY: `publish` puts such messages in.
             let (_, n) = unsafe { entries.take::<u64>() };
             put(n);
         }
-        delivery.done(chunk);
+        delivery.done();
     }
 }
 
@@ -40,21 +47,67 @@ fn a_sender_that_flushes_overtakes_nothing_that_lies_in_its_lane() {
             let (lanes, log) = (lanes.clone(), log.clone());
             thread::spawn(move || {
                 for _ in 0..2 {
-                    lanes.take_pending(1, |from| {
+                    for from in lanes.pending(1) {
                         assert_eq!(from, 0);
                         deliver_all(&lanes, |n| lock(&log).push(n));
-                    });
+                    }
                 }
             })
         };
-        lanes.publish(0, 1, entry(1));
-        lanes.publish(0, 1, entry(2));
+        let mut end = lanes.take_end(0, 1);
+        publish(&lanes, &mut end, 1);
+        publish(&lanes, &mut end, 2);
         deliver_all(&lanes, |n| lock(&log).push(n));
         // Another way, now that the lane is flushed.
         lock(&log).push(3);
         receiver.join().unwrap();
         assert_eq!(*lock(&log), [1, 2, 3]);
-        assert_eq!(lanes.lane(0, 1).delivered(), 2);
+        assert_eq!(lanes.delivered(0, 1), 2);
+    });
+}
+
+#[test]
+fn a_sender_uses_chunks_again_only_when_they_are_delivered() {
+    model(0, || {
+        let lanes = Arc::new(Lanes::new(2, true));
+        let receiver = {
+            let lanes = lanes.clone();
+            thread::spawn(move || {
+                let got = std::cell::RefCell::new(Vec::new());
+                deliver_all(&lanes, |n| got.borrow_mut().push(n));
+                got.into_inner()
+            })
+        };
+        let mut end = lanes.take_end(0, 1);
+        for n in 1..=3 {
+            // Loom tells of a chunk that is written to, or freed, while it is read.
+            publish(&lanes, &mut end, n);
+            end.note_delivered(&lanes, lanes.delivered(0, 1));
+        }
+        let mut got = receiver.join().unwrap();
+        let rest = std::cell::RefCell::new(Vec::new());
+        deliver_all(&lanes, |n| rest.borrow_mut().push(n));
+        got.extend(rest.into_inner());
+        assert_eq!(got, [1, 2, 3]);
+        lanes.put_back(end);
+    });
+}
+
+#[test]
+fn an_entry_too_large_for_the_chunk_that_follows_gets_a_larger_one() {
+    model(0, || {
+        let lanes = Lanes::new(2, true);
+        let mut end = lanes.take_end(0, 1);
+        publish(&lanes, &mut end, 1);
+        end.begin(&lanes, 100);
+        assert!(end.has_room(100));
+        end.push(NonNull::dangling(), 0, 2u64);
+        end.publish(&lanes, 0);
+        let got = std::cell::RefCell::new(Vec::new());
+        deliver_all(&lanes, |n| got.borrow_mut().push(n));
+        assert_eq!(got.into_inner(), [1, 2]);
+        // An empty one lay between them.
+        assert_eq!(lanes.delivered(0, 1), 3);
     });
 }
 
@@ -173,7 +226,7 @@ fn what_a_receiver_delivers_from_a_sleepers_lane_comes_before_what_is_freed() {
     model(0, || {
         let world = World::new();
         world.lanes.open_first(0, world.lanes.epoch());
-        world.lanes.publish(0, 1, entry(1));
+        publish_one(&world.lanes);
         // SAFETY: this thread stands for that worker.
         unsafe { world.sleep.announce(0) };
         let receiver = {
@@ -195,7 +248,7 @@ fn a_sleepers_lane_is_not_delivered_before_it_is() {
             thread::spawn(move || {
                 world.lanes.open_first(0, world.lanes.epoch());
                 if world.is_alive() {
-                    world.lanes.publish(0, 1, entry(1));
+                    publish_one(&world.lanes);
                 }
                 // SAFETY: this thread stands for that worker.
                 unsafe { world.sleep.announce(0) };
@@ -213,7 +266,7 @@ fn a_sleeper_whose_lanes_are_delivered_holds_nobody_up_and_uses_nothing_that_was
     model(0, || {
         let world = World::new();
         world.lanes.open_first(0, world.lanes.epoch());
-        world.lanes.publish(0, 1, entry(1));
+        publish_one(&world.lanes);
         deliver_all(&world.lanes, |_| world.is_used());
         // SAFETY: this thread stands for that worker.
         unsafe { world.sleep.announce(0) };

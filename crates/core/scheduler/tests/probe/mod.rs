@@ -1,7 +1,9 @@
 //! A runnable for the model checkers: a count of messages stands for its mailbox.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use actinium_scheduler::runnable::{Header, Kind, LaneEntries, Runnable, Turn, VTable, WorkerRef};
+use actinium_scheduler::runnable::{
+    Header, Kind, LaneEntries, Runnable, Turn, VTable, Words, WorkerRef,
+};
 use actinium_scheduler::sync::atomic::{AtomicUsize, Ordering};
 use actinium_scheduler::sync::{Arc, OwnerCell};
 use actinium_scheduler::{Affine, Clock, Policy, Settings, Shared, Worker};
@@ -47,7 +49,7 @@ impl Sender {
     /// A probe that nobody has started.
     pub fn new(home: usize, next: Option<Sender>, tally: &Arc<Tally>) -> Self {
         let probe = Probe {
-            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0, [0; 6]),
+            header: Header::new(&VTABLE, Arc::new(Kind::new("probe")), home, 0, Words::default()),
             mail: AtomicUsize::new(0),
             handled: OwnerCell::new(0),
             // The scheduler's, and this one.

@@ -103,7 +103,11 @@ pub fn run(
     args.report.check()?;
     args.trace.check()?;
     let plan = Plan::new(&loaded.workload);
-    let notes = Notes { report: args.report.report.is_some(), quiet: args.output.quiet };
+    let notes = Notes {
+        report: args.report.report.is_some(),
+        quiet: args.output.quiet,
+        together: args.begin_together,
+    };
     let trace = &args.trace;
     let task = Task { loaded: &loaded, registry, settings: &settings, plan: &plan, notes, trace };
     #[cfg(feature = "nodes")]

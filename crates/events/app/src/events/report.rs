@@ -5,9 +5,18 @@ use super::typed::command;
 use super::{SCHEMA_VERSION, Settings};
 use crate::{Failure, RunFigures, tables};
 use actinium_observe::number::{decimal, nanoseconds, percent};
+use actinium_observe::process::proc;
 use actinium_report::Table;
 use actinium_workload::plan::Plan;
 use serde::Serialize;
+
+/// How many CPUs so many workers of this process can use at a time.
+pub(super) fn cpus_for(workers: usize) -> usize {
+    match proc::cpus_allowed().len() {
+        0 => workers,
+        cpus => workers.min(cpus),
+    }
+}
 
 /// All figures of a run. It serialises as the JSON that the command prints.
 #[derive(Clone, Debug, Serialize)]
@@ -85,8 +94,15 @@ impl<'a> Report<'a> {
     /// Whether the run did what it was asked to do.
     ///
     /// # Errors
-    /// If events failed, or it was interrupted.
+    /// If events failed, it was interrupted, or it was faster than its CPUs can compute.
     pub fn verdict(&self) -> Result<(), Failure> {
-        self.figures.verdict()
+        self.figures.verdict()?;
+        let RunFigures { events, elapsed_s, abandoned, .. } = self.figures;
+        if self.checksum.is_none() || abandoned > 0 {
+            // A job, of whose modules nobody knows how long they take.
+            return Ok(());
+        }
+        let cpus = cpus_for(self.figures.workers);
+        self.plan.computing_ns.check(events, cpus, elapsed_s).map_err(Failure::Failed)
     }
 }

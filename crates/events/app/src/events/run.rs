@@ -3,6 +3,7 @@
 use super::jobs;
 use super::loaded::Loaded;
 use super::outcome::{Ideal, Outcome};
+use super::report::cpus_for;
 use super::settings::{Settings, Sweep, SweepOf};
 use super::sweep::{self, Measured};
 use super::written::Written;
@@ -15,7 +16,7 @@ use actinium_workload::job::After;
 use actinium_workload::plan::{EVENTS_PER_SLOT, Plan};
 use actinium_workload::registry::Registry;
 use actinium_workload::replay::part::{self, Seen};
-use actinium_workload::replay::{self, Total};
+use actinium_workload::replay::{self, Cpus, Total};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub struct Notes {
     pub report: bool,
     /// Whether there is no progress bar.
     pub quiet: bool,
+    /// Whether other processes run at the same time, as jobs of one sweep.
+    pub together: bool,
 }
 
 /// What is run, and how.
@@ -162,9 +165,11 @@ impl Task<'_> {
         }
     }
 
-    /// The ideal for so many events that were run.
+    /// The ideal for so many events that were run. Workers that share a CPU compute no more than
+    /// one.
     pub fn ideal(&self, slots: u64, workers: usize, events: u64) -> Option<Ideal> {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        let workers = cpus_for(workers);
         Ideal::of(&self.loaded.workload, self.plan, workers, slots, events)
     }
 
@@ -178,7 +183,8 @@ impl Task<'_> {
         let every = self.notes.report.then(|| self.sample_every(slots, events));
         let mut of_processor = self.settings.with(slots, workers).processor(every);
         of_processor.events_max = events;
-        let Made { graph, results } = self.make((slots, events), written).map_err(asked)?;
+        let Made { graph, results } =
+            self.make((slots, workers, events), written).map_err(asked)?;
         let processor = results.listen(Processor::new(graph, of_processor));
         let processor = self.trace.observe(processor);
         let run = runner.run(processor, events, progress(events, what, self.notes.quiet))?;
@@ -188,7 +194,7 @@ impl Task<'_> {
 
     fn make(
         &self,
-        (slots, events): (u64, Option<u64>),
+        (slots, workers, events): Size,
         written: Option<Written>,
     ) -> Result<Made, GraphErrors> {
         let workload = &self.loaded.workload;
@@ -197,12 +203,16 @@ impl Task<'_> {
             let lines = written.map(Lines::shared);
             return Ok(Made { graph, results: Results::Job { after, lines } });
         }
+        let cpus = match self.notes.together || cpus_for(workers) < workers {
+            true => Cpus::Shared,
+            false => Cpus::Own,
+        };
         let Some(written) = written else {
-            let (graph, total) = replay::graph(workload, events)?;
+            let (graph, total) = replay::graph_on(cpus, workload, events)?;
             return Ok(Made { graph, results: Results::Total(total) });
         };
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
-        let (graph, seen) = part::recorded(workload, events, slots)?;
+        let (graph, seen) = part::recorded(cpus, workload, events, slots)?;
         Ok(Made { graph, results: Results::Lines(Lines::shared(written), seen) })
     }
 

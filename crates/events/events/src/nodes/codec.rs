@@ -45,7 +45,7 @@ impl<T: Product + Serialize + DeserializeOwned> Codec for Of<T> {
     }
 
     fn put(&self, bytes: &[u8], engine: &Engine, slot: u32, module: u16) -> Result<(), Cause> {
-        engine.put(slot, module, decode::<T>(bytes)?);
+        engine.put(slot, module, decode::<T>(bytes)?)?;
         Ok(())
     }
 }

@@ -56,6 +56,8 @@ pub(super) struct Events {
     pub(super) work_ns: Vec<u64>,
     pub(super) busy_ns: Vec<u64>,
     pub(super) durations_ns: Vec<u64>,
+    /// Whether all events after these are as these, in the same order.
+    pub(super) all_repeat: bool,
     /// The critical path of each, in order.
     paths: Vec<Vec<usize>>,
     /// Time in each limit, of all events together.
@@ -64,8 +66,9 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn look_at(flow: &Flow<'_>) -> Self {
-        let count = how_many(flow);
+        let (count, all_repeat) = how_many(flow);
         let mut events = Self {
+            all_repeat,
             work_ns: Vec::with_capacity(count),
             busy_ns: Vec::with_capacity(count),
             durations_ns: Vec::with_capacity(count),
@@ -118,8 +121,8 @@ impl Events {
     }
 }
 
-/// After how many events the times repeat, within bounds.
-fn how_many(flow: &Flow<'_>) -> usize {
+/// After how many events the times repeat, within bounds; and whether all repeats then.
+fn how_many(flow: &Flow<'_>) -> (usize, bool) {
     let modules = flow.modules().map(|index| &flow.workload.modules[index]);
     let mut cycle = flow.workload.source.times.cycle().len();
     let mut some_rejected = false;
@@ -132,5 +135,6 @@ fn how_many(flow: &Flow<'_>) -> usize {
         some_rejected |= module.accepts_fraction > 0.0 && module.accepts_fraction < 1.0;
     }
     let wanted = if some_rejected { EVENTS_MAX } else { cycle.min(EVENTS_MAX) };
-    wanted.min(RUNS_MAX / flow.reached.len().max(1)).max(1)
+    let count = wanted.min(RUNS_MAX / flow.reached.len().max(1)).max(1);
+    (count, count == cycle && !some_rejected)
 }

@@ -8,6 +8,7 @@
 //! | [`critical_path`] | each event alone: the longest chain of modules that wait for each other |
 //! | [`predict`] | events per second at best |
 
+mod computing;
 pub mod critical_path;
 pub mod flow;
 pub mod predict;
@@ -17,6 +18,7 @@ pub mod simulate;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::model::{Role, Work, Workload};
+pub use computing::Computing;
 use critical_path::Events;
 pub use critical_path::{Critical, CriticalPath};
 use flow::Flow;
@@ -120,6 +122,9 @@ pub struct Plan {
     /// How long each event takes alone with workers for all of it.
     #[serde(skip)]
     pub durations_ns: Vec<u64>,
+    /// How long the modules of each event compute.
+    #[serde(skip)]
+    pub computing_ns: Computing,
 }
 
 fn path_steps(workload: &Workload) -> Vec<PathSteps> {
@@ -179,6 +184,7 @@ impl Plan {
             critical_path: events.critical_path(flow),
             predictions: Vec::new(),
             durations_ns: events.durations_ns,
+            computing_ns: Computing { events_ns: events.busy_ns, all_repeat: events.all_repeat },
         }
     }
 

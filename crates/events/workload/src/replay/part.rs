@@ -1,8 +1,9 @@
 //! A workload in parts, for a cluster: each node runs the modules of the events that it is given,
 //! and what its outputs would have seen goes to one node, which runs the outputs of all events.
 
+use super::pace::{Cpus, Pace};
 pub use super::seen::{Given, Observations, Seen, sum};
-use super::{Checksum, Making, Pace, Replayed, Sums, build, events_of, register};
+use super::{Checksum, Making, Replayed, Sums, build, events_of, register};
 use crate::{Module, Role, Threads, Times, Work, Workload};
 use actinium_events::{
     Builder, Cause, Event, Filter, Graph, GraphErrors, Input, Inputs, Next, Source,
@@ -19,11 +20,12 @@ const GIVEN: &str = "the events of all nodes";
 /// # Errors
 /// The same as those of [`graph`](super::graph).
 pub fn recorded(
+    cpus: Cpus,
     workload: &Workload,
     events: Option<u64>,
     slots: usize,
 ) -> Result<(Graph, Seen), GraphErrors> {
-    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let (pace, seen) = (Pace::of_machine(cpus), Seen::new(slots));
     let source = events_of(workload, events, pace);
     Ok((build(workload, source, &Sums::By(seen.clone()), pace)?, seen))
 }
@@ -55,7 +57,8 @@ where
     }
 }
 
-/// All but the outputs, for the events whose numbers `next` gives. Where an output would have run,
+/// All but the outputs, for the events whose numbers `next` gives, on a node that may share CPUs
+/// with others. Where an output would have run,
 /// what it would have seen is noted, in no time.
 ///
 /// # Errors
@@ -65,7 +68,7 @@ pub fn inner(
     slots: usize,
     next: impl FnMut() -> Next<u64> + Send + 'static,
 ) -> Result<(Graph, Seen), GraphErrors> {
-    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let (pace, seen) = (Pace::of_machine(Cpus::Shared), Seen::new(slots));
     let mut inner = workload.clone();
     for module in inner.modules.iter_mut().filter(|module| module.role == Role::Output) {
         module.threads = Threads::Concurrent;
@@ -110,7 +113,7 @@ pub fn outputs(
     if outputs.is_empty() {
         return Ok(None);
     }
-    let (pace, seen) = (Pace::calibrate(), Seen::new(slots));
+    let (pace, seen) = (Pace::of_machine(Cpus::Shared), Seen::new(slots));
     let make = |given: Given| (given.number, given);
     let mut builder = Builder::new(GIVEN, Asks { next, make });
     for (number, module) in outputs {

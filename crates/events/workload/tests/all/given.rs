@@ -177,7 +177,8 @@ fn parts_together_make_what_the_whole_makes() {
 fn ends_come_in_the_order_of_outputs_and_observations_add_up_to_the_total() {
     let mut workload = workload();
     workload.modules[4].fails_every = None;
-    let (graph, seen) = part::recorded(&workload, Some(300), 8).expect("a graph");
+    let (graph, seen) =
+        part::recorded(replay::Cpus::Own, &workload, Some(300), 8).expect("a graph");
     let notes = Arc::new(Mutex::new((Vec::new(), 0_u64)));
     let noted = notes.clone();
     let settings = Settings::default().workers(2).slots(8).order(Order::Input { window: 8 });

@@ -4,6 +4,7 @@ use super::cpu_time::process_time;
 use super::sampler::{Sampler, Samples};
 use super::{Load, proc};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,9 @@ pub struct ProcessFigures {
     pub host: String,
     /// Which machine that is: see [`proc::machine`].
     pub machine: String,
+    /// The CPUs that it might use: see [`proc::cpus_allowed`].
+    #[serde(default)]
+    pub cpus_allowed: BTreeSet<u32>,
     /// How long it was looked at.
     pub elapsed_s: f64,
     /// CPU time meanwhile.
@@ -34,6 +38,7 @@ impl ProcessFigures {
         ProcessFigures {
             host: proc::host(),
             machine: proc::machine(),
+            cpus_allowed: proc::cpus_allowed(),
             elapsed_s: elapsed.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),
             threads_max: samples.threads_max,
@@ -91,5 +96,6 @@ mod tests {
         assert!(figures.cpu_s >= 0.02 && figures.elapsed_s > 0.0, "{figures:?}");
         assert!(figures.load.threads_active().iter().any(|&threads| threads > 0.0), "{figures:?}");
         assert!(!figures.host.is_empty() && !figures.machine.is_empty());
+        assert!(!figures.cpus_allowed.is_empty());
     }
 }

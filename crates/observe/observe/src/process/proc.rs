@@ -1,7 +1,7 @@
 //! Reads what `/proc` says of this process and its machine: memory, threads, CPUs, names.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most memory that this process has ever had in RAM; 0 if Linux does not say.
 #[must_use]
@@ -111,6 +111,27 @@ pub fn machine() -> String {
     line("/proc/sys/kernel/random/boot_id")
 }
 
+/// The CPUs on which the main thread of this process may run; none if Linux does not say.
+///
+/// ```
+/// assert!(!actinium_observe::process::proc::cpus_allowed().is_empty());
+/// ```
+#[must_use]
+pub fn cpus_allowed() -> BTreeSet<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.map(cpu_list).unwrap_or_default()
+}
+
+/// Of a list such as `0-3,8`.
+fn cpu_list(list: &str) -> BTreeSet<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse::<u32>().ok()?..=last.trim().parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
 fn line(file: &str) -> String {
     std::fs::read_to_string(file).unwrap_or_default().trim().to_owned()
 }
@@ -126,6 +147,13 @@ mod tests {
         for line in ["cpu  10 1 20 700 5", "intr 7", "cpu1 a", ""] {
             assert_eq!(cpu_time(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_list_of_cpus_is_read() {
+        assert_eq!(cpu_list("\t0-2,8"), BTreeSet::from([0, 1, 2, 8]));
+        assert_eq!(cpu_list("5"), BTreeSet::from([5]));
+        assert!(cpu_list("").is_empty() && cpu_list("a-b").is_empty());
     }
 
     #[test]

@@ -9,16 +9,16 @@
 mod figures;
 mod runs;
 
-use crate::encodings;
 use crate::grid::Grid;
 use crate::machine::Circumstances;
 use crate::options::Options;
 use crate::report::Report;
+use crate::{encodings, flows, replays};
 use std::fs;
 use std::path::Path;
 
 /// A longer page is not read.
-const LINES_MAX: usize = 150;
+const LINES_MAX: usize = 170;
 
 /// Measures everything, and writes the page.
 pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String> {
@@ -52,6 +52,9 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
 
     text += "\n## Other figures\n";
     text += &runs.sections(options.reps)?.markdown();
+
+    text += "\n## Event graphs beside oneTBB and Taskflow\n";
+    text += &flows::compare(&replays::read(None)?, options.pairs)?.markdown();
 
     text += "\n`cargo bench -p actinium-bench -- --encodings`: binary against the fastest other library, and the one with fewest bytes:\n";
     let compared = encodings::compare(false)?;

@@ -11,6 +11,20 @@ fn fast<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&fast, events, more].concat()
 }
 
+/// Nodes of one machine share its CPUs: together they compute no more than these.
+#[test]
+fn nodes_that_share_cpus_are_no_faster_than_these_compute() {
+    let cpus = std::thread::available_parallelism().expect("Linux says").get();
+    let (file, workers) = (shipped("reconstruction.toml"), cpus.to_string());
+    let busy = ["events", &file, "--time-scale", "0.02", "--events", "20", "--json"];
+    let nodes = ["--fabric", "in-process", "--nodes", "4", "--workers", &workers, "--slots", "2"];
+    let json = run(&[&busy[..], &nodes].concat()).json();
+    assert_eq!(number(&json, "worker_count"), (4 * cpus) as f64);
+    assert!(number(&json, "cpu_count") <= cpus as f64);
+    let (most, rate) = (number(&json, "most_events_per_s"), number(&json, "events_per_s"));
+    assert!(most > 0.0 && rate <= most * 1.01, "{rate} of {most}");
+}
+
 /// What holds for any run of 90 events of imaging over so many nodes.
 #[track_caller]
 fn check(json: &Value, nodes: usize) {

@@ -50,6 +50,18 @@ fn figures_add_up() {
     assert!((number(&json, "wall_by_ideal") / ratio - 1.0).abs() < 1e-9);
 }
 
+/// More workers than CPUs take turns on them, and the time in which others have the CPU is no work.
+#[test]
+fn no_run_is_faster_than_its_cpus_compute() {
+    let cpus = std::thread::available_parallelism().expect("Linux says").get();
+    let workers = (4 * cpus).to_string();
+    let file = shipped("reconstruction.toml");
+    let many = ["--workers", &workers, "--slots", &workers, "--events", "20", "--bind", "none"];
+    let busy = ["events", &file, "--time-scale", "0.02", "--json"];
+    let json = run(&[&busy[..], &many].concat()).json();
+    assert!(number(&json, "wall_by_ideal") > 0.98, "{}", json["wall_by_ideal"]);
+}
+
 #[test]
 fn what_is_computed_does_not_depend_on_how() {
     let checksum = imaging(&[])["checksum"].clone();

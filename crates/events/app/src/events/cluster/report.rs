@@ -30,6 +30,10 @@ pub struct Report<'a> {
     latency_is: &'static str,
     #[serde(flatten)]
     figures: &'a ClusterFigures<'a>,
+    /// The rate that its CPUs can compute at most; none of a job, whose times nobody knows.
+    most_events_per_s: Option<f64>,
+    #[serde(skip)]
+    plan: &'a Plan,
     /// Whether modules were the program's own: events have no checksums then.
     #[serde(skip)]
     is_job: bool,
@@ -45,7 +49,11 @@ impl<'a> Report<'a> {
         is_job: bool,
     ) -> Self {
         let kind = settings.nodes.fabric.value;
+        let cpus = figures.cpu_count.filter(|_| !is_job);
+        let most = |cpus| plan.computing_ns.most_events_per_s(figures.events, cpus);
         Report {
+            most_events_per_s: cpus.and_then(most),
+            plan,
             schema_version: SCHEMA_VERSION,
             actinium_version: env!("CARGO_PKG_VERSION"),
             settings,
@@ -114,6 +122,10 @@ impl<'a> Report<'a> {
         figures.row("elapsed", nanoseconds(self.figures.elapsed_s * 1e9), "");
         let cpus = format!("{} CPUs on average", decimal(self.figures.cpus_used, 2));
         figures.row("CPU time", nanoseconds(self.figures.cpu_s * 1e9), &cpus);
+        if let (Some(most), Some(cpus)) = (self.most_events_per_s, self.figures.cpu_count) {
+            let of = format!("{} events/s at most: CPUs {cpus}", decimal(most, 2));
+            figures.row("of what CPUs can", percent(self.figures.events_per_s / most), &of);
+        }
         figures.row("module calls", self.figures.module_calls, "");
         if !self.is_job {
             figures.row("checksum", self.figures.checksum.as_str(), "of all products");
@@ -183,13 +195,21 @@ impl<'a> Report<'a> {
     /// is no failure.
     ///
     /// # Errors
-    /// If events failed, or it was interrupted.
+    /// If events failed, it was interrupted, or it was faster than its CPUs can compute.
     pub fn verdict(&self) -> Result<(), Failure> {
         if let Some(error) = self.figures.error {
             return Err(Failure::Failed(error.to_owned()));
         }
         let first = self.figures.failures.first().map(line);
-        self.about().verdict(self.figures.failed, first)
+        self.about().verdict(self.figures.failed, first)?;
+        let ClusterFigures { events, elapsed_s, cpu_count, .. } = *self.figures;
+        // The CPUs of a node that went down are not known.
+        match cpu_count.filter(|_| !self.is_job && self.figures.nodes_down.is_empty()) {
+            Some(cpus) => {
+                self.plan.computing_ns.check(events, cpus, elapsed_s).map_err(Failure::Failed)
+            }
+            None => Ok(()),
+        }
     }
 }
 
