@@ -37,7 +37,7 @@ mod turns;
 
 use crate::guard::CountsPanics;
 use crate::inbox::Chain;
-use crate::policy::tuning::{CHECK_EVERY, ROUND};
+use crate::policy::tuning::{CHECK_EVERY, EXCHANGE, ROUND};
 use crate::runnable::{Header, Runnable, SCHEDULED, WorkerRef};
 use crate::seat::Occupation;
 use crate::shared::Shared;
@@ -111,6 +111,8 @@ pub struct Worker {
     at_turn_end: Cell<Option<fn()>>,
     /// Notifications buffered for other workers' inboxes.
     outbox: Own<Vec<Chain>>,
+    /// The bits of what is left of a round that are 0 when messages are exchanged.
+    part_of_round: u32,
     ends: LaneEnds,
     /// Calls that deliveries left for later, because they may call user code.
     deferred: Own<Vec<Callback>>,
@@ -216,6 +218,7 @@ impl Worker {
             run_buffer: Own::new(None),
             at_turn_end: Cell::new(None),
             outbox: Own::new((0..workers).map(|_| Chain::default()).collect()),
+            part_of_round: if shared.lanes.exist() { EXCHANGE - 1 } else { u32::MAX },
             ends: LaneEnds::new(&shared, index),
             deferred: Own::new(Vec::new()),
             graces: Graces::new(),

@@ -6,7 +6,7 @@ use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::StolenView;
 use crate::policy::tuning::{
-    CHECK_EVERY, EXCHANGE, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
+    CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
 };
 use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, SCHEDULED, Turn};
@@ -127,13 +127,13 @@ impl Worker {
         let home = owned.with(|private| private.home);
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample, nor of a part of one.
-        if !left.is_multiple_of(EXCHANGE) && home == self.plain_home && is_short(&mut owned) {
+        if left & self.part_of_round != 0 && home == self.plain_home && is_short(&mut owned) {
             self.turn_plainly(owned);
             return false;
         }
         self.turn_otherwise(owned, home);
         let is_over = self.round.get() == 0;
-        if left.is_multiple_of(EXCHANGE) && !is_over {
+        if left & self.part_of_round == 0 && !is_over {
             self.exchange_lanes();
         }
         is_over
