@@ -244,7 +244,8 @@ impl Default for Words {
 ///
 /// Senders read `owner`, often from another core. Fields that each turn writes must not lie on the
 /// same cache line, nor on the one beside it, for processors fetch lines in pairs; so what is
-/// hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of that.
+/// hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of
+/// that.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Header<S = Words> {
