@@ -10,9 +10,9 @@
 //!
 //! | value | means |
 //! |---|---|
-//! | [`EMPTY`] | there is no value |
-//! | [`BUSY`] | somebody is about to write it, or to take it out |
-//! | anything between | there is a value, and it is lent to so many less [`FULL`] |
+//! | `EMPTY` | there is no value |
+//! | `BUSY` | somebody is about to write it, or to take it out |
+//! | anything between | there is a value, and it is lent to so many less `FULL` |
 //!
 //! Only who has made the state `BUSY` writes the value. It is only read while the state says that
 //! it is lent.
