@@ -30,12 +30,8 @@ fn check(story: impl Fn(Policy) + Send + Sync + 'static) {
     };
     let homely = Affine { steals_to_rehome: 1_000_000, ..thievish };
     // Gives away whatever it can, whomever it talks to.
-    let restless = Affine {
-        balance_every_ns: 1,
-        balance_part: u64::MAX,
-        crossing_factor: 0,
-        ..Affine::DEFAULT
-    };
+    let restless =
+        Affine { balance_every_ns: 1, balance_part: u64::MAX, crossing_ns: 0, ..Affine::DEFAULT };
     let more = [thievish, homely, restless].map(Policy::Affine);
     for policy in Policy::ALL.into_iter().chain(more) {
         let mut config = Config::new();

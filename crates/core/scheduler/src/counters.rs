@@ -99,6 +99,11 @@ counters! {
     shared,
     /// Messages that came from other workers through lanes.
     crossed,
+    /// Those whose delivery was timed.
+    crossings_timed,
+    /// The time that these took more than messages that stay, for sender and receiver together:
+    /// nanoseconds.
+    crossings_ns,
     /// Times this worker delivered what lay in its lanes itself, so that nothing overtakes it.
     flushed,
     /// Wake-ups passed to other workers' inboxes.

@@ -17,7 +17,7 @@ const fn counter(field: &'static str, metric: &'static str, help: &'static str) 
 }
 
 /// All counters of workers. Each has the label `worker`.
-pub const COUNTERS: [CounterName; 28] = [
+pub const COUNTERS: [CounterName; 30] = [
     counter("sent", "actinium_messages_sent", "Messages that senders tried to send"),
     counter("handled", "actinium_messages_handled", "Messages handled"),
     counter(
@@ -48,6 +48,16 @@ pub const COUNTERS: [CounterName; 28] = [
         "crossed",
         "actinium_messages_crossed",
         "Messages that came from other workers by lanes",
+    ),
+    counter(
+        "crossings_timed",
+        "actinium_crossings_timed",
+        "Messages from other workers whose delivery was timed",
+    ),
+    counter(
+        "crossings_ns",
+        "actinium_crossings_nanoseconds",
+        "What these cost beyond messages that stay, for both workers together",
     ),
     counter("flushed", "actinium_lane_flushes", "Times that a worker delivered its own lanes"),
     counter("posted", "actinium_wakeups_posted", "Wake-ups passed to other workers"),

@@ -112,6 +112,12 @@ impl Machine {
     pub fn transfer_ns(&self, from: usize, to: usize) -> f64 {
         self.costs.transfer_ns[self.rank(from, to) as usize]
     }
+
+    /// The cost of a message that crosses from one worker to the other, for both together, beyond
+    /// that of one that stays.
+    pub fn crossing_ns(&self, from: usize, to: usize) -> f64 {
+        self.costs.remote_send_ns + self.costs.remote_receive_ns + self.transfer_ns(from, to)
+    }
 }
 
 impl Level {

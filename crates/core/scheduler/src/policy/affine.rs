@@ -48,10 +48,9 @@ pub struct Affine {
     /// A worker pushes work to another when its load is greater by more than one part in so many:
     /// below that, it is noise.
     pub balance_part: u64,
-    /// A runnable that communicates with others of its worker costs so many times as much when they
-    /// are apart; it is pushed away only when the worker has more than so many times the average
-    /// load.
-    pub crossing_factor: u64,
+    /// The cost of a message that crosses workers, for sender and receiver together, beyond that of
+    /// one that stays: nanoseconds. Workers measure it; this holds until the first has crossed.
+    pub crossing_ns: u32,
     /// Once in so many sampled sends of something it is looked whether it sends more to another
     /// worker than to its own; then it moves there, if that has no more to do. With one send in 127
     /// sampled, it has then sent some thousand messages. 0: never.
@@ -76,9 +75,6 @@ const CHEAP: u32 = 16;
 /// A first turn elsewhere counts as at most so many times as long as one at home.
 const FIRST_TURN_MOST: u64 = 32;
 
-/// A move costs about so many times as much as a message that crosses.
-const CROSSINGS_PER_MOVE: u32 = 4;
-
 /// The numbers of sends to two workers differ when the square of the difference is more than so
 /// many times the sum.
 const CERTAIN: u32 = 4;
@@ -101,7 +97,7 @@ impl Affine {
         away_to_rehome: 4,
         balance_every_ns: 50_000,
         balance_part: 32,
-        crossing_factor: 2,
+        crossing_ns: 60,
         colocate_after: 16,
         talk_worth_moving_ns: 100,
         start_together: 256,
@@ -122,7 +118,7 @@ impl Affine {
             ("away_to_rehome", self.away_to_rehome.into()),
             ("balance_every_ns", self.balance_every_ns),
             ("balance_part", self.balance_part),
-            ("crossing_factor", self.crossing_factor),
+            ("crossing_ns", self.crossing_ns.into()),
             ("colocate_after", self.colocate_after.into()),
             ("talk_worth_moving_ns", self.talk_worth_moving_ns.into()),
             ("start_together", self.start_together),
@@ -148,7 +144,7 @@ impl Affine {
             "away_to_rehome" => self.away_to_rehome = narrow()?,
             "balance_every_ns" => self.balance_every_ns = value,
             "balance_part" => self.balance_part = value,
-            "crossing_factor" => self.crossing_factor = value,
+            "crossing_ns" => self.crossing_ns = narrow()?,
             "colocate_after" => self.colocate_after = narrow()?,
             "talk_worth_moving_ns" => self.talk_worth_moving_ns = narrow()?,
             "start_together" => self.start_together = value,
@@ -268,18 +264,23 @@ impl Affine {
     /// may be done soon; it is moved when the load is clearly uneven, and when it takes longer than
     /// a message that crosses: of things that only talk, each message would cost more once they are
     /// apart, and both workers together would do less than one alone. What talks to others here
-    /// costs more elsewhere: spreading that pays only where more workers share it than it costs
-    /// times as much.
+    /// costs so much more elsewhere: spreading that pays only where more workers share it than it
+    /// costs times as much.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
+        let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
+        let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
+        let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
             Ready::ByOthers => {
-                let lasts = view.cost_ns == 0
-                    || view.cost_ns >= self.cost_worth_moving_ns / CROSSINGS_PER_MOVE;
-                lasts && 2 * view.own_ns > 3 * view.average_ns
+                let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
+                lasts && 2 * own_ns > 3 * view.average_ns
             }
             Ready::ByNeighbours => {
-                view.own_ns > self.crossing_factor.saturating_mul(view.average_ns)
+                // The costs apart and together; of what is not known, as if it cost one crossing.
+                let together_ns = if cost_ns == 0 { crossing_ns.max(1) } else { cost_ns };
+                let apart_ns = together_ns + crossing_ns;
+                own_ns.saturating_mul(together_ns) > view.average_ns.saturating_mul(apart_ns)
             }
         }
     }
@@ -543,21 +544,43 @@ mod tests {
     }
 
     #[test]
-    fn what_talks_to_its_neighbours_stays_unless_many_can_share_the_load() {
-        let may = |ready, own_ns, average_ns| {
-            Affine::DEFAULT.may_push(&PushView { ready, cost_ns: 500, own_ns, average_ns })
+    fn what_talks_is_spread_where_workers_gain_more_than_crossing_costs() {
+        let view = |ready, cost_ns, crossing_ns, own_ns, average_ns| PushView {
+            ready,
+            cost_ns,
+            crossing_ns,
+            own_ns,
+            average_ns,
         };
-        assert!(may(Ready::Again, 101, 100));
-        assert!(!may(Ready::ByOthers, 150, 100));
-        assert!(may(Ready::ByOthers, 151, 100));
-        // All at one of two workers: apart, each message would cost twice as much.
-        assert!(!may(Ready::ByNeighbours, 1_000, 500));
-        let woken =
-            |cost_ns| PushView { ready: Ready::ByOthers, cost_ns, own_ns: 200, average_ns: 100 };
-        assert!(!Affine::DEFAULT.may_push(&woken(499)), "to talk across costs more than that");
-        assert!(Affine::DEFAULT.may_push(&woken(500)));
-        assert!(Affine::DEFAULT.may_push(&woken(0)), "what nobody has measured may cost anything");
-        // All at one of three.
-        assert!(may(Ready::ByNeighbours, 1_000, 334));
+        let may = |view: PushView| Affine::DEFAULT.may_push(&view);
+        assert!(may(view(Ready::Again, 1, 100, 101, 100)));
+        // All at one of two workers: it pays if a message takes longer than to cross.
+        let neighbours =
+            |cost_ns, crossing_ns| may(view(Ready::ByNeighbours, cost_ns, crossing_ns, 1_000, 500));
+        assert!(!neighbours(20, 40));
+        assert!(!neighbours(40, 40));
+        assert!(neighbours(41, 40));
+        assert!(!neighbours(200, 240), "the cores are far from each other");
+        // At one of eight, a message may cost seven times as much.
+        assert!(may(view(Ready::ByNeighbours, 20, 139, 800, 100)));
+        assert!(!may(view(Ready::ByNeighbours, 20, 140, 800, 100)));
+        // What others elsewhere have woken.
+        let others = |cost_ns, own_ns| may(view(Ready::ByOthers, cost_ns, 40, own_ns, 100));
+        assert!(others(40, 151) && !others(40, 150));
+        assert!(!others(39, 200), "to talk across costs more than that");
+        assert!(others(0, 200), "what nobody has measured may cost anything");
+    }
+
+    #[test]
+    fn until_a_message_has_crossed_the_price_is_the_constant() {
+        let may = |policy: Affine, cost_ns| {
+            let ready = Ready::ByNeighbours;
+            let view = PushView { ready, cost_ns, crossing_ns: 0, own_ns: 200, average_ns: 100 };
+            policy.may_push(&view)
+        };
+        assert!(may(Affine::DEFAULT, 61) && !may(Affine::DEFAULT, 60));
+        let dear = Affine { crossing_ns: 500, ..Affine::DEFAULT };
+        assert!(may(dear, 501) && !may(dear, 500));
+        assert!(!may(dear, 0), "what nobody has measured counts as one crossing");
     }
 }

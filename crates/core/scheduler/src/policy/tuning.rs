@@ -15,8 +15,34 @@ pub const TIMED_NS: u32 = 2_000;
 /// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on
 /// what others could do meanwhile.
 pub const LONG_NS: u64 = 10_000;
+/// After a turn of items that take longer than this, in nanoseconds, it is looked whether others
+/// have nothing to do, and how much of its round it has used up: that is below 3 % of it.
+pub const QUICK_NS: u32 = 256;
+/// A turn of such items counts as several of its round, one for each so many nanoseconds: so a
+/// round takes at most about 40 µs and a turn.
+const ROUND_PART_NS: u64 = 40_000 / ROUND as u64;
+/// Within a turn, what it has sent to workers that have nothing to do leaves after so many
+/// nanoseconds.
+pub const PUBLISH_NS: u64 = 5_000;
 /// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
 pub const CHECK_EVERY: u32 = 32;
+/// Items of a turn between two looks at the clock, of items that cost so many nanoseconds each:
+/// mostly such that a look comes when `PUBLISH_NS` have passed, and that it costs little.
+#[inline]
+pub fn check_every(cost_ns: u32) -> u32 {
+    match cost_ns {
+        0 | TIMED_NS.. => 1,
+        _ => (PUBLISH_NS as u32 / cost_ns).clamp(1, CHECK_EVERY),
+    }
+}
+
+/// Returns for how many turns of a round one counts that took so many nanoseconds, itself left out:
+/// for all of it if it was long, for at least one otherwise.
+#[inline]
+pub fn further_turns(took_ns: u64) -> u32 {
+    if took_ns >= LONG_NS { ROUND } else { (took_ns / ROUND_PART_NS).max(1) as u32 }
+}
+
 /// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
 /// most.
 pub const SHARED_AT_ONCE: usize = 512;
@@ -115,7 +141,19 @@ pub fn weigh(old: u32, new: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{SAMPLED, sampled_less, sampled_more, weigh};
+    use super::*;
+
+    #[test]
+    fn the_longer_an_item_takes_the_more_often_the_clock_is_looked_at() {
+        let looks = [20, 156, 500, 1_999, 2_000, 1_000_000, 0].map(check_every);
+        assert_eq!(looks, [32, 32, 10, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_round_ends_early_if_its_turns_take_long() {
+        let turns = [0, 300, 1_250, 6_250, LONG_NS - 1, LONG_NS, u64::MAX].map(further_turns);
+        assert_eq!(turns, [1, 1, 2, 10, 15, ROUND, ROUND]);
+    }
 
     #[test]
     fn samples_come_less_and_more_often_within_bounds() {

@@ -98,6 +98,9 @@ pub struct PushView {
     /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.
     pub cost_ns: u32,
+    /// The measured nanoseconds that a message costs more if it crosses workers, for sender and
+    /// receiver together; 0: none has crossed yet.
+    pub crossing_ns: u32,
     /// The worker's load in nanoseconds.
     pub own_ns: u64,
     /// The average load of the worker and of those that it has looked at.

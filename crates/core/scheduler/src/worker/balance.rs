@@ -78,6 +78,7 @@ impl Worker {
         let had_found = load.has_found.replace(false);
         let mut pushed_in_all = 0;
         let policy = &self.shared.settings.policy;
+        let crossing_ns = self.crossing_ns.get();
         for (other_ns, other) in others {
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
             let n = policy.push(&view);
@@ -87,7 +88,8 @@ impl Worker {
                     break;
                 }
                 let may_push = |ready, cost_ns| {
-                    policy.may_push(&PushView { ready, cost_ns, own_ns: left_ns, average_ns })
+                    let own_ns = left_ns;
+                    policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
                 };
                 let pushed = self.push_to(other, n, may_push);
                 let pushed_ns = turn_ns * pushed as u64;

@@ -19,6 +19,7 @@ impl Worker {
         let turns = ROUND - self.round.replace(ROUND) - self.cut.replace(0);
         let now_ns = self.shared.clock.now_ns();
         self.begins(now_ns, ROUND);
+        self.published_ns.set(now_ns);
         let took_ns = now_ns.saturating_sub(self.round_ns.replace(now_ns));
         self.note_round(now_ns, took_ns, turns);
         if turns > 0 {

@@ -4,6 +4,7 @@ use super::lane_ends::Grace;
 use super::{Callback, Worker};
 use crate::chunk::Entries;
 use crate::lanes::{DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
+use crate::policy::tuning::{TIMED_ROUNDS, weigh};
 use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::sync::spin_loop;
@@ -243,7 +244,7 @@ impl Worker {
         self.counters().flushed.add(1);
         for index in self.ends.take_open() {
             self.deliver_lane(self.index, index, usize::MAX);
-            self.ends.deliver_unpublished(index, |entries| self.deliver(entries));
+            self.ends.deliver_unpublished(index, |entries| _ = self.deliver(entries));
         }
         self.set_oldest_open(NONE_OPEN);
         self.do_deferred();
@@ -257,33 +258,60 @@ impl Worker {
     /// Once a round: delivers what others put into their lanes to this worker.
     #[inline]
     pub(super) fn receive_lanes(&self) {
-        if self.shared.lanes.has_pending(self.index) {
+        if !self.shared.lanes.has_pending(self.index) {
+            return;
+        }
+        if self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS) {
+            self.receive_timed();
+        } else {
             self.receive_pending();
         }
     }
 
-    fn receive_pending(&self) {
-        for from in self.shared.lanes.pending(self.index) {
-            self.deliver_lane(from, self.index, DELIVERED_AT_ONCE);
+    /// Also measures what a message costs that crosses workers. For its sender it costs about as
+    /// much again: what it writes was in the receiver's cache.
+    #[cold]
+    fn receive_timed(&self) {
+        let start_ns = self.shared.clock.now_ns();
+        let messages = self.receive_pending();
+        if messages == 0 {
+            return;
         }
-        self.do_deferred();
+        let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
+        self.counters().crossings_timed.add(messages);
+        self.counters().crossings_ns.add(2 * took_ns);
+        self.crossing_ns.set(weigh(self.crossing_ns.get(), 2 * took_ns / messages));
     }
 
-    /// Delivers what lies in a lane, up to the chunk with which there are so many words.
-    fn deliver_lane(&self, from: usize, to: usize, at_most: usize) {
+    /// Returns the number of messages.
+    fn receive_pending(&self) -> u64 {
+        let from = self.shared.lanes.pending(self.index);
+        let messages =
+            from.map(|from| self.deliver_lane(from, self.index, DELIVERED_AT_ONCE)).sum();
+        self.do_deferred();
+        messages
+    }
+
+    /// Delivers what lies in a lane, up to the chunk with which there are so many words; returns
+    /// the number of messages.
+    fn deliver_lane(&self, from: usize, to: usize, at_most: usize) -> u64 {
         let mut delivery = self.shared.lanes.deliver(from, to);
-        let mut words = 0;
+        let (mut words, mut messages) = (0, 0);
         while words < at_most {
-            let Some(entries) = delivery.take() else { return };
+            let Some(entries) = delivery.take() else { break };
             words += entries.words();
-            self.deliver(entries);
+            messages += self.deliver(entries);
             delivery.done();
         }
+        messages
     }
 
-    /// Delivers what lay in a chunk. It calls no user code, for others may wait for it.
-    fn deliver(&self, mut entries: Entries<'_, Header>) {
+    /// Delivers what lay in a chunk; returns the number of messages. It calls no user code, for
+    /// others may wait for it.
+    fn deliver(&self, mut entries: Entries<'_, Header>) -> u64 {
+        let mut messages = 0;
         while let Some(to) = entries.next_to() {
+            messages += 1;
             // SAFETY: what is sent to is alive until its grace period is over, which comes after
             // this (`lanes`); the vtable's function takes out messages of the runnable's type, as
             // `send_via_lane` put them in.
@@ -291,6 +319,7 @@ impl Worker {
                 (Runnable(to).header().vtable.deliver)(to, &mut entries, self.as_worker_ref());
             }
         }
+        messages
     }
 
     /// For deliveries: `call` may call user code, so it is called when the delivery is over.

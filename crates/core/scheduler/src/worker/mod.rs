@@ -140,8 +140,13 @@ pub struct Worker {
     /// same round; and what was left of the round before that turn.
     began_ns: Cell<u64>,
     began_round: Cell<u32>,
+    /// The time at which what it had sent to other workers left last, as far as known.
+    published_ns: Cell<u64>,
     /// Measured nanoseconds per turn, exponentially weighted.
     turn_ns: Cell<u64>,
+    /// Nanoseconds that a message costs more if it crosses workers, both sides together,
+    /// exponentially weighted; 0: not known yet.
+    crossing_ns: Cell<u32>,
     posted: Cell<bool>,
     /// Whether the number of working workers changes; when it looks at that next, and at whether
     /// something waits too long.
@@ -235,7 +240,9 @@ impl Worker {
             handled_bytes: Cell::new(0),
             began_ns: Cell::new(now_ns),
             began_round: Cell::new(ROUND),
+            published_ns: Cell::new(now_ns),
             turn_ns: Cell::new(0),
+            crossing_ns: Cell::new(0),
             posted: Cell::new(false),
             is_elastic: shared.scaling.is_some(),
             scale_at_ns: Cell::new(0),

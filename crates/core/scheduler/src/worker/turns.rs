@@ -6,7 +6,8 @@ use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::StolenView;
 use crate::policy::tuning::{
-    CHECK_EVERY, LONG_NS, SAMPLED, SHARED_AT_ONCE, TIMED_NS, TIMED_ROUNDS, weigh,
+    self, CHECK_EVERY, LONG_NS, PUBLISH_NS, QUICK_NS, ROUND, SAMPLED, SHARED_AT_ONCE, TIMED_NS,
+    TIMED_ROUNDS, weigh,
 };
 use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT, Runnable, SCHEDULED, Turn};
@@ -127,16 +128,23 @@ impl Worker {
         let home = owned.with(|private| private.home);
         // The usual turn: at home, known to be short, and not the last of a round, which may be a
         // sample, nor of a part of one.
-        if left & self.part_of_round != 0 && home == self.plain_home && is_short(&mut owned) {
+        if left & self.part_of_round != 0 && home == self.plain_home && is_quick(&mut owned) {
             self.turn_plainly(owned);
             return false;
         }
         self.turn_otherwise(owned, home);
-        let is_over = self.round.get() == 0;
-        if left & self.part_of_round == 0 && !is_over {
+        let (left_now, part) = (self.round.get(), self.part_of_round);
+        if left_now == 0 {
+            return true;
+        }
+        // After each part of a round; a turn that counts for several may have ended one, too.
+        if left & part == 0 || left & !part != left_now & !part {
+            self.exchange_lanes();
+        } else if left_now < left && self.is_waited_for() {
+            self.tend_lanes();
             self.exchange_lanes();
         }
-        is_over
+        false
     }
 
     /// Runs a runnable of this worker's; returns how the turn ended, and how many items were
@@ -184,12 +192,39 @@ impl Worker {
             return self.turn_unowned(owned);
         }
         let cost_ns = owned.cost_ns();
-        if cost_ns == 0 || cost_ns >= TIMED_NS || self.is_timed_now() || home as usize != self.index
-        {
+        let is_sample = || self.is_timed_now(cost_ns >= QUICK_NS);
+        if cost_ns == 0 || cost_ns >= TIMED_NS || home as usize != self.index || is_sample() {
             self.turn_timed(owned, cost_ns);
-        } else {
+        } else if cost_ns < QUICK_NS {
             self.turn_plainly(owned);
+        } else {
+            self.turn_slowly(owned, cost_ns);
         }
+    }
+
+    /// A turn that is not timed, of items of which few make others wait.
+    fn turn_slowly(&self, owned: Owned<'_>, cost_ns: u32) {
+        self.check_every.set(tuning::check_every(cost_ns).min(self.batch));
+        let (turn, handled) = self.call(owned.runnable());
+        self.check_every.set(CHECK_EVERY.min(self.batch));
+        self.shorten_round(tuning::further_turns(u64::from(cost_ns) * u64::from(handled)));
+        self.after(owned, turn);
+    }
+
+    /// Whether others have nothing to do: they may wait for what this worker has sent, or for
+    /// answers to what they have. While all are busy, early exchanges would only cost more, for each
+    /// moves cache lines.
+    fn is_waited_for(&self) -> bool {
+        self.shared.lanes.exist() && self.shared.idle() > 0
+    }
+
+    /// The turn that has ended counts as so many more of its round.
+    fn shorten_round(&self, turns: u32) {
+        let left = self.round.get();
+        let turns = turns.min(left);
+        self.round.set(left - turns);
+        self.cut.set(self.cut.get() + turns);
+        self.began_round.set(self.began_round.get().saturating_sub(turns));
     }
 
     /// Does what follows from how the turn of an owned runnable ended.
@@ -215,9 +250,13 @@ impl Worker {
         }
     }
 
+    /// Whether a turn is timed as a sample: the last of a round, or the first if turns as long as
+    /// this one make rounds end early.
     #[inline(always)]
-    fn is_timed_now(&self) -> bool {
-        self.round.get() == 0 && self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS)
+    fn is_timed_now(&self, is_long: bool) -> bool {
+        let left = self.round.get();
+        (left == 0 || is_long && left == ROUND - 1)
+            && self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS)
     }
 
     /// A turn that is timed: of something whose cost is unknown or high, of something stolen, or as
@@ -231,16 +270,14 @@ impl Worker {
         }
         let start_ns = self.shared.clock.now_ns();
         self.begins(start_ns, self.round.get() + 1);
-        if cost_ns == 0 || cost_ns >= TIMED_NS {
-            self.check_every.set(1);
+        if cost_ns == 0 || cost_ns >= QUICK_NS {
+            self.check_every.set(tuning::check_every(cost_ns).min(self.batch));
         }
         let (turn, handled) = self.call(owned.runnable());
         self.check_every.set(CHECK_EVERY.min(self.batch));
         let took_ns = self.shared.clock.now_ns().saturating_sub(start_ns);
-        if took_ns >= LONG_NS {
-            // Others may have waited: look after them before the next turn.
-            self.cut.set(self.round.replace(0) + self.cut.get());
-        }
+        // Others may have waited: after a long turn they are looked after before the next one.
+        self.shorten_round(tuning::further_turns(took_ns));
         let home = owned.with(|private| private.home as usize);
         if home == self.index || cost_ns == 0 {
             self.record_cost(&mut owned, took_ns, handled);
@@ -392,7 +429,14 @@ impl Worker {
             true => self.begins(now_ns, round),
             false => self.begins(now_ns - ran_ns, round + 1),
         }
-        is_over
+        // What it has sent to others that have nothing to do does not wait for its end; nor do those
+        // in this worker's queue, which others could take, or whose messages they wait for.
+        if now_ns.saturating_sub(self.published_ns.get()) < PUBLISH_NS || !self.is_waited_for() {
+            return is_over;
+        }
+        self.published_ns.set(now_ns);
+        self.tend_lanes();
+        is_over || self.queue_len() > 0
     }
 
     /// A turn begins with so much left of the round.
@@ -423,7 +467,127 @@ impl Worker {
 /// Whether the cost of its items is known, and so low that its turns are not timed each.
 #[inline(always)]
 fn is_short(owned: &mut Owned<'_>) -> bool {
-    let is_short = |cost_ns: u32| cost_ns.wrapping_sub(1) < TIMED_NS - 1;
+    costs_below(owned, TIMED_NS)
+}
+
+/// Whether the cost of its items is known, and so low that nothing depends on how many they are.
+#[inline(always)]
+fn is_quick(owned: &mut Owned<'_>) -> bool {
+    costs_below(owned, QUICK_NS)
+}
+
+#[inline(always)]
+fn costs_below(owned: &mut Owned<'_>, most_ns: u32) -> bool {
+    let is_below = |cost_ns: u32| cost_ns.wrapping_sub(1) < most_ns - 1;
     let own_ns = owned.with(|private| private.cost_ns);
-    is_short(own_ns) || own_ns == 0 && is_short(owned.header().kind.cost_ns())
+    is_below(own_ns) || own_ns == 0 && is_below(owned.header().kind.cost_ns())
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::policy::tuning::{self, PUBLISH_NS, ROUND};
+    use crate::runnable::Kind;
+    use crate::task::{Task, Tasks};
+    use crate::{Clock, Policy, Settings, Shared};
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    /// Takes so long for each of so many items, and tells which of its looks at the clock ended the
+    /// turn.
+    struct Takes {
+        item_ns: u64,
+        items: u32,
+        ended: Arc<Mutex<Vec<bool>>>,
+    }
+
+    impl Task for Takes {
+        fn run(&self, worker: &Worker) -> (Turn, u32) {
+            for item in 1..=self.items {
+                worker.shared().clock().advance(self.item_ns);
+                if item % worker.check_every() == 0 {
+                    let is_over = worker.is_over_time();
+                    self.ended.lock().unwrap().push(is_over);
+                    if is_over {
+                        return (Turn::Again, item);
+                    }
+                }
+            }
+            (Turn::Again, self.items)
+        }
+    }
+
+    /// Worker 0 of two, with so many tasks of items that take so long; and which looks at the clock
+    /// ended a turn, in the turns after those in which the costs were measured.
+    fn looks(tasks: usize, item_ns: u64, other_is_idle: bool) -> Vec<bool> {
+        let (worker, ended) = worker_with(tasks, item_ns, 64);
+        if other_is_idle {
+            worker.shared.sleep.start_looking();
+        }
+        for _ in 0..4 * tasks {
+            worker.step(|_| 0, |_| ());
+        }
+        ended.lock().unwrap().clear();
+        for _ in 0..tasks {
+            worker.step(|_| 0, |_| ());
+        }
+        let looks = ended.lock().unwrap().clone();
+        looks
+    }
+
+    fn worker_with(tasks: usize, item_ns: u64, items: u32) -> (Worker, Arc<Mutex<Vec<bool>>>) {
+        let settings = Settings {
+            workers: 2,
+            policy: Policy::Pinned,
+            batch: 64,
+            batch_time: Duration::from_micros(100),
+            figures: false,
+            elastic: None,
+            pus: Vec::new(),
+        };
+        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+        let (worker, all) = (Worker::new(shared.clone(), 0), Tasks::new(shared));
+        let ended = Arc::new(Mutex::new(Vec::new()));
+        let kind = Arc::new(Kind::new("takes"));
+        for _ in 0..tasks {
+            let task = Takes { item_ns, items, ended: ended.clone() };
+            all.start(&kind, 0, Box::new(task)).expect("it has not ended");
+        }
+        (worker, ended)
+    }
+
+    #[test]
+    fn a_turn_ends_early_if_others_have_nothing_to_do_and_more_waits_here() {
+        assert!(looks(2, 500, true).contains(&true));
+        assert!(!looks(2, 500, false).contains(&true), "all are busy");
+        assert!(!looks(1, 500, true).contains(&true), "nothing waits");
+        assert!(!looks(2, 20, true).contains(&true), "it is short: {PUBLISH_NS} ns");
+    }
+
+    #[test]
+    fn a_round_of_turns_that_take_long_is_short() {
+        let turns_in_a_round = |item_ns: u64| {
+            let (worker, _) = worker_with(2, item_ns, 1);
+            let ends = |worker: &Worker| {
+                let ticks = worker.counters().ticks.get();
+                (1..).find(|_| {
+                    let owned = worker.pop().expect("both are ready");
+                    let is_over = worker.turn(owned);
+                    if is_over {
+                        worker.tick();
+                    }
+                    worker.counters().ticks.get() > ticks
+                })
+            };
+            worker.enter(|worker| {
+                worker.tick();
+                // The costs are measured in the first.
+                ends(worker);
+                ends(worker).expect("a round ends")
+            })
+        };
+        assert_eq!(turns_in_a_round(50), ROUND);
+        assert_eq!(turns_in_a_round(1_250), ROUND.div_ceil(1 + tuning::further_turns(1_250)));
+        assert_eq!(turns_in_a_round(20_000), 1);
+    }
 }

@@ -336,6 +336,9 @@ fn homes_and_crossings_are_shown() {
     assert_eq!(at(&json, "actors_at_workers"), &serde_json::json!([4, 4]));
     let crossed = number(&json, "counters.crossed") / number(&json, "counters.handled");
     assert_eq!(number(&json, "crossings_per_message"), crossed);
+    let (timed, ns) =
+        (number(&json, "counters.crossings_timed"), number(&json, "counters.crossings_ns"));
+    assert_eq!(at(&json, "crossing_ns").as_f64(), (timed > 0.0).then(|| ns / timed));
 }
 
 #[test]

@@ -41,6 +41,9 @@ pub struct Report {
     actors_at_workers: Vec<u64>,
     /// Messages that came from other workers through lanes, per message handled.
     crossings_per_message: f64,
+    /// What such a message cost more than one that stayed, for both workers together, as far as
+    /// that was measured: nanoseconds.
+    crossing_ns: Option<f64>,
     /// Pings that each actor sends.
     message_count_per_actor: u64,
     message_count: u64,
@@ -180,6 +183,7 @@ impl Report {
             actor_count: shape.actors(),
             actors_at_workers: outcome.probers_at.clone(),
             crossings_per_message: counters.get("crossed") as f64 / handled,
+            crossing_ns: crossing_ns(&counters),
             message_count_per_actor: u64::from(settings.messages.value),
             message_count: settings.message_count(),
             message_count_is: COUNTED,
@@ -380,10 +384,12 @@ impl Report {
         let homes = homes(&self.actors_at_workers, self.actor_count);
         match self.actors_at_workers.iter().sum() {
             0_u64 => homes,
-            _ => format!(
-                "{homes}; {} crossings from worker to worker per message",
-                decimal(self.crossings_per_message, 3)
-            ),
+            _ => {
+                let crossings = decimal(self.crossings_per_message, 3);
+                let price = self.crossing_ns.map(|ns| format!(", {} ns more each", decimal(ns, 0)));
+                let price = price.unwrap_or_default();
+                format!("{homes}; {crossings} crossings from worker to worker per message{price}")
+            }
         }
     }
 
@@ -444,6 +450,13 @@ fn balance(shares: &[f64]) -> String {
         ),
     };
     format!("each handled {least} to {greatest} of the messages{remark}")
+}
+
+/// The measured cost of a message that crosses workers beyond that of one that stays, for both
+/// together: nanoseconds.
+fn crossing_ns(counters: &Counters) -> Option<f64> {
+    let timed = counters.get("crossings_timed");
+    (timed > 0).then(|| counters.get("crossings_ns") as f64 / timed as f64)
 }
 
 /// How many of the actors belonged to each worker at the end; workers in a row that have as many

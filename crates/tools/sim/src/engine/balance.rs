@@ -74,9 +74,10 @@ impl Sim<'_> {
             if !had_found {
                 break;
             }
-            let policy = self.policy;
-            let may_push =
-                |ready, cost_ns| policy.may_push(&PushView { ready, cost_ns, own_ns, average_ns });
+            let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
+            let may_push = |ready, cost_ns| {
+                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
+            };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
                 has_pushed = true;

@@ -71,11 +71,15 @@ impl Sim<'_> {
         at_ps: Ps,
     ) -> Result<Ps, SimError> {
         let home = self.actors[actor].home;
+        let cost_ns = self.cost_ns(actor);
+        if timed || cost_ns >= tuning::QUICK_NS {
+            let known_ns = u64::from(cost_ns) * u64::from(messages);
+            let took_ns = if timed { ns(took_ps) } else { known_ns };
+            let state = &mut self.workers[worker];
+            let turns = tuning::further_turns(took_ns).min(state.round);
+            (state.cut, state.round) = (state.cut + turns, state.round - turns);
+        }
         if timed {
-            if ns(took_ps) >= tuning::LONG_NS {
-                let state = &mut self.workers[worker];
-                (state.cut, state.round) = (state.cut + state.round, 0);
-            }
             if (home == worker || self.cost_ns(actor) == 0) && messages > 0 {
                 let own = weigh(self.actors[actor].cost_ns, ns(took_ps) / u64::from(messages));
                 self.actors[actor].cost_ns = own;

@@ -25,7 +25,7 @@ impl Sim<'_> {
         let timed = self.keeps_idle
             && (cost_ns == 0
                 || cost_ns >= tuning::TIMED_NS
-                || self.is_timed_now(worker)
+                || self.is_timed_now(worker, cost_ns >= tuning::QUICK_NS)
                 || self.actors[actor].home != worker);
         if timed {
             // What nobody has measured may take long.
@@ -50,9 +50,10 @@ impl Sim<'_> {
         if own == 0 { self.kind_cost_ns } else { own }
     }
 
-    fn is_timed_now(&self, worker: usize) -> bool {
+    fn is_timed_now(&self, worker: usize, is_long: bool) -> bool {
         let worker = &self.workers[worker];
-        worker.round == 0 && worker.ticks.is_multiple_of(tuning::TIMED_ROUNDS)
+        (worker.round == 0 || is_long && worker.round == tuning::ROUND - 1)
+            && worker.ticks.is_multiple_of(tuning::TIMED_ROUNDS)
     }
 
     /// How many messages a turn handles, and how long that takes.
@@ -66,8 +67,7 @@ impl Sim<'_> {
         let turn_ns = costs.turn_ns + if self.keeps_idle { 0.0 } else { costs.shared_turn_ns };
         let waiting = self.actors[actor].mail.saturating_add(self.traffic.own_left(actor as u32));
         // The time limit is looked at every so many messages.
-        let every =
-            if cost_ns == 0 || cost_ns >= tuning::TIMED_NS { 1 } else { tuning::CHECK_EVERY };
+        let every = tuning::check_every(cost_ns);
         let expected_ns = each_ns.max(f64::from(cost_ns));
         let until = (self.settings.batch_time_ns as f64 / expected_ns) as u32 + 1;
         let messages =

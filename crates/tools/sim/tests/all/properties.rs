@@ -22,12 +22,8 @@ fn machine(at: usize, workers: usize) -> Machine {
 
 fn policies() -> impl Strategy<Value = Policy> {
     let never_balance = Affine { balance_every_ns: 0, ..Affine::DEFAULT };
-    let eager = Affine {
-        balance_every_ns: 1,
-        wait_worth_moving_ns: 0,
-        crossing_factor: 0,
-        ..Affine::DEFAULT
-    };
+    let eager =
+        Affine { balance_every_ns: 1, wait_worth_moving_ns: 0, crossing_ns: 0, ..Affine::DEFAULT };
     prop_oneof![
         prop::sample::select(Policy::ALL.to_vec()),
         Just(Policy::Affine(never_balance)),
@@ -120,7 +116,7 @@ proptest! {
             balance_every_ns: 1,
             wait_worth_moving_ns: 0,
             cost_worth_moving_ns: 0,
-            crossing_factor: 0,
+            crossing_ns: 0,
             ..Affine::DEFAULT
         };
         let settings = Settings::new(Policy::Affine(eager)).seed(seed);
