@@ -42,8 +42,11 @@ impl Grid {
         text += &line(&self.headings);
         text += &line(&(0..self.headings.len()).map(rule).collect::<Vec<_>>());
         self.rows.iter().for_each(|row| text += &line(row));
+        if !self.notes.is_empty() {
+            text += "\n";
+        }
         for note in &self.notes {
-            let _ = writeln!(text, "\n{note}");
+            let _ = writeln!(text, "- {note}");
         }
         text
     }

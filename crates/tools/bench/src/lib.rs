@@ -14,6 +14,7 @@
 //! | `events.rs` | the event processor against what is ideal: `-- --events` |
 //! | `replays.rs` | workloads for both, read and run |
 //! | `flows/` | the event processor beside oneTBB and Taskflow, on one graph: `-- --events --section flows` |
+//! | `patterns/` | what a second worker adds to one, in five patterns of communication: `-- --patterns` |
 //! | `encodings/` | the binary encoding against other libraries: `-- --encodings` |
 //! | `baseline/` | this tree against another commit: two programs in turns, and a verdict for each row |
 //! | `counters.rs` | what CI holds constant: instructions, atomics and allocations per item, written down in `counters.toml` |
@@ -44,6 +45,7 @@ mod harness;
 mod machine;
 mod options;
 mod page;
+mod patterns;
 mod replays;
 mod report;
 mod run;
@@ -67,6 +69,10 @@ pub fn main() -> ExitCode {
         Ok(Request::Measure(options)) => measure(&options, &args),
         Ok(Request::Baseline(commit, options)) => ended(baseline::run(&commit, &options, &args)),
         Ok(Request::Counters(why, options)) => ended(counters::run(why.as_deref(), &options)),
+        Ok(Request::Patterns(options)) => {
+            let grid = patterns::compare(options.workers, options.pairs, options.quick);
+            ended(grid.map(|grid| grid.text()))
+        }
         Ok(Request::Encodings(options)) => ended(encodings::compare(options.quick)),
         Ok(Request::Events { file, section, pairs }) => {
             ended(events::measure(file.as_deref(), section.as_deref(), pairs))

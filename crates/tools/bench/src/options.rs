@@ -24,6 +24,7 @@ Or one of these, by itself:
   --accept WHY      writes them there instead, with the reason for those that cost more
   --events[=FILE]   the event processor against what is ideal, with the shipped workload or that one
   --section NAME    only that part of it: overhead, allocations, memory, busy, wait, flows (beside oneTBB and Taskflow)
+  --patterns        five patterns of communication, at three costs of a handler: what a second worker adds, under each policy
   --encodings       the binary encoding beside other libraries
   --page            writes BENCHMARKS.md anew: ten minutes on a machine that does nothing else
 
@@ -31,7 +32,7 @@ How:
   --workers N       workers of Actinium (default 2); tokio runs with 1 and with N
   --reps N          measured runs of each (default 6)
   --limit S         seconds after which a process is given up (default 180)
-  --pairs N         pairs of runs of each row of --baseline and of --section flows (default 15)
+  --pairs N         pairs of runs of each row of --baseline, --patterns and --section flows (default 15)
   --quick           a hundredth of the size: says whether it works, not how fast; with --baseline, 5 pairs of the full size
 
 How to show it (default: tables):
@@ -69,6 +70,8 @@ pub(crate) enum Request {
         section: Option<String>,
         pairs: usize,
     },
+    /// Compare workers in patterns of communication.
+    Patterns(Options),
     /// Compare encodings.
     Encodings(Options),
     /// Write the page of benchmarks.
@@ -136,6 +139,7 @@ enum Alone {
     Counters(Option<String>),
     Events(Option<String>),
     Encodings,
+    Patterns,
     Page,
 }
 
@@ -181,6 +185,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Request, String> {
             "--instructions" => options.instructions = true,
             "--counters" => alone.push(Alone::Counters(None)),
             "--encodings" => alone.push(Alone::Encodings),
+            "--patterns" => alone.push(Alone::Patterns),
             "--page" => alone.push(Alone::Page),
             "--quick" => options.quick = true,
             "--markdown" => options.show(Output::Markdown)?,
@@ -207,17 +212,18 @@ fn choose(
             return Err("--section goes with --events".to_owned());
         }
         None if pairs.is_some() => {
-            return Err("--pairs goes with --baseline, --events and --page".to_owned());
+            return Err("--pairs goes with --baseline, --events, --patterns and --page".to_owned());
         }
         None => {}
         Some(_) if measures || !alone.is_empty() => {
-            return Err("--baseline, --counters, --accept, --events, --encodings and --page each stand alone".to_owned());
+            return Err("--baseline, --counters, --accept, --events, --patterns, --encodings and --page each stand alone".to_owned());
         }
         Some(Alone::Baseline(commit)) => return Ok(Request::Baseline(commit, options)),
         Some(Alone::Counters(why)) => return Ok(Request::Counters(why, options)),
         Some(Alone::Events(file)) => {
             return Ok(Request::Events { file, section, pairs: options.pairs });
         }
+        Some(Alone::Patterns) => return Ok(Request::Patterns(options)),
         Some(Alone::Encodings) => return Ok(Request::Encodings(options)),
         Some(Alone::Page) => return Ok(Request::Page(options)),
     }
@@ -329,6 +335,10 @@ mod tests {
         );
         assert_eq!(parsed("--page"), Ok(Request::Page(default())));
         assert_eq!(parsed("--encodings"), Ok(Request::Encodings(default())));
+        assert_eq!(
+            parsed("--patterns --pairs 5 --workers 4"),
+            Ok(Request::Patterns(Options { pairs: 5, workers: 4, ..default() }))
+        );
         let (file, section) = (Some("a.json".to_owned()), Some("busy".to_owned()));
         assert_eq!(
             parsed("--events=a.json --section busy"),

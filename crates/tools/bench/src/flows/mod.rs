@@ -48,16 +48,17 @@ pub(crate) fn compare(workload: &Workload, pairs: usize) -> Result<Grid, String>
 fn compare_in(workload: &Workload, pairs: usize, folder: &Path) -> Result<Grid, String> {
     let mut rows = Vec::new();
     for peer in Peer::ALL {
-        let program = peer.build(folder);
+        let program = match peer.build(folder) {
+            Ok(program) => program,
+            Err(why) => {
+                rows.push([peer.name(), NONE, NONE, NONE, &why, NONE].map(str::to_owned).to_vec());
+                continue;
+            }
+        };
         for (scale, events, wanted) in SCALES {
+            let case = Case::new(workload, scale, events, folder)?;
             let what = format!("{}, times × {scale}", peer.name());
-            rows.push(match &program {
-                Ok(program) => {
-                    let case = Case::new(workload, scale, events, folder)?;
-                    row(what, &case.pairs(program, pairs)?, wanted)
-                }
-                Err(why) => [&what, NONE, NONE, NONE, why, wanted].map(str::to_owned).to_vec(),
-            });
+            rows.push(row(what, &case.pairs(&program, pairs)?, wanted));
         }
     }
     let title = format!(

@@ -13,12 +13,15 @@ use crate::grid::Grid;
 use crate::machine::Circumstances;
 use crate::options::Options;
 use crate::report::Report;
-use crate::{encodings, flows, replays};
+use crate::{encodings, flows, patterns, replays};
 use std::fs;
 use std::path::Path;
 
 /// A longer page is not read.
-const LINES_MAX: usize = 170;
+const LINES_MAX: usize = 150;
+
+/// A pattern is run under five settings in each.
+const PATTERN_PAIRS: usize = 6;
 
 /// Measures everything, and writes the page.
 pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String> {
@@ -42,16 +45,16 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     let runs = runs::Commands::build(root)?;
     let mut text = include_str!("head.md").replace("CIRCUMSTANCES", &circumstances.to_string());
 
-    let peers = Options { times: true, instructions: true, allocations: true, ..options.clone() };
+    let peers = Options { times: true, instructions: true, ..options.clone() };
     let report = Report::make(&peers, args);
     text += "\n## Comparison with tokio\n";
     text += &report.grids().iter().map(Grid::markdown).collect::<String>();
 
-    text += "\n## Cost of the light profile\n";
-    text += &runs.profiles(options)?.markdown();
-
     text += "\n## Other figures\n";
     text += &runs.sections(options.reps)?.markdown();
+
+    text += "\n## What a second worker adds\n";
+    text += &patterns::compare(options.workers, PATTERN_PAIRS, false)?.markdown();
 
     text += "\n## Event graphs beside oneTBB and Taskflow\n";
     text += &flows::compare(&replays::read(None)?, options.pairs)?.markdown();

@@ -3,9 +3,7 @@
 use super::figures::{self, Figure, SECTIONS, Section};
 use crate::baseline::Interval;
 use crate::grid::{Grid, NONE};
-use crate::options::Options;
 use crate::run::Limit;
-use actinium_observe::number::decimal;
 use actinium_report::Progress;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -15,14 +13,11 @@ use std::process::{Command, Stdio};
 /// Most time for one of them.
 const LIMIT: Limit = Limit::from_secs(900);
 
-/// The command, built twice.
+/// The command, by the profile `dist`.
 pub(super) struct Commands {
     /// Where its paths start.
     root: PathBuf,
-    /// The program of the profile `dist`, from which all figures are.
-    dist: PathBuf,
-    /// The program of the profile `release`.
-    release: PathBuf,
+    program: PathBuf,
     /// Why there are no figures over MPI.
     no_mpi: Option<String>,
 }
@@ -38,68 +33,7 @@ impl Commands {
         let missing = ["mpicc", "mpiexec"].into_iter().find(|tool| !exists(tool));
         let no_mpi = missing.map(|tool| format!("skipped: there is no {tool}"));
         let features: &[&str] = if no_mpi.is_none() { &["--features=mpi"] } else { &[] };
-        Ok(Commands {
-            root: root.to_owned(),
-            dist: build(root, "dist", features)?,
-            release: build(root, "release", features)?,
-            no_mpi,
-        })
-    }
-
-    /// The two profiles in turns.
-    pub(super) fn profiles(&self, options: &Options) -> Result<Grid, String> {
-        let rows = [
-            ("probe, 1 worker", "probe --workers 1 --json", "/computation_throughput_per_s"),
-            (
-                "events without work, 1 worker",
-                "events workloads/reconstruction.toml --time-scale 0 --events 5000 --workers 1 --json",
-                "/events_per_s",
-            ),
-        ];
-        let progress = Progress::new((rows.len() * options.pairs) as u64, "profiles");
-        let mut table = Vec::new();
-        for (what, command, place) in rows {
-            progress.message(what);
-            let mut ratios = Vec::new();
-            for pair in 0..options.pairs {
-                let order = if pair % 2 == 0 {
-                    [&self.release, &self.dist]
-                } else {
-                    [&self.dist, &self.release]
-                };
-                let mut rates = HashMap::new();
-                for program in order {
-                    let document = self.run(program, command, LIMIT)?;
-                    let rate = figures::at(&document, place)
-                        .ok_or_else(|| format!("{command}: no {place}"))?;
-                    rates.insert(program, rate);
-                }
-                ratios.push(rates[&self.release] / rates[&self.dist]);
-                progress.add(1);
-            }
-            let interval = Interval::of(&ratios).ok_or("no pairs")?;
-            table.push(vec![
-                what.to_owned(),
-                format!("`actinium {command}`"),
-                format!("{} ×", decimal(interval.median, 3)),
-                format!(
-                    "{} to {}, {} pairs",
-                    decimal(interval.low, 3),
-                    decimal(interval.high, 3),
-                    interval.pairs
-                ),
-            ]);
-        }
-        Ok(Grid {
-            title:
-                "The rate of a `release` build divided by that of a `dist` build: medians of pairs."
-                    .to_owned(),
-            headings: ["measurement", "command", "release : dist", "95 % interval"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: table,
-            notes: Vec::new(),
-        })
+        Ok(Commands { root: root.to_owned(), program: build(root, features)?, no_mpi })
     }
 
     /// All sections, as one table.
@@ -147,10 +81,10 @@ impl Commands {
         let command = format!("{} {args} --json", section.command);
         let run = |_| {
             let document = match command.strip_prefix("actinium ") {
-                Some(args) => self.run(&self.dist, args, LIMIT),
+                Some(args) => self.run(&self.program, args, LIMIT),
                 None => {
                     let words: Vec<&str> = command.split_whitespace().collect();
-                    let dist = self.dist.to_string_lossy();
+                    let dist = self.program.to_string_lossy();
                     let args = words[1..]
                         .iter()
                         .map(|word| if *word == "actinium" { &dist } else { *word });
@@ -218,19 +152,19 @@ fn exists(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
-/// Builds the command by a profile, in a target folder of its own.
-fn build(root: &Path, profile: &str, features: &[&str]) -> Result<PathBuf, String> {
+/// Builds the command, in a target folder of its own.
+fn build(root: &Path, features: &[&str]) -> Result<PathBuf, String> {
     let target = crate::baseline::target(root).join("page");
-    eprintln!("# building actinium by the profile {profile}");
+    eprintln!("# building actinium by the profile dist");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(root)
         .env("CARGO_TARGET_DIR", &target)
-        .args(["build", "--package=actinium-cli", "--locked", &format!("--profile={profile}")])
+        .args(["build", "--package=actinium-cli", "--locked", "--profile=dist"])
         .args(features)
         .status()
         .map_err(|error| format!("can not run cargo: {error}"))?;
     if !status.success() {
-        return Err(format!("cargo can not build actinium by the profile {profile}: {status}"));
+        return Err(format!("cargo can not build actinium by the profile dist: {status}"));
     }
-    Ok(target.join(profile).join("actinium"))
+    Ok(target.join("dist/actinium"))
 }
