@@ -2,7 +2,7 @@
 
 use crate::common::{Cluster, LIMIT, bad_network, reliable};
 use crate::liar::{
-    Control, Found, Key, Liar, Said, answer, ask, assert_denied, control, denials, read,
+    Control, Found, Key, Liar, Said, answer, ask, denials, read,
 };
 use actinium_actor::Context;
 use actinium_cluster::fabric::NodeId;
