@@ -1,6 +1,7 @@
 //! A bounded count of who sends to whom.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// What an actor sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,8 +65,10 @@ struct Entry {
 pub struct Sketch<K> {
     capacity: usize,
     entries: BTreeMap<Edge<K>, Entry>,
-    /// The same edges by their counts.
-    by_count: BTreeSet<(u64, Edge<K>)>,
+    /// The same edges by counts that they have had, the least one first. Counts only rise between
+    /// two fades, so that whoever is first with its count as it is has the least. Edges that were
+    /// forgotten may still be here.
+    by_count: BinaryHeap<Reverse<(u64, Edge<K>)>>,
     replaced: u64,
 }
 
@@ -74,32 +77,38 @@ impl<K: Copy + Ord> Sketch<K> {
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.max(1);
-        Sketch { capacity, entries: BTreeMap::new(), by_count: BTreeSet::new(), replaced: 0 }
+        Sketch { capacity, entries: BTreeMap::new(), by_count: BinaryHeap::new(), replaced: 0 }
     }
 
-    /// Counts messages of an edge, whose receiver is on that node now. O(log edges).
+    /// Counts messages of an edge, whose receiver is on that node now. O(log edges), on average.
     pub fn add(&mut self, edge: Edge<K>, node: u32, messages: u64) {
         let parts = messages.saturating_mul(PARTS);
-        let mut entry = match self.entries.get(&edge) {
-            Some(&entry) => {
-                self.by_count.remove(&(entry.count, edge));
-                entry
-            }
-            None if self.entries.len() < self.capacity => Entry { count: 0, error: 0, node },
-            None => self.replace_least(node),
-        };
-        entry.count = entry.count.saturating_add(parts);
-        entry.node = node;
-        self.by_count.insert((entry.count, edge));
-        self.entries.insert(edge, entry);
+        if let Some(entry) = self.entries.get_mut(&edge) {
+            entry.count = entry.count.saturating_add(parts);
+            entry.node = node;
+            return;
+        }
+        let is_full = self.entries.len() >= self.capacity;
+        let least = if is_full { self.forget_least() } else { 0 };
+        let count = least.saturating_add(parts);
+        self.by_count.push(Reverse((count, edge)));
+        self.entries.insert(edge, Entry { count, error: least, node });
     }
 
-    /// Forgets the edge with the least count, and returns the entry of the one in its place.
-    fn replace_least(&mut self, node: u32) -> Entry {
-        self.replaced += 1;
-        let (least, edge) = self.by_count.pop_first().expect("a full sketch has entries");
-        self.entries.remove(&edge);
-        Entry { count: least, error: least, node }
+    /// Forgets the edge with the least count, which it returns.
+    fn forget_least(&mut self) -> u64 {
+        while let Some(Reverse((count, edge))) = self.by_count.pop() {
+            match self.entries.get(&edge) {
+                Some(entry) if entry.count == count => {
+                    self.entries.remove(&edge);
+                    self.replaced += 1;
+                    return count;
+                }
+                Some(entry) => self.by_count.push(Reverse((entry.count, edge))),
+                None => {}
+            }
+        }
+        0
     }
 
     /// Lets all weights fade to so many percent, and forgets those below a message's 256th.
@@ -110,16 +119,16 @@ impl<K: Copy + Ord> Sketch<K> {
             (entry.count, entry.error) = (part(entry.count), part(entry.error));
             entry.count > 0
         });
-        self.by_count = self.entries.iter().map(|(&edge, entry)| (entry.count, edge)).collect();
+        let entries = self.entries.iter();
+        self.by_count = entries.map(|(&edge, entry)| Reverse((entry.count, edge))).collect();
     }
 
     /// Forgets what an actor has sent.
     pub fn forget(&mut self, from: K) {
         let first = Edge { from, to: End::Fixed(0) };
         let of = self.entries.range(first..).take_while(|(edge, _)| edge.from == from);
-        let of: Vec<_> = of.map(|(&edge, entry)| (entry.count, edge)).collect();
-        for (count, edge) in of {
-            self.by_count.remove(&(count, edge));
+        let of: Vec<_> = of.map(|(&edge, _)| edge).collect();
+        for edge in of {
             self.entries.remove(&edge);
         }
     }

@@ -17,7 +17,7 @@ how even the nodes are. With --nodes 256, the nodes may stand for the PUs of a m
 fn graph(text: &str) -> Result<GraphKind, String> {
     let names = GraphKind::ALL.map(GraphKind::name).join(", ");
     let found = GraphKind::ALL.into_iter().find(|graph| graph.name() == text);
-    found.ok_or_else(|| format!("one of {names}"))
+    found.ok_or_else(|| format!("'{text}' is not allowed: {names}"))
 }
 
 /// Arguments of `actinium sim placement`.
@@ -45,7 +45,7 @@ pub struct Args {
     change_every: u64,
 
     /// Messages that each actor sends in a round
-    #[arg(long, value_name = "N", default_value = "320", value_parser = from_to::<1, 1_000_000>)]
+    #[arg(long, value_name = "N", default_value = "160", value_parser = from_to::<1, 1_000_000>)]
     messages: u64,
 
     /// One of so many messages is looked at

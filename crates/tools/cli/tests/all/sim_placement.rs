@@ -42,7 +42,8 @@ fn each_flag_counts() {
     assert_ne!(moves(&["--sample-every", "64"]), default);
     assert_ne!(moves(&["--messages", "32"]), default);
     assert_eq!(of(&["--actors", "50"], "actors"), 300.0);
-    let spread = |more: &[&str]| of(more, "actors_of_a_node_max") - of(more, "actors_of_a_node_min");
+    let spread =
+        |more: &[&str]| of(more, "actors_of_a_node_max") - of(more, "actors_of_a_node_min");
     assert!(spread(&["--imbalance", "0"]) <= 8.0);
     let changing = |every: &str| {
         let call = ["--graph", "changing", "--change-every", every];

@@ -108,11 +108,7 @@ pub fn run(
         }
     }
     progress.finish();
-    Ok(Report {
-        schema_version: SCHEMA_VERSION,
-        actinium_version: env!("CARGO_PKG_VERSION"),
-        runs,
-    })
+    Ok(Report { schema_version: SCHEMA_VERSION, actinium_version: env!("CARGO_PKG_VERSION"), runs })
 }
 
 impl Report {
@@ -152,7 +148,10 @@ impl Report {
             "load       each actor sends {} messages in each of {} rounds; one in {} is looked at; seed {}",
             run.messages_per_round, run.rounds, run.sample_every, run.seed
         ));
-        line("before     messages that cross between nodes, before the first round; after, likewise".to_owned());
+        line(
+            "before     messages that cross between nodes, before the first round; after, likewise"
+                .to_owned(),
+        );
         line("moves      per actor, in all rounds; most: of one actor".to_owned());
         line("last move  the last round in which an actor moved".to_owned());
         line("on a node  the fewest and the most actors of a node after the last round".to_owned());

@@ -52,7 +52,7 @@ impl Settings {
             graph,
             nodes: 100,
             actors_per_node: 100,
-            messages: 320,
+            messages: 160,
             sample_every: 16,
             rounds: 200,
             change_every: 100,
