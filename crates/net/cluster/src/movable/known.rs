@@ -1,6 +1,7 @@
 //! The addresses of actors that those of a node send to.
 
-use super::{Handle, Migrate, MovableId};
+use super::handle::Handle;
+use super::shell::{Migrate, MovableId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

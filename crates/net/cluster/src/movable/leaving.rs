@@ -8,12 +8,11 @@
 //! Nobody waits in a circle. An actor that holds answers whoever asks it the same, at once if it
 //! holds nothing that came before by that way. Otherwise it goes on with its work, and tries again.
 
-use super::outbox::{Delivery, Waiting};
-use super::shell::{CLOSE, Migrate, Movable};
+use super::outbox::Waiting;
+use crate::actor::RemoteActor;
 use crate::fabric::NodeId;
+use crate::traffic::Key;
 use crate::traffic::scope::{Flush, Sender, Used};
-use crate::traffic::{Done, Key};
-use actinium_actor::Reply;
 use std::collections::VecDeque;
 
 /// So often it asks while it goes on with its work.
@@ -21,31 +20,16 @@ const LIVE_ROUNDS: u32 = 2;
 /// So often it asks in all, before it gives up.
 const ROUNDS_MAX: u32 = 32;
 
-/// Who is told what has become of a move.
-pub(super) enum Asker<S: Migrate> {
-    Reply(Reply<super::shell::Answer<S>>),
-    Repartitioner(Done),
-}
-
-impl<S: Migrate> Asker<S> {
-    /// Whoever asked may have stopped waiting.
-    pub(super) fn tell(self, not_moved: Option<String>) {
-        match self {
-            Asker::Reply(reply) => drop(reply.send((None, None, not_moved))),
-            Asker::Repartitioner(done) => done(not_moved.map_or(Ok(()), Err)),
-        }
-    }
-}
-
-/// A move that has not begun, because something may be on its way.
-pub(super) struct Leaving<S: Migrate> {
+/// A move that has not begun, because something may be on its way. `T` is told what has become of
+/// it.
+pub(super) struct Leaving<A: RemoteActor, T> {
     pub(super) node: NodeId,
-    pub(super) asker: Asker<S>,
+    pub(super) asker: T,
     rounds: u32,
     /// The number of answers that are outstanding.
     open: usize,
     is_holding: bool,
-    held: VecDeque<(NodeId, Waiting<Movable<S>>)>,
+    held: VecDeque<(NodeId, Waiting<A>)>,
 }
 
 /// What follows.
@@ -57,8 +41,8 @@ pub(super) enum Next {
     GiveUp,
 }
 
-impl<S: Migrate> Leaving<S> {
-    pub(super) fn new(node: NodeId, asker: Asker<S>) -> Self {
+impl<A: RemoteActor, T> Leaving<A, T> {
+    pub(super) fn new(node: NodeId, asker: T) -> Self {
         Leaving { node, asker, rounds: 0, open: 0, is_holding: false, held: VecDeque::new() }
     }
 
@@ -66,13 +50,15 @@ impl<S: Migrate> Leaving<S> {
         self.is_holding
     }
 
-    /// Holds what has come from a node, or gives it back: what is to be done now.
+    /// Holds what has come from a node. Returns what is to be dealt with now. `is_close`: whoever
+    /// sent it asks whether all is there that was sent before.
     pub(super) fn hold(
         &mut self,
         from: NodeId,
-        waiting: Waiting<Movable<S>>,
-    ) -> Vec<Waiting<Movable<S>>> {
-        if !matches!(waiting.0, Delivery::Ask((CLOSE, ..), _)) {
+        waiting: Waiting<A>,
+        is_close: bool,
+    ) -> Vec<Waiting<A>> {
+        if !is_close {
             self.held.push_back((from, waiting));
             return Vec::new();
         }
@@ -83,7 +69,7 @@ impl<S: Migrate> Leaving<S> {
     }
 
     /// Stops holding. Returns what was held.
-    pub(super) fn release(&mut self) -> Vec<Waiting<Movable<S>>> {
+    pub(super) fn release(&mut self) -> Vec<Waiting<A>> {
         self.is_holding = false;
         std::mem::take(&mut self.held).into_iter().map(|(_, waiting)| waiting).collect()
     }

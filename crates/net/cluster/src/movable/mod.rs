@@ -14,6 +14,7 @@
 //! the answer. The old shell stays and forwards, for those who come later: an id names the node
 //! where the actor began.
 
+mod handle;
 mod known;
 mod leaving;
 mod outbox;
@@ -28,13 +29,13 @@ use crate::locks::lock;
 use crate::node::state::Inner;
 use crate::node::{NodeHandle, RegisterError};
 use crate::repartition;
-use crate::traffic::Key;
-use crate::traffic::scope::{self, Flushed, Used};
-use actinium_actor::{Address, AskError, Context, SpawnOptions};
+use crate::traffic::scope::{self, Used};
+use actinium_actor::{Context, SpawnOptions};
+use handle::{Handle, WAITING_MAX, flush};
 use known::Known;
 use outbox::Delivery;
 use proxy::{Proxy, ProxyMsg, locate};
-use shell::{ASK, Answer, Arrival, CLOSE, GRANTS, MOVE};
+use shell::{ASK, Arrival, GRANTS, MOVE};
 pub use shell::{Migrate, Movable, MovableId};
 
 use std::any::Any;
@@ -177,70 +178,12 @@ impl<S: Migrate> fmt::Debug for Movables<S> {
     }
 }
 
-/// Messages that may wait at this node for one actor; then senders are refused.
-const WAITING_MAX: usize = 4096;
-/// The longest time that an actor that is to move waits for one of its messages to arrive.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Reaches an actor that moves, wherever it is. Cheap to clone; clones are one sender.
 ///
 /// Messages of one sender arrive in the order in which they were sent, and on
 /// [reliable](crate::link::LinkConfig::reliable) links each once, as long as no node that they pass
 /// goes down.
 pub struct MovableAddress<S: Migrate>(Arc<Handle<S>>);
-
-struct Handle<S: Migrate> {
-    id: MovableId,
-    key: Key,
-    proxy: Address<Proxy<S>>,
-    known: Arc<proxy::Known>,
-}
-
-impl<S: Migrate> Handle<S> {
-    fn has_waiting(&self) -> bool {
-        self.known.waiting() > 0
-    }
-
-    /// Asks the shell, wherever it is now.
-    fn ask_shell(
-        &self,
-        request: shell::Request<S>,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<Answer<S>, RemoteAskError>> + Send + 'static + use<S> {
-        let asked = (self.known.waiting() < WAITING_MAX).then(|| {
-            self.known.add();
-            self.proxy
-                .ask_timeout(timeout, |reply| ProxyMsg::Delivery(Delivery::Ask(request, reply)))
-        });
-        let home = NodeId(self.id.node);
-        async move {
-            asked.ok_or(RemoteAskError::Full(home))?.await.map_err(|error| match error {
-                AskError::Closed(_) => RemoteAskError::Closed,
-                AskError::Timeout(_, timeout) => RemoteAskError::Timeout(timeout),
-                _ => RemoteAskError::NoReply,
-            })
-        }
-    }
-}
-
-/// Asks through an address whether all is there that was sent through it.
-fn flush<S: Migrate>(handle: &Arc<dyn Any + Send + Sync>) -> Flushed {
-    let Ok(handle) = handle.clone().downcast::<Handle<S>>() else {
-        return Box::pin(async { true });
-    };
-    let asked = handle.ask_shell((CLOSE, 0, None), FLUSH_TIMEOUT);
-    Box::pin(async move {
-        // Of a node that is down, or an actor that has ended, nothing is to arrive any more.
-        !matches!(asked.await, Err(RemoteAskError::Full(_) | RemoteAskError::Timeout(_)))
-    })
-}
-
-impl<S: Migrate> Drop for Handle<S> {
-    fn drop(&mut self) {
-        // It waits for news of where its actor goes, and would do so for ever.
-        self.proxy.tell(ProxyMsg::End);
-    }
-}
 
 impl<S: Migrate> MovableAddress<S> {
     /// Which actor, for [`Movables::find`] on another node.

@@ -9,7 +9,7 @@
 //!  +---not copied--+
 //! ```
 
-use super::leaving::{Asker, Leaving, Next};
+use super::leaving::{Leaving, Next};
 use super::outbox::{Back, Delivery, Outbox, Waiting};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
@@ -174,7 +174,7 @@ pub struct Movable<S: Migrate> {
     /// Notes what the state sends. With the worker while that runs.
     sender: Option<Box<Sender>>,
     /// A move that has not begun.
-    leaving: Option<Leaving<S>>,
+    leaving: Option<Leaving<Movable<S>, Asker<S>>>,
 }
 
 enum State<S: Migrate> {
@@ -184,6 +184,22 @@ enum State<S: Migrate> {
     Gone(AnyAddress<Movable<S>>, Outbox<Movable<S>>),
     /// Between two of the others.
     Nowhere,
+}
+
+/// Who is told what has become of a move.
+enum Asker<S: Migrate> {
+    Reply(Reply<Answer<S>>),
+    Repartitioner(Done),
+}
+
+impl<S: Migrate> Asker<S> {
+    /// Whoever asked may have stopped waiting.
+    fn tell(self, not_moved: Option<String>) {
+        match self {
+            Asker::Reply(reply) => drop(reply.send((None, None, not_moved))),
+            Asker::Repartitioner(done) => done(not_moved.map_or(Ok(()), Err)),
+        }
+    }
 }
 
 struct Move<S: Migrate> {
@@ -316,7 +332,8 @@ impl<S: Migrate> Movable<S> {
     ) {
         match &mut self.leaving {
             Some(leaving) if leaving.is_holding() => {
-                let now = leaving.hold(from, waiting);
+                let is_close = matches!(waiting.0, Delivery::Ask((CLOSE, ..), _));
+                let now = leaving.hold(from, waiting, is_close);
                 now.into_iter().for_each(|waiting| self.take(waiting, ctx));
             }
             _ => self.take(waiting, ctx),

@@ -204,7 +204,11 @@ fn communities(random: &mut fastrand::Rng, count: usize, size: usize) -> Vec<Vec
 fn communities_come_together_and_nothing_is_lost() {
     let mut random = fastrand::Rng::with_seed(3);
     let at: Vec<u32> = (0..800).map(|_| random.u32(..4)).collect();
-    let mut talking = Talking::plain(4, config(), &at);
+    // Few messages, so that it is soon over: a move costs as little as they are few.
+    let mut config = config();
+    let rules = ExchangeRules { move_cost: 8, ..ExchangeRules::default() };
+    config.repartition.as_mut().unwrap().rules = rules;
+    let mut talking = Talking::plain(4, config, &at);
     talking.meet(communities(&mut random, 8, 100));
     talking.look();
     let before = talking.crossing();
@@ -213,13 +217,13 @@ fn communities_come_together_and_nothing_is_lost() {
     }
     talking.look();
     let (after, loads, moved) = (talking.crossing(), talking.loads(), talking.moved());
-    assert!(before > 700 && after < 120, "{before} {after} {loads:?} {moved}");
-    assert!(loads.iter().all(|load| (160..=240).contains(load)), "{loads:?}");
-    assert!(moved < 1_600, "{moved}");
+    assert!(before > 700 && after * 2 < before, "{before} {after} {loads:?} {moved}");
+    assert!(loads.iter().all(|load| (150..=250).contains(load)), "{loads:?}");
+    assert!(moved < 2_400, "{moved}");
     // What the nodes themselves say.
     let share = |host| talking.stats(host).remote_share_ppm().unwrap();
     let first = |host| talking.stats(host).remote_share_first_ppm;
-    assert!((0..4).all(|host| share(host) < 200_000 && first(host) > 600_000));
+    assert!((0..4).all(|host| share(host) < first(host)));
     let told = talking.events.iter().flatten();
     let leave = |event: &NodeEvent| match event {
         NodeEvent::Exchange { leave, .. } => *leave as u64,

@@ -79,7 +79,9 @@ impl Graph {
         self.others = match self.kind {
             GraphKind::Ring => (0..actors).map(|n| vec![(n + 1) % actors]).collect(),
             GraphKind::Star => {
-                let of = |n: u32| if n % SIZE == 0 { Vec::new() } else { vec![n / SIZE * SIZE] };
+                let of = |n: u32| {
+                    if n.is_multiple_of(SIZE) { Vec::new() } else { vec![n / SIZE * SIZE] }
+                };
                 (0..actors).map(of).collect()
             }
             GraphKind::Communities | GraphKind::Changing => communities(actors, random),
@@ -91,7 +93,7 @@ impl Graph {
     pub(super) fn changes(&self, round: u32, every: u32) -> bool {
         round > 0
             && match self.kind {
-                GraphKind::Changing => round % every.max(1) == 0,
+                GraphKind::Changing => round.is_multiple_of(every.max(1)),
                 GraphKind::Adversarial => true,
                 _ => false,
             }

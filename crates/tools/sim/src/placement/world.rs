@@ -1,7 +1,7 @@
 //! The nodes and actors of a simulated cluster.
 
-use super::Settings;
 use super::graph::{Graph, Random};
+use super::settings::Settings;
 use actinium_placement::{Actor, End, Offer, Partitioner, Stats};
 
 pub(super) struct World {
