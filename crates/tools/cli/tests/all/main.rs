@@ -24,7 +24,6 @@ mod secure;
 mod settings;
 mod sim;
 mod sim_cluster;
-mod sim_placement;
 mod terminal;
 mod top;
 mod topology;
