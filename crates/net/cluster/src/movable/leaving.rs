@@ -1,9 +1,9 @@
 //! An actor that is about to move waits until all that it has sent has arrived.
 //!
-//! From the node where it goes, it sends by other ways. What it sends there might otherwise overtake
-//! what is still on the old ways. So it asks by each address that it has used whether all is there,
-//! as a proxy does. Meanwhile it goes on with its work, at first. If it never comes to an end so, it
-//! *holds* what it is sent, for it sends nothing then.
+//! From the node where it goes, it sends by other ways. What it sends there might otherwise
+//! overtake what is still on the old ways. So it asks by each address that it has used whether all
+//! is there, as a proxy does. Meanwhile it goes on with its work, at first. If it never comes to an
+//! end so, it *holds* what it is sent, for it sends nothing then.
 //!
 //! Nobody waits in a circle. An actor that holds answers whoever asks it the same, at once if it
 //! holds nothing that came before by that way. Otherwise it goes on with its work, and tries again.

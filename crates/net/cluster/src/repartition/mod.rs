@@ -1,8 +1,8 @@
 //! Exchanges of actors between nodes, so that those that talk lie on one node.
 //!
-//! Each node with [`NodeConfig::repartition`](crate::NodeConfig::repartition) has a *repartitioner*,
-//! an actor. It begins the rounds of the node's partitioner (`actinium_placement` decides), asks
-//! other repartitioners, and has actors moved.
+//! Each node with [`NodeConfig::repartition`](crate::NodeConfig::repartition) has a
+//! *repartitioner*, an actor. It begins the rounds of the node's partitioner (`actinium_placement`
+//! decides), asks other repartitioners, and has actors moved.
 //!
 //! **Trust.** Another node says how much its actors talk with those here, and how many it has. By
 //! that it may get actors that would better stay, as many in an exchange as the rules allow, and no

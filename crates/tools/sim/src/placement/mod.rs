@@ -2,8 +2,8 @@
 //!
 //! The nodes decide by [`actinium_placement`], as those of a real cluster do. Nothing of it is
 //! written twice. What is simulated: actors, who sends to whom, the sampling of messages, and
-//! rounds, in which the nodes have their turns in an order that the seed draws. An exchange takes no
-//! time, and messages are neither late nor lost.
+//! rounds, in which the nodes have their turns in an order that the seed draws. An exchange takes
+//! no time, and messages are neither late nor lost.
 //!
 //! ```
 //! use actinium_sim::placement::{GraphKind, Settings, place};
