@@ -128,7 +128,8 @@ fn crossing(at: &[u32]) -> f64 {
     crosses as f64 / greetings.count() as f64
 }
 
-pub fn run() -> Result<String, BoxError> {
+/// Returns what it prints.
+pub(crate) fn run() -> Result<String, BoxError> {
     let nodes = start()?;
     let spread = |member: usize| (member * 7 + member / 5) % NODES as usize;
     let members: Vec<MovableAddress<Member>> = (0..COMMUNITIES * SIZE)
@@ -183,7 +184,7 @@ pub fn run() -> Result<String, BoxError> {
     Ok(text)
 }
 
-#[allow(dead_code)] // the tests call `run`
+#[allow(dead_code)] // When the tests include this file.
 fn main() -> Result<(), BoxError> {
     print!("{}", run()?);
     Ok(())
