@@ -48,6 +48,9 @@ pub enum Denial {
     /// More messages in a moving actor than [`PeerLimits::pending`](crate::PeerLimits::pending).
     #[serde(rename = "Held")]
     Pending,
+    /// An offer of actors, or an answer to one, that breaks the rules: see
+    /// [`NodeConfig::repartition`](crate::NodeConfig::repartition).
+    Exchange,
 }
 
 impl fmt::Display for Denial {
@@ -72,6 +75,7 @@ impl fmt::Display for Denial {
             Denial::Names => "to claim more names (PeerLimits::names)",
             Denial::Rounds => "to be more rounds of a team ahead (PeerLimits::rounds)",
             Denial::Pending => "to have more pending in an actor that moves (PeerLimits::pending)",
+            Denial::Exchange => "to exchange actors against the rules",
         })
     }
 }

@@ -41,13 +41,16 @@ mod payload;
 mod place;
 mod recipients;
 mod remote;
+mod repartition;
 pub mod route;
 mod shards;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod team;
+mod traffic;
 mod try_answer;
 
+pub use actinium_placement::{BadRule, Rules as ExchangeRules, Stats as RepartitionStats};
 pub use actor::RemoteActor;
 pub use aggregator::{AggregatorConfig, AggregatorCounters};
 pub use answer::RemoteAnswer;
@@ -67,4 +70,5 @@ pub use place::Placement;
 pub use remote::RemoteAddress;
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};
+pub use traffic::RepartitionConfig;
 pub use try_answer::RemoteTryAnswer;

@@ -25,10 +25,12 @@ use crate::locks::{lock, read, write};
 use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::route::Grid;
+use crate::traffic::Traffic;
 use actinium_actor::SystemHandle;
 use actinium_actor::travel::{BorderId, Given, crossing};
 use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -69,6 +71,10 @@ pub(crate) struct Inner {
     pub(super) arena: Mutex<Option<Arena>>,
     pub(super) counters: Counters,
     pub(super) taps: NodeTaps,
+    /// Who talks with whom, if actors are moved for that.
+    traffic: Option<Arc<Traffic>>,
+    /// What belongs to each type of actors that move, by its kind.
+    pub(crate) movables: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
     pub(super) leaving: AtomicBool,
     /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
     /// before the locks are taken that it is read behind.
@@ -92,6 +98,7 @@ impl Inner {
         clock: Clock,
     ) -> Result<Self, BadConfig> {
         config.check(frame_bytes_max)?;
+        let traffic = config.repartition.clone().map(|config| Traffic::new(node, config));
         let generation = (incarnation ^ (incarnation >> 32)) as u32;
         Ok(Inner {
             node,
@@ -118,6 +125,8 @@ impl Inner {
             arena: Mutex::default(),
             counters: Counters::default(),
             taps: NodeTaps::new(node),
+            traffic: traffic.map(Arc::new),
+            movables: Mutex::default(),
             leaving: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })
@@ -387,6 +396,10 @@ impl Inner {
         self.unparker.ring();
     }
 
+    pub(crate) fn traffic(&self) -> Option<&Arc<Traffic>> {
+        self.traffic.as_ref()
+    }
+
     pub(crate) fn id(&self) -> NodeId {
         self.node
     }
@@ -452,6 +465,7 @@ impl Inner {
             driven: self.counters.driven.get(),
             rested: self.counters.rested.get(),
             rung: self.counters.rung.get(),
+            repartition: self.traffic.as_ref().map(|traffic| traffic.stats()),
         }
     }
 

@@ -22,6 +22,7 @@ mod names;
 mod node;
 mod payloads;
 mod recipients;
+mod repartition;
 mod replies;
 mod scripted;
 mod serializer_matrix;
