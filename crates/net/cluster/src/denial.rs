@@ -48,6 +48,8 @@ pub enum Denial {
     /// More messages in a moving actor than [`PeerLimits::pending`](crate::PeerLimits::pending).
     #[serde(rename = "Held")]
     Pending,
+    /// To read or write a [`Region`](crate::Region) without a ticket for that, or outside of it.
+    Region,
 }
 
 impl fmt::Display for Denial {
@@ -72,6 +74,9 @@ impl fmt::Display for Denial {
             Denial::Names => "to claim more names (PeerLimits::names)",
             Denial::Rounds => "to be more rounds of a team ahead (PeerLimits::rounds)",
             Denial::Pending => "to have more pending in an actor that moves (PeerLimits::pending)",
+            Denial::Region => {
+                "to read or write a region without a ticket for that, or outside of it"
+            }
         })
     }
 }

@@ -22,6 +22,8 @@ mod names;
 mod node;
 mod payloads;
 mod recipients;
+mod regions;
+mod regions_trust;
 mod replies;
 mod scripted;
 mod serializer_matrix;
