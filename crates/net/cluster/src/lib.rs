@@ -32,6 +32,8 @@ mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_bell;
 #[cfg(feature = "mpi")]
+mod mpi_segment;
+#[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]
 mod mpi_window;

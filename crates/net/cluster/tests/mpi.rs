@@ -9,6 +9,8 @@ mod bell;
 mod letters;
 #[path = "mpi_parts/payloads.rs"]
 mod payloads;
+#[path = "mpi_parts/segments.rs"]
+mod segments;
 
 use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::mpi::Mpi;
@@ -352,6 +354,9 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("windows", "2", payloads::windows),
     ("payloads by windows", "2", payloads::by_window),
     ("payloads by frames", "2", payloads::by_frames),
+    ("segments of static windows", "2", segments::fixed),
+    ("segments of dynamic windows", "2", segments::dynamic),
+    ("segments beside a node", "2", segments::beside_a_node),
 ];
 
 fn main() -> ExitCode {
@@ -382,7 +387,8 @@ fn main() -> ExitCode {
         };
         // Open MPI has no windows of its own accord where it must not read other processes' memory,
         // as below.
-        let windows = matches!(*part, "windows" | "payloads by windows");
+        let windows =
+            matches!(*part, "windows" | "payloads by windows") || part.starts_with("segments");
         if windows {
             command.env("OMPI_MCA_osc", "pt2pt");
         }
@@ -407,6 +413,9 @@ fn main() -> ExitCode {
             "windows" => output.status.success() && text.matches("windows: ").count() == 2,
             "payloads by windows" | "payloads by frames" => {
                 output.status.success() && text.matches("payloads: ").count() == 2
+            }
+            part if part.starts_with("segments") => {
+                output.status.success() && text.matches("segments: ").count() == 2
             }
             "doorbells" | "nodes at rest" => {
                 output.status.success() && text.matches(&format!("{part}: ")).count() == 2
