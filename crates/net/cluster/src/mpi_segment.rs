@@ -89,6 +89,34 @@ impl fmt::Debug for MpiSegments {
     }
 }
 
+/// Waits until all ranks are here, without keeping others from calling MPI: what brings another
+/// rank here may be a frame that this one has yet to send.
+fn meet(communicator: ffi::MPI_Comm, calls: &Calls) -> Result<(), MemoryError> {
+    let mut request = MaybeUninit::uninit();
+    {
+        let _in_turn = lock(calls);
+        // SAFETY: MPI is started, and this thread's turn has come.
+        let code = unsafe { ffi::MPI_Ibarrier(communicator, request.as_mut_ptr()) };
+        checked("MPI_Ibarrier", code)?;
+    }
+    // SAFETY: the call has set it.
+    let mut request = unsafe { request.assume_init() };
+    loop {
+        let mut flag = 0;
+        {
+            let _in_turn = lock(calls);
+            // SAFETY: the request is this function's, and has not ended.
+            let code =
+                unsafe { ffi::MPI_Test(&raw mut request, &raw mut flag, ffi::RSMPI_STATUS_IGNORE) };
+            checked("MPI_Test", code)?;
+        }
+        if flag != 0 {
+            return Ok(());
+        }
+        std::thread::yield_now();
+    }
+}
+
 impl MpiSegments {
     /// All ranks do this at the same point.
     pub(crate) fn open(
@@ -219,6 +247,14 @@ impl MpiSegments {
         }
     }
 
+    /// All ranks do this together.
+    fn close(&self, window: Window) {
+        // If MPI refuses even this, the next call waits for all ranks by itself.
+        let _ = meet(self.communicator, &self.calls);
+        let _in_turn = lock(&self.calls);
+        window.free();
+    }
+
     fn create(&self, region: Region<'_>) -> Result<Window, MemoryError> {
         let bytes = region.len() as u64;
         let mut all = vec![0_u64; self.ranks as usize];
@@ -307,6 +343,9 @@ impl Fabric for MpiSegments {
 
     fn register(&self, region: Region<'_>) -> Result<Key, String> {
         let mut window = lock(&self.window);
+        if self.kind == MpiWindowKind::Static && window.is_none() {
+            meet(self.communicator, &self.calls).map_err(|error| error.to_string())?;
+        }
         let _in_turn = lock(&self.calls);
         let start = region.start().as_ptr();
         match (self.kind, &*window) {
@@ -332,14 +371,14 @@ impl Fabric for MpiSegments {
 
     fn deregister(&self, key: Key) {
         let mut window = lock(&self.window);
-        let _in_turn = lock(&self.calls);
         match self.kind {
             MpiWindowKind::Static => {
                 if let Some(window) = window.take() {
-                    window.free();
+                    self.close(window);
                 }
             }
             MpiWindowKind::Dynamic => {
+                let _in_turn = lock(&self.calls);
                 if let Some(window) = &*window {
                     let start = key.0 as usize as *const std::ffi::c_void;
                     // SAFETY: it was attached. What is to be said of a failure: MPI still knows
@@ -355,10 +394,10 @@ impl Drop for MpiSegments {
     /// All ranks do this together.
     fn drop(&mut self) {
         let window = lock(&self.window).take();
-        let _in_turn = lock(&self.calls);
         if let Some(window) = window {
-            window.free();
+            self.close(window);
         }
+        let _in_turn = lock(&self.calls);
         // SAFETY: the copy is this one's own, and its windows are closed.
         unsafe { ffi::MPI_Comm_free(&raw mut self.communicator) };
     }

@@ -116,10 +116,9 @@ impl Mpi {
     /// [`SegmentBuilder::register`](actinium_memory::SegmentBuilder::register): other ranks then
     /// read the segment's memory by [`MpiSegments::read`].
     ///
-    /// All ranks call this at the same point, and so they build and drop the segments of static
-    /// windows, and drop the last of the windows: each of these calls of MPI waits for all ranks.
-    /// A node moves no frames meanwhile, so let nodes agree before (by a barrier of a
-    /// [`Team`](crate::Team)), or do it before the node starts.
+    /// All ranks call this at the same point, before a node starts with this fabric. They also
+    /// build and drop the segments of static windows, and drop the last of the windows, in the same
+    /// order: each waits for all ranks, while the nodes go on.
     ///
     /// From then on each call to MPI takes a lock, because the threads that register call it, too:
     /// about 20 ns for each frame, and more while they do.
