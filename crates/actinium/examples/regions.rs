@@ -59,7 +59,7 @@ impl Actor for Sensor {
                 }
                 if let Some(reply) = self.asked.take() {
                     // Whoever asked may have stopped waiting.
-                    drop(reply.send(outcome.is_ok()));
+                    let _ = reply.send(outcome.is_ok());
                 }
             }
         }

@@ -369,7 +369,9 @@ fn startup_compares_registrations_of_mpi_jobs() {
         let rates = ["static_gb_per_s", "dynamic_gb_per_s"]
             .map(|of| number(transfer, &format!("{of}.median")));
         assert!((rates[0] / rates[1] / ratio - 1.0).abs() < 1e-9, "{transfer}");
-        assert!(number(transfer, "low") <= ratio && ratio <= number(transfer, "high"));
+        let [low, high] =
+            ["low", "high"].map(|of| number(transfer, &format!("static_of_dynamic.{of}")));
+        assert!(low <= ratio && ratio <= high, "{transfer}");
     }
     let three = jobs(&["--size", "16m", "--ranks", "3", "--mpiexec", "mpiexec --bind-to none"]);
     // Two lines of head, three jobs, seven sizes twice.

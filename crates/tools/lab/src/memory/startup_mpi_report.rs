@@ -2,8 +2,8 @@
 
 use super::SCHEMA_VERSION;
 use super::startup_mpi::{JobSaid, Jobs, Registration, Settings};
+use actinium_observe::Repeat;
 use actinium_observe::number::{bytes, decimal};
-use actinium_observe::{Ratio, Repeat};
 use actinium_report::html::{Bar, Bars, Page, Section, Unit};
 use actinium_report::{Column, Table};
 use serde::Serialize;
@@ -36,7 +36,7 @@ struct Job {
     /// From before `mpiexec` was started until it had ended.
     seconds: Median,
     /// Its ratio to that of jobs without registration.
-    of_none: Option<Ratio>,
+    of_none: Option<Median>,
     /// Of one rank.
     registered_bytes: u64,
     register_s: f64,
@@ -49,15 +49,23 @@ struct Transfer {
     static_gb_per_s: Median,
     dynamic_gb_per_s: Median,
     /// The rate with a static window divided by that with a dynamic one.
-    static_of_dynamic: Ratio,
-    /// The same ratio of the ends of the medians' intervals.
-    low: f64,
-    high: f64,
+    static_of_dynamic: Median,
 }
 
 fn median(of: &Repeat) -> Median {
     let (low, high) = of.interval();
     Median { median: of.median(), low, high }
+}
+
+/// The ratio of two medians, and of the ends of their intervals; None if one is no rate or time.
+fn ratio(of: &Repeat, to: &Repeat) -> Option<Median> {
+    let (of, to) = (median(of), median(to));
+    let is_ratio = of.low >= 0.0 && to.low > 0.0;
+    is_ratio.then(|| Median {
+        median: of.median / to.median,
+        low: of.low / to.high,
+        high: of.high / to.low,
+    })
 }
 
 impl Report {
@@ -74,7 +82,7 @@ impl Report {
             Some(Job {
                 registration: jobs.registration,
                 seconds: median(&own),
-                of_none: none.as_ref().and_then(|none| Ratio::new(&own, none)),
+                of_none: none.as_ref().and_then(|none| ratio(&own, none)),
                 registered_bytes: registered_bytes.unwrap_or(0),
                 register_s: registering.map_or(0.0, |register| register.median()),
             })
@@ -110,7 +118,7 @@ impl Report {
             let [median, low, high] =
                 [job.seconds.median, job.seconds.low, job.seconds.high].map(|s| s * 1e3);
             let ratio = job.of_none.filter(|_| job.registration != Registration::None);
-            let of = |pick: fn(&Ratio) -> f64| ratio.as_ref().map(|it| decimal(pick(it), 2));
+            let of = |pick: fn(&Median) -> f64| ratio.as_ref().map(|it| decimal(pick(it), 2));
             table.row(vec![
                 "no-op job".into(),
                 job.registration.to_string().into(),
@@ -119,8 +127,8 @@ impl Report {
                 decimal(high, 1).into(),
                 "ms".into(),
                 of(|it| it.median).into(),
-                of(|it| it.min).into(),
-                of(|it| it.max).into(),
+                of(|it| it.low).into(),
+                of(|it| it.high).into(),
             ]);
         }
         for transfer in &self.transfers {
@@ -139,8 +147,8 @@ impl Report {
                     decimal(rate.high, 3).into(),
                     "GB/s".into(),
                     of(transfer.static_of_dynamic.median).into(),
-                    of(transfer.low).into(),
-                    of(transfer.high).into(),
+                    of(transfer.static_of_dynamic.low).into(),
+                    of(transfer.static_of_dynamic.high).into(),
                 ]);
             }
         }
@@ -188,11 +196,9 @@ fn transfers(jobs: &[Jobs]) -> Vec<Transfer> {
     };
     let transfer = |&(bytes, _): &(u64, f64)| {
         let (fixed, dynamic) = (rates(fixed, bytes)?, rates(dynamic, bytes)?);
-        let static_of_dynamic = Ratio::new(&fixed, &dynamic)?;
+        let static_of_dynamic = ratio(&fixed, &dynamic)?;
         let (static_gb_per_s, dynamic_gb_per_s) = (median(&fixed), median(&dynamic));
-        let low = static_gb_per_s.low / dynamic_gb_per_s.high;
-        let high = static_gb_per_s.high / dynamic_gb_per_s.low;
-        Some(Transfer { bytes, static_gb_per_s, dynamic_gb_per_s, static_of_dynamic, low, high })
+        Some(Transfer { bytes, static_gb_per_s, dynamic_gb_per_s, static_of_dynamic })
     };
     sizes.iter().filter_map(transfer).collect()
 }
@@ -228,7 +234,8 @@ mod tests {
         assert_eq!(ratios, [1.0, 2.0, 1.5]);
         let [transfer] = &report.transfers[..] else { panic!("{report:?}") };
         assert_eq!(transfer.static_of_dynamic.median, 4.0);
-        assert_eq!((transfer.low, transfer.high), (2.0, 8.0));
+        let of = transfer.static_of_dynamic;
+        assert_eq!((of.low, of.high), (2.0, 8.0));
         assert_eq!(report.table().to_string().lines().count(), 2 + 3 + 2);
     }
 }
