@@ -23,6 +23,7 @@ use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::raw::AsRaw;
 use mpi::topology::SimpleCommunicator;
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -198,17 +199,21 @@ impl MpiSegments {
         })?;
         let pieces = self.pieces(window, parts, offset, into.len())?;
         let _in_turn = lock(&self.calls);
-        let mut rest = into;
-        let mut ranks = Vec::new();
+        let (mut rest, mut outcome, mut ranks) = (into, Ok(()), BTreeSet::new());
         for (rank, there, bytes) in pieces {
             let (piece, behind) = rest.split_at_mut(bytes);
             rest = behind;
-            window.get(rank, there, piece)?;
-            if !ranks.contains(&rank) {
-                ranks.push(rank);
+            ranks.insert(rank);
+            outcome = window.get(rank, there, piece);
+            if outcome.is_err() {
+                break;
             }
         }
-        ranks.into_iter().try_for_each(|rank| window.flush(rank))
+        // Also of what was begun before one failed: MPI writes to these bytes until then.
+        for rank in ranks {
+            outcome = outcome.and(window.flush(rank));
+        }
+        outcome
     }
 
     /// The rank, place and length of each piece of a range.

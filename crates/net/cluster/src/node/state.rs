@@ -413,11 +413,6 @@ impl Inner {
         most as u64
     }
 
-    /// The most bytes of one transfer that are under way in messages.
-    pub(crate) fn payload_window_bytes(&self) -> usize {
-        self.config.payload.window_bytes
-    }
-
     /// Wakes whoever moves the frames, for new work.
     pub(crate) fn ring(&self) {
         self.unparker.ring();

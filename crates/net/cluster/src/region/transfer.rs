@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long an answer may take until what changes nothing is asked once more: far above a round
-/// trip.
-const AGAIN: Duration = Duration::from_millis(200);
+/// trip. Then twice as long, and so on: it may be late because much is under way.
+const AGAIN: Duration = Duration::from_millis(500);
 
 impl From<Refusal> for RegionProblem {
     fn from(refusal: Refusal) -> Self {
@@ -104,13 +104,13 @@ impl Transfer {
         begun: Option<RemoteAnswer<R>>,
         ask: impl Fn(Duration) -> RemoteAnswer<R>,
     ) -> Result<R, RegionError> {
-        let mut begun = begun;
+        let (mut begun, mut again) = (begun, AGAIN);
         loop {
             let left = self.left().ok_or_else(|| self.too_late())?;
-            let limit = if may_repeat { left.min(AGAIN) } else { left };
+            let limit = if may_repeat { left.min(again) } else { left };
             match begun.take().unwrap_or_else(|| ask(limit)).await {
                 Ok(answer) => return Ok(answer),
-                Err(RemoteAskError::Timeout(_)) if may_repeat => {}
+                Err(RemoteAskError::Timeout(_)) if may_repeat => again = again.saturating_mul(2),
                 Err(RemoteAskError::Timeout(_)) => return Err(self.too_late()),
                 Err(RemoteAskError::Full(node)) => self.room(node).await?,
                 Err(error) => return Err(self.failed(error)),
@@ -141,7 +141,7 @@ impl Transfer {
     /// The parts that may be under way together, and the bytes of one.
     fn window(&self) -> (usize, u64) {
         let part = self.inner.region_part_bytes();
-        let window = self.inner.payload_window_bytes() as u64;
+        let window = self.inner.payload_config().window_bytes as u64;
         (usize::try_from(window / part).unwrap_or(1).max(1), part)
     }
 
