@@ -60,8 +60,8 @@ impl<M: RegionMemory> Region<M> {
     #[must_use]
     pub fn remote(&self, access: RegionAccess) -> RemoteRegion {
         let secret = self.inner.regions().secret(self.number, access);
-        // It is registered for as long as this is there. What allows nothing (the access of a handle
-        // that another node made up) needs no ticket.
+        // It is registered for as long as this is there. What allows nothing (the access of a
+        // handle that another node made up) needs no ticket.
         let secret = secret.unwrap_or(0);
         RemoteRegion::new(self.inner.id(), self.number, self.memory.byte_len(), access, secret)
     }
