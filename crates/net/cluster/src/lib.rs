@@ -32,6 +32,8 @@ mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_bell;
 #[cfg(feature = "mpi")]
+mod mpi_segment;
+#[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]
 mod mpi_window;
@@ -40,6 +42,7 @@ pub mod node;
 mod payload;
 mod place;
 mod recipients;
+mod region;
 mod remote;
 mod repartition;
 pub mod route;
@@ -67,6 +70,11 @@ pub use node::{
 };
 pub use payload::{PayloadConfig, PayloadError};
 pub use place::Placement;
+pub use region::access::RegionAccess;
+pub use region::error::{RegionError, RegionProblem};
+pub use region::handle::RemoteRegion;
+pub use region::memory::RegionMemory;
+pub use region::{Region, RegionAnswer};
 pub use remote::RemoteAddress;
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};

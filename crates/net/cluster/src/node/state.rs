@@ -24,6 +24,7 @@ use crate::link::{BadConfig, Delivery, DownReason};
 use crate::locks::{lock, read, write};
 use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
+use crate::region::table::Table as Regions;
 use crate::route::Grid;
 use crate::traffic::Traffic;
 use actinium_actor::SystemHandle;
@@ -36,6 +37,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(super) type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
+
+/// The most bytes of a region in one message: much above its head, and far below what would keep
+/// other messages waiting.
+const REGION_PART_BYTES: usize = 64 << 10;
 
 /// The state that the parts of a node share.
 pub(crate) struct Inner {
@@ -69,6 +74,9 @@ pub(crate) struct Inner {
     pub(super) busy: Mutex<BTreeSet<NodeId>>,
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
+    pub(super) regions: Regions,
+    /// Whether other nodes can ask for the regions of this one.
+    pub(super) has_regions: Mutex<bool>,
     pub(super) counters: Counters,
     pub(super) taps: NodeTaps,
     /// Who talks with whom, if actors are moved for that.
@@ -123,6 +131,8 @@ impl Inner {
             heard: Mutex::default(),
             busy: Mutex::default(),
             arena: Mutex::default(),
+            regions: Regions::default(),
+            has_regions: Mutex::default(),
             counters: Counters::default(),
             taps: NodeTaps::new(node),
             traffic: traffic.map(Arc::new),
@@ -389,6 +399,27 @@ impl Inner {
             Some(arena) => arena.unwritten(bytes).map_err(PayloadError::Exhausted),
             None => Err(PayloadError::NoArena),
         }
+    }
+
+    /// The memory of this node that others may read and write.
+    pub(crate) fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// Lets other nodes ask for the regions of this one, by `export`, unless that was done.
+    pub(crate) fn begin_regions<E>(&self, export: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut has_regions = lock(&self.has_regions);
+        if !*has_regions {
+            export()?;
+            *has_regions = true;
+        }
+        Ok(())
+    }
+
+    /// The most bytes of a region that one message carries, with its head and that of a grid.
+    pub(crate) fn region_part_bytes(&self) -> u64 {
+        let most = REGION_PART_BYTES.min(self.frame_bytes_max / 2);
+        most as u64
     }
 
     /// Wakes whoever moves the frames, for new work.
