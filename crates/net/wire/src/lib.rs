@@ -48,6 +48,7 @@
 extern crate self as actinium_wire;
 
 mod bulk;
+mod byte_lists;
 mod codec;
 mod description;
 mod encoding;
@@ -74,7 +75,7 @@ mod value;
 pub use actinium_wire_macros::Message;
 #[doc(hidden)]
 pub use actinium_wire_macros::{FacadeMessage, protocol as expand_protocol};
-pub use bulk::{Blob, Number, Numbers, SHARED_MIN};
+pub use bulk::{Blob, ByteArray, Number, Numbers, SHARED_MIN};
 #[cfg(feature = "xml")]
 pub use codec::Xml;
 pub use codec::{Binary, Codec, SelfDescribing, Text};

@@ -7,6 +7,7 @@
 //! that takes no memory costs [`EMPTY_BYTES`], or a claimed length could make us count to 2^64. The
 //! compiler sees through all of this: what is left of it is one subtraction per element.
 
+use crate::byte_lists::{self, Array, List};
 use crate::limits::Limits;
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess,
@@ -24,15 +25,23 @@ pub(crate) struct Budget {
     memory: Cell<usize>,
     /// `NaN` and the infinities stand as strings (JSON has no numbers for them).
     pub(crate) words_for_floats: bool,
+    /// A byte stands as itself, and a list of bytes as its length and the bytes: in postcard.
+    pub(crate) plain_bytes: bool,
 }
 
 impl Budget {
     pub(crate) fn new(limits: &Limits, words_for_floats: bool) -> Self {
-        Budget { memory: Cell::new(limits.memory_bytes), words_for_floats }
+        let memory = Cell::new(limits.memory_bytes);
+        Budget { memory, words_for_floats, plain_bytes: false }
+    }
+
+    /// That of postcard.
+    pub(crate) fn of_plain_bytes(limits: &Limits) -> Self {
+        Budget { plain_bytes: true, ..Self::new(limits, false) }
     }
 
     #[inline]
-    fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
+    pub(crate) fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
         match self.memory.get().checked_sub(if bytes == 0 { EMPTY_BYTES } else { bytes }) {
             Some(left) => {
                 self.memory.set(left);
@@ -159,6 +168,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Limited<'_, D> {
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         let visitor = self.enter::<V::Value, _, _>(visitor)?;
+        if self.budget.plain_bytes && byte_lists::is_list(&visitor.inner) {
+            return self
+                .inner
+                .deserialize_bytes(List { visitor: visitor.inner, budget: self.budget });
+        }
         self.inner.deserialize_seq(visitor)
     }
 
@@ -169,6 +183,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Limited<'_, D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let visitor = self.enter::<V::Value, _, _>(visitor)?;
+        if self.budget.plain_bytes && byte_lists::is_array(&visitor.inner, len) {
+            self.budget.take(len)?;
+            return self.inner.deserialize_tuple(len, Array { len, visitor: visitor.inner });
+        }
         self.inner.deserialize_tuple(len, visitor)
     }
 
