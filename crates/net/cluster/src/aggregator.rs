@@ -18,7 +18,7 @@ use crate::locks::lock;
 use futures_channel::oneshot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The settings of an aggregator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,10 @@ pub struct AggregatorCounters {
     pub waited_ns: u64,
     /// Messages that were refused, because too much waits.
     pub refused: u64,
+    /// The number of times that a turn's messages, or one message from outside of turns, went in.
+    pub additions: u64,
+    /// The number of times that a thread had to wait for another one that had the aggregator.
+    pub lock_waits: u64,
 }
 
 /// A frame on its way to its link.
@@ -101,6 +105,7 @@ pub(crate) struct Aggregator {
     /// Likewise: nothing goes in.
     is_closed: AtomicBool,
     refused: AtomicU64,
+    lock_waits: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -129,11 +134,23 @@ impl Aggregator {
             is_full: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             refused: AtomicU64::new(0),
+            lock_waits: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => self.wait(),
+        }
+    }
+
+    #[cold]
+    fn wait(&self) -> MutexGuard<'_, State> {
+        // Relaxed: a count.
+        self.lock_waits.fetch_add(1, Ordering::Relaxed);
         lock(&self.state)
     }
 
@@ -224,6 +241,7 @@ impl Aggregator {
             return Ok(is_first);
         }
         // Much: not copied, but taken as it is.
+        state.counters.additions += 1;
         let is_first = state.open.is_none();
         state.full.extend(state.open.take());
         (state.idle, state.urgent) = (false, false);
@@ -240,6 +258,7 @@ impl Aggregator {
         messages: u32,
         bytes: &[u8],
     ) -> bool {
+        state.counters.additions += 1;
         if let Some(open) =
             state.open.take_if(|open| open.frame.len() + bytes.len() > self.frame_bytes_max)
         {
@@ -381,9 +400,11 @@ impl Aggregator {
     }
 
     pub(crate) fn counters(&self) -> AggregatorCounters {
-        // Relaxed: a count.
+        let counters = self.lock().counters;
+        // Relaxed, both: counts.
         let refused = self.refused.load(Ordering::Relaxed);
-        AggregatorCounters { refused, ..self.lock().counters }
+        let lock_waits = self.lock_waits.load(Ordering::Relaxed);
+        AggregatorCounters { refused, lock_waits, ..counters }
     }
 }
 
@@ -486,6 +507,24 @@ mod tests {
         let lens: Vec<_> =
             std::iter::from_fn(|| aggregator.take(0, false)).map(|it| it.frame.len()).collect();
         assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
+    }
+
+    #[test]
+    fn whoever_waits_for_another_thread_is_counted() {
+        let aggregator = aggregator(HEADER_BYTES + 80);
+        assert_eq!(add(&aggregator, 0, 8), Ok(true));
+        let held = aggregator.lock();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| add(&aggregator, 0, 8));
+            // Relaxed: a count, which it has raised before it waits.
+            while aggregator.lock_waits.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            drop(held);
+            assert_eq!(second.join().unwrap(), Ok(false));
+        });
+        let counters = aggregator.counters();
+        assert_eq!((counters.additions, counters.lock_waits), (2, 1));
     }
 
     #[test]
