@@ -104,6 +104,9 @@ pub(crate) struct Aggregator {
     is_full: AtomicBool,
     /// Likewise: nothing goes in.
     is_closed: AtomicBool,
+    /// Likewise: before this time nothing leaves, unless it changes. 0: something may leave now.
+    /// Whoever takes frames asks all the time, and would keep senders from the lock.
+    leaves_at_ns: AtomicU64,
     refused: AtomicU64,
     lock_waits: AtomicU64,
     state: Mutex<State>,
@@ -133,6 +136,7 @@ impl Aggregator {
             frame_bytes_max,
             is_full: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            leaves_at_ns: AtomicU64::new(u64::MAX),
             refused: AtomicU64::new(0),
             lock_waits: AtomicU64::new(0),
             state: Mutex::default(),
@@ -190,9 +194,13 @@ impl Aggregator {
         Ok(())
     }
 
-    fn note_full(&self, state: &State) {
-        // Relaxed: see `refuses`.
+    /// Notes what is read without the lock, after a change behind it.
+    fn note(&self, state: &State) {
+        let is_empty = state.full.is_empty() && state.open.is_none();
+        // Relaxed, both: see `refuses`. A driver that finds nothing asks again, and behind the lock
+        // before it sleeps.
         self.is_full.store(state.full.len() >= self.config.frames_waiting, Ordering::Relaxed);
+        self.leaves_at_ns.store(if is_empty { u64::MAX } else { 0 }, Ordering::Relaxed);
     }
 
     /// Adds a message. True if it is the first of a frame: the node's thread may not know of it.
@@ -247,7 +255,7 @@ impl Aggregator {
         (state.idle, state.urgent) = (false, false);
         let frame = std::mem::replace(buffered, new_frame(self.config.frame_bytes));
         state.open = Some(Batch { frame, messages, first_ns: now_ns() });
-        self.close_full(state);
+        self.close_full(state, true);
         Ok(is_first)
     }
 
@@ -273,18 +281,26 @@ impl Aggregator {
         });
         open.frame.extend_from_slice(bytes);
         open.messages += messages;
-        self.close_full(state);
+        self.close_full(state, is_first);
         is_first
     }
 
-    fn close_full(&self, state: &mut State) {
+    fn close_full(&self, state: &mut State, is_first: bool) {
         state.full.extend(state.open.take_if(|open| open.frame.len() >= self.config.frame_bytes));
-        self.note_full(state);
+        // What joins a frame that is held changes nothing about when it leaves.
+        if is_first || !state.full.is_empty() {
+            self.note(state);
+        }
     }
 
     /// The oldest frame, if it is to leave now. `is_idle`: whoever takes it is a worker that has
     /// nothing else to do.
     pub(crate) fn take(&self, now_ns: u64, is_idle: bool) -> Option<Batch> {
+        // Relaxed: see `note`. An idle worker takes what is held, too.
+        let leaves_at_ns = self.leaves_at_ns.load(Ordering::Relaxed);
+        if leaves_at_ns == u64::MAX || now_ns < leaves_at_ns && !is_idle {
+            return None;
+        }
         let (batch, waiters) = self.take_and_call(now_ns, is_idle)?;
         // After the lock: whoever is called may send at once.
         for waiter in waiters {
@@ -310,7 +326,13 @@ impl Aggregator {
             let counter = if state.urgent {
                 &mut state.counters.urgent
             } else {
-                match state.policy.leaves(now_ns, first_ns, is_idle, hold_ns, frame_bytes)? {
+                let leaves = state.policy.leaves(now_ns, first_ns, is_idle, hold_ns, frame_bytes);
+                if leaves.is_none() {
+                    let due_ns = state.policy.due_ns(first_ns, hold_ns, frame_bytes);
+                    // Relaxed: see `note`.
+                    self.leaves_at_ns.store(due_ns, Ordering::Relaxed);
+                }
+                match leaves? {
                     FlushReason::Free => &mut state.counters.free,
                     FlushReason::Due => &mut state.counters.due,
                     FlushReason::Idle => &mut state.counters.idle,
@@ -319,7 +341,7 @@ impl Aggregator {
             *counter += 1;
             state.open.take()?
         };
-        self.note_full(state);
+        self.note(state);
         state.counters.frames += 1;
         state.counters.messages += u64::from(batch.messages);
         state.counters.waited_ns += now_ns.saturating_sub(batch.first_ns);
@@ -357,13 +379,20 @@ impl Aggregator {
     /// Marks the open frame as urgent: it leaves as soon as the sender is free and the other node
     /// has credit, without waiting for further messages.
     pub(crate) fn hurry(&self) {
-        self.lock().urgent = true;
+        let mut state = self.lock();
+        state.urgent = true;
+        self.note(&state);
     }
 
     /// A worker has run out of work. True if a frame waits for that.
     pub(crate) fn worker_is_idle(&self) -> bool {
+        // Relaxed: see `note`. What other threads put in meanwhile is taken by the driver.
+        if self.leaves_at_ns.load(Ordering::Relaxed) == u64::MAX {
+            return false;
+        }
         let mut state = self.lock();
         state.idle = true;
+        self.note(&state);
         state.open.is_some()
     }
 
@@ -377,7 +406,7 @@ impl Aggregator {
         let waiters = std::mem::take(&mut state.waiters);
         let open = state.open.take();
         let back = state.full.drain(..).chain(open).collect();
-        self.note_full(&state);
+        self.note(&state);
         drop(state);
         drop(waiters);
         back
