@@ -18,7 +18,7 @@ fn figure(json: &Value, name: &str) -> f64 {
 fn the_same_call_gives_the_same_json_and_another_seed_another() {
     let first = json(&[]);
     assert_eq!(first, json(&[]));
-    assert_eq!(number(&first, "schema_version"), 1.0);
+    assert_eq!(number(&first, "schema_version"), 2.0);
     let routes = at(&first, "sizes.0.routes").as_array().unwrap();
     let names: Vec<&str> = routes.iter().map(|it| it["route"].as_str().unwrap()).collect();
     assert_eq!(names, ["direct", "2d", "3d"]);
