@@ -12,7 +12,7 @@
 //! by its name. If serde names them otherwise one day, they are read byte by byte again; a test
 //! notices.
 
-use crate::limited::Budget;
+use crate::budget::Budget;
 use castaway::{LifetimeFree, cast};
 use serde::de::{Error, SeqAccess, Visitor};
 use std::any::type_name;

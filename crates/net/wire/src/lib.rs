@@ -47,6 +47,7 @@
 // So that what the macros make compiles in this crate's own tests.
 extern crate self as actinium_wire;
 
+mod budget;
 mod bulk;
 mod byte_lists;
 mod codec;

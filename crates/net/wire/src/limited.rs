@@ -4,58 +4,16 @@
 //!
 //! Each list element and map entry costs the size of its type, each struct, tuple and enum once
 //! more (it may be boxed). A struct's fields are a part of it and cost nothing besides. An element
-//! that takes no memory costs [`EMPTY_BYTES`], or a claimed length could make us count to 2^64. The
+//! that takes no memory costs `EMPTY_BYTES`, or a claimed length could make us count to 2^64. The
 //! compiler sees through all of this: what is left of it is one subtraction per element.
 
+use crate::budget::Budget;
 use crate::byte_lists::{self, Array, List};
-use crate::limits::Limits;
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess,
     Visitor,
 };
-use std::cell::Cell;
 use std::fmt;
-
-/// The charge for an element that takes no memory, and maybe no bytes on the wire either.
-const EMPTY_BYTES: usize = 64;
-
-/// The rest of the limits while one message is decoded.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    memory: Cell<usize>,
-    /// `NaN` and the infinities stand as strings (JSON has no numbers for them).
-    pub(crate) words_for_floats: bool,
-    /// A byte stands as itself, and a list of bytes as its length and the bytes: in postcard.
-    pub(crate) plain_bytes: bool,
-}
-
-impl Budget {
-    pub(crate) fn new(limits: &Limits, words_for_floats: bool) -> Self {
-        let memory = Cell::new(limits.memory_bytes);
-        Budget { memory, words_for_floats, plain_bytes: false }
-    }
-
-    /// That of postcard.
-    pub(crate) fn of_plain_bytes(limits: &Limits) -> Self {
-        Budget { plain_bytes: true, ..Self::new(limits, false) }
-    }
-
-    #[inline]
-    pub(crate) fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
-        match self.memory.get().checked_sub(if bytes == 0 { EMPTY_BYTES } else { bytes }) {
-            Some(left) => {
-                self.memory.set(left);
-                Ok(())
-            }
-            None => Err(too_much()),
-        }
-    }
-}
-
-#[cold]
-pub(crate) fn too_much<E: Error>() -> E {
-    E::custom("expected a message within the limit of memory, found one whose parts take more")
-}
 
 #[cold]
 fn too_deep<E: Error>() -> E {
@@ -335,7 +293,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Limited<'_, A> {
     /// reserves by this.
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint().map(|claimed| claimed.min(self.budget.memory.get()))
+        self.inner.size_hint().map(|claimed| claimed.min(self.budget.left()))
     }
 }
 
@@ -361,7 +319,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Limited<'_, A> {
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint().map(|claimed| claimed.min(self.budget.memory.get()))
+        self.inner.size_hint().map(|claimed| claimed.min(self.budget.left()))
     }
 }
 

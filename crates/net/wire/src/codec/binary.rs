@@ -1,9 +1,10 @@
 //! `binary`: postcard. Compact, and readable only with the very types that wrote it.
 
 use super::interface::{Codec, unbox};
+use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, EncodeError, explained};
-use crate::limited::{Budget, Limited};
+use crate::limited::Limited;
 use crate::limits::Limits;
 use postcard::de_flavors::Flavor as Source;
 use postcard::ser_flavors::Flavor as Target;
