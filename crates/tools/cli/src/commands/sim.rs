@@ -172,7 +172,7 @@ pub struct Cluster {
 fn chance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(chance) if (0.0..=0.5).contains(&chance) => Ok(chance),
-        _ => Err("0 to 0.5".to_owned()),
+        _ => Err(format!("'{text}' is not allowed: 0 to 0.5")),
     }
 }
 
