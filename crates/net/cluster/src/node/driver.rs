@@ -32,8 +32,6 @@ pub(super) struct Driver {
     /// In a grid: the nodes that are no neighbours.
     reachability: Option<Reachability>,
     pub(super) review_at_ns: u64,
-    /// The number of frames after which a turn asks the fabric for no more: see `receive`.
-    expected: usize,
     /// Room for the frames that the workers have handled.
     handled: Vec<(NodeId, Delivery)>,
     pub(super) can_ring: bool,
@@ -71,7 +69,6 @@ impl Driver {
             ends: BTreeMap::new(),
             reachability,
             review_at_ns: 0,
-            expected: 1,
             handled: Vec::new(),
             can_ring,
             has_left: false,
@@ -88,8 +85,13 @@ impl Driver {
     }
 
     fn work(&mut self, is_idle: bool) -> bool {
-        let now_ns = self.inner.clock.now_ns();
-        let mut did = self.acknowledge(now_ns);
+        let mut now_ns = self.inner.clock.now_ns();
+        let mut did = self.receive(now_ns);
+        if did {
+            // A fabric may take its time over a long frame.
+            now_ns = self.inner.clock.now_ns();
+        }
+        did |= self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);
         }
@@ -97,28 +99,9 @@ impl Driver {
         if let Some(reachability) = &mut self.reachability {
             did |= reachability.turn(&self.inner, &mut self.ends, now_ns);
         }
-        // What waits leaves before the fabric is asked for more: a message that an actor has sent
-        // because of another one does not wait until MPI has looked in vain.
-        did |= self.serve_ends(now_ns, is_idle, |end| !end.rests);
-        did |= self.receive(now_ns);
-        if self.ends.values().any(|end| end.is_heard) {
-            // A fabric may take its time over a long frame.
-            let now_ns = self.inner.clock.now_ns();
-            did |= self.serve_ends(now_ns, is_idle, |end| std::mem::take(&mut end.is_heard));
-        }
-        did | self.transferred()
-    }
-
-    /// Does the work of the ends for which `serves` is true. False if there was none.
-    fn serve_ends(
-        &mut self,
-        now_ns: u64,
-        is_idle: bool,
-        serves: impl Fn(&mut End) -> bool,
-    ) -> bool {
-        let (fabric, inner, mut did) = (&mut self.fabric, &self.inner, false);
+        let (fabric, inner) = (&mut self.fabric, &self.inner);
         for (&node, end) in &mut self.ends {
-            if !serves(end) {
+            if end.rests {
                 continue;
             }
             end.link.tick(now_ns);
@@ -154,7 +137,7 @@ impl Driver {
                     .payloads(inner, &mut **fabric, |exchange, here| exchange.turn(here, handled));
             }
         }
-        did
+        did | self.transferred()
     }
 
     /// Takes the payloads that the fabric has read from other nodes' memory. False if there were
@@ -178,52 +161,33 @@ impl Driver {
 
     /// Takes frames from the fabric. False if nothing came, or signs of life only: no more is to be
     /// expected behind these.
-    ///
-    /// It takes as many as came the last time, and twice as many when all of them came. Whoever gets
-    /// one frame at a time is given each without a further look in vain, which takes MPI as long as
-    /// to receive.
     fn receive(&mut self, now_ns: u64) -> bool {
-        let (mut did, mut work) = (false, 0);
+        let mut did = false;
         for _ in 0..FRAMES_PER_TURN {
-            let Some((from, frame)) = self.fabric.poll() else {
-                self.expected = work.max(1);
-                return did;
-            };
-            let is_work = self.take(from, frame, now_ns);
-            did |= is_work;
-            work += usize::from(is_work);
-            if work >= self.expected {
-                self.expected = (2 * work).min(FRAMES_PER_TURN);
-                return true;
+            let Some((from, frame)) = self.fabric.poll() else { return did };
+            if !self.ends.contains_key(&from) {
+                self.review(now_ns);
+                if self.reachability.is_some() {
+                    self.meet(from, now_ns);
+                }
+            }
+            if let Some(end) = self.ends.get_mut(&from) {
+                end.rests = false;
+                if is_datagram(&frame) {
+                    did = true;
+                    end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
+                        exchange.receive(here, &frame);
+                    });
+                    self.fabric.recycle(frame);
+                } else if end.hears() {
+                    end.link.receive(frame, now_ns);
+                    did |= end.link.has_event();
+                } else {
+                    self.fabric.recycle(frame);
+                }
             }
         }
         true
-    }
-
-    /// Gives a frame to the link that it is for. False if it is a sign of life only.
-    fn take(&mut self, from: NodeId, frame: Vec<u8>, now_ns: u64) -> bool {
-        if !self.ends.contains_key(&from) {
-            self.review(now_ns);
-            if self.reachability.is_some() {
-                self.meet(from, now_ns);
-            }
-        }
-        let Some(end) = self.ends.get_mut(&from) else { return false };
-        end.rests = false;
-        end.is_heard = true;
-        if is_datagram(&frame) {
-            end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
-                exchange.receive(here, &frame);
-            });
-            self.fabric.recycle(frame);
-            return true;
-        }
-        if end.hears() {
-            end.link.receive(frame, now_ns);
-            return end.link.has_event();
-        }
-        self.fabric.recycle(frame);
-        false
     }
 
     /// Tells the links which frames the workers have handled meanwhile. False if there were none.

@@ -22,8 +22,6 @@ pub(super) struct End {
     pub(super) receiver: Address<FrameReceiver>,
     /// Whether this end is not needed at the moment: it is quiet until it hears something.
     pub(super) rests: bool,
-    /// Whether a frame of the other node has come in this turn of the driver.
-    pub(super) is_heard: bool,
     pub(super) exchange: Exchange,
 }
 
@@ -35,7 +33,7 @@ impl End {
         let receiver =
             inner.system.spawn(FrameReceiver(Box::new(Receiver::new(inner.clone(), peer.clone()))));
         let exchange = Exchange::default();
-        Some(End { link, peer: peer.clone(), receiver, rests: false, is_heard: false, exchange })
+        Some(End { link, peer: peer.clone(), receiver, rests: false, exchange })
     }
 
     /// Whether frames of the other node are heard. A session may begin while the end of one earlier
