@@ -22,12 +22,9 @@ mod names;
 mod node;
 mod payloads;
 mod recipients;
-<<<<<<< HEAD
 mod repartition;
-=======
 mod regions;
 mod regions_trust;
->>>>>>> regions
 mod replies;
 mod scripted;
 mod serializer_matrix;
