@@ -60,6 +60,11 @@ examples! {
         "35 payments, each applied once: true",
         "in sum 630",
     ];
+    placement "../../examples/placement.rs": [
+        "a third of the crossings or fewer: true",
+        "pinned actors have stayed: true",
+        "each greeting was heard once: true",
+    ];
     reply_addresses "../../examples/reply_addresses.rs": [
         "the shop sells the violin",
         "at most 900 for the violin",

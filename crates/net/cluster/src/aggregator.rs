@@ -18,7 +18,7 @@ use crate::locks::lock;
 use futures_channel::oneshot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The settings of an aggregator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,10 @@ pub struct AggregatorCounters {
     pub waited_ns: u64,
     /// Messages that were refused, because too much waits.
     pub refused: u64,
+    /// The number of times that a turn's messages, or one message from outside of turns, went in.
+    pub additions: u64,
+    /// The number of times that a thread had to wait for another one that had the aggregator.
+    pub lock_waits: u64,
 }
 
 /// A frame on its way to its link.
@@ -100,7 +104,11 @@ pub(crate) struct Aggregator {
     is_full: AtomicBool,
     /// Likewise: nothing goes in.
     is_closed: AtomicBool,
+    /// Likewise: before this time nothing leaves, unless it changes. 0: something may leave now.
+    /// Whoever takes frames asks all the time, and would keep senders from the lock.
+    leaves_at_ns: AtomicU64,
     refused: AtomicU64,
+    lock_waits: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -128,12 +136,25 @@ impl Aggregator {
             frame_bytes_max,
             is_full: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            leaves_at_ns: AtomicU64::new(u64::MAX),
             refused: AtomicU64::new(0),
+            lock_waits: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => self.wait(),
+        }
+    }
+
+    #[cold]
+    fn wait(&self) -> MutexGuard<'_, State> {
+        // Relaxed: a count.
+        self.lock_waits.fetch_add(1, Ordering::Relaxed);
         lock(&self.state)
     }
 
@@ -173,9 +194,13 @@ impl Aggregator {
         Ok(())
     }
 
-    fn note_full(&self, state: &State) {
-        // Relaxed: see `refuses`.
+    /// Notes what is read without the lock, after a change behind it.
+    fn note(&self, state: &State) {
+        let is_empty = state.full.is_empty() && state.open.is_none();
+        // Relaxed, both: see `refuses`. A driver that finds nothing asks again, and behind the lock
+        // before it sleeps.
         self.is_full.store(state.full.len() >= self.config.frames_waiting, Ordering::Relaxed);
+        self.leaves_at_ns.store(if is_empty { u64::MAX } else { 0 }, Ordering::Relaxed);
     }
 
     /// Adds a message. True if it is the first of a frame: the node's thread may not know of it.
@@ -224,12 +249,13 @@ impl Aggregator {
             return Ok(is_first);
         }
         // Much: not copied, but taken as it is.
+        state.counters.additions += 1;
         let is_first = state.open.is_none();
         state.full.extend(state.open.take());
         (state.idle, state.urgent) = (false, false);
         let frame = std::mem::replace(buffered, new_frame(self.config.frame_bytes));
         state.open = Some(Batch { frame, messages, first_ns: now_ns() });
-        self.close_full(state);
+        self.close_full(state, true);
         Ok(is_first)
     }
 
@@ -240,6 +266,7 @@ impl Aggregator {
         messages: u32,
         bytes: &[u8],
     ) -> bool {
+        state.counters.additions += 1;
         if let Some(open) =
             state.open.take_if(|open| open.frame.len() + bytes.len() > self.frame_bytes_max)
         {
@@ -254,18 +281,26 @@ impl Aggregator {
         });
         open.frame.extend_from_slice(bytes);
         open.messages += messages;
-        self.close_full(state);
+        self.close_full(state, is_first);
         is_first
     }
 
-    fn close_full(&self, state: &mut State) {
+    fn close_full(&self, state: &mut State, is_first: bool) {
         state.full.extend(state.open.take_if(|open| open.frame.len() >= self.config.frame_bytes));
-        self.note_full(state);
+        // What joins a frame that is held changes nothing about when it leaves.
+        if is_first || !state.full.is_empty() {
+            self.note(state);
+        }
     }
 
     /// The oldest frame, if it is to leave now. `is_idle`: whoever takes it is a worker that has
     /// nothing else to do.
     pub(crate) fn take(&self, now_ns: u64, is_idle: bool) -> Option<Batch> {
+        // Relaxed: see `note`. An idle worker takes what is held, too.
+        let leaves_at_ns = self.leaves_at_ns.load(Ordering::Relaxed);
+        if leaves_at_ns == u64::MAX || now_ns < leaves_at_ns && !is_idle {
+            return None;
+        }
         let (batch, waiters) = self.take_and_call(now_ns, is_idle)?;
         // After the lock: whoever is called may send at once.
         for waiter in waiters {
@@ -291,7 +326,13 @@ impl Aggregator {
             let counter = if state.urgent {
                 &mut state.counters.urgent
             } else {
-                match state.policy.leaves(now_ns, first_ns, is_idle, hold_ns, frame_bytes)? {
+                let leaves = state.policy.leaves(now_ns, first_ns, is_idle, hold_ns, frame_bytes);
+                if leaves.is_none() {
+                    let due_ns = state.policy.due_ns(first_ns, hold_ns, frame_bytes);
+                    // Relaxed: see `note`.
+                    self.leaves_at_ns.store(due_ns, Ordering::Relaxed);
+                }
+                match leaves? {
                     FlushReason::Free => &mut state.counters.free,
                     FlushReason::Due => &mut state.counters.due,
                     FlushReason::Idle => &mut state.counters.idle,
@@ -300,7 +341,7 @@ impl Aggregator {
             *counter += 1;
             state.open.take()?
         };
-        self.note_full(state);
+        self.note(state);
         state.counters.frames += 1;
         state.counters.messages += u64::from(batch.messages);
         state.counters.waited_ns += now_ns.saturating_sub(batch.first_ns);
@@ -338,13 +379,20 @@ impl Aggregator {
     /// Marks the open frame as urgent: it leaves as soon as the sender is free and the other node
     /// has credit, without waiting for further messages.
     pub(crate) fn hurry(&self) {
-        self.lock().urgent = true;
+        let mut state = self.lock();
+        state.urgent = true;
+        self.note(&state);
     }
 
     /// A worker has run out of work. True if a frame waits for that.
     pub(crate) fn worker_is_idle(&self) -> bool {
+        // Relaxed: see `note`. What other threads put in meanwhile is taken by the driver.
+        if self.leaves_at_ns.load(Ordering::Relaxed) == u64::MAX {
+            return false;
+        }
         let mut state = self.lock();
         state.idle = true;
+        self.note(&state);
         state.open.is_some()
     }
 
@@ -358,7 +406,7 @@ impl Aggregator {
         let waiters = std::mem::take(&mut state.waiters);
         let open = state.open.take();
         let back = state.full.drain(..).chain(open).collect();
-        self.note_full(&state);
+        self.note(&state);
         drop(state);
         drop(waiters);
         back
@@ -381,9 +429,11 @@ impl Aggregator {
     }
 
     pub(crate) fn counters(&self) -> AggregatorCounters {
-        // Relaxed: a count.
+        let counters = self.lock().counters;
+        // Relaxed, both: counts.
         let refused = self.refused.load(Ordering::Relaxed);
-        AggregatorCounters { refused, ..self.lock().counters }
+        let lock_waits = self.lock_waits.load(Ordering::Relaxed);
+        AggregatorCounters { refused, lock_waits, ..counters }
     }
 }
 
@@ -486,6 +536,24 @@ mod tests {
         let lens: Vec<_> =
             std::iter::from_fn(|| aggregator.take(0, false)).map(|it| it.frame.len()).collect();
         assert_eq!(lens, [HEADER_BYTES + 60, HEADER_BYTES + 100]);
+    }
+
+    #[test]
+    fn whoever_waits_for_another_thread_is_counted() {
+        let aggregator = aggregator(HEADER_BYTES + 80);
+        assert_eq!(add(&aggregator, 0, 8), Ok(true));
+        let held = aggregator.lock();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| add(&aggregator, 0, 8));
+            // Relaxed: a count, which it has raised before it waits.
+            while aggregator.lock_waits.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            drop(held);
+            assert_eq!(second.join().unwrap(), Ok(false));
+        });
+        let counters = aggregator.counters();
+        assert_eq!((counters.additions, counters.lock_waits), (2, 1));
     }
 
     #[test]

@@ -45,14 +45,19 @@ impl FlushPolicy {
         let is_fast = self.last.is_some_and(|(last_ns, messages)| {
             messages > FEW && first_ns.saturating_sub(last_ns) < hold_ns
         });
-        let hold_ns = self.hold_ns(hold_ns, frame_bytes);
-        if !is_fast || hold_ns == 0 {
+        let due_ns = self.due_ns(first_ns, hold_ns, frame_bytes);
+        if !is_fast || due_ns == first_ns {
             Some(FlushReason::Free)
-        } else if now_ns.saturating_sub(first_ns) >= hold_ns {
+        } else if now_ns >= due_ns {
             Some(FlushReason::Due)
         } else {
             is_idle.then_some(FlushReason::Idle)
         }
+    }
+
+    /// The time at which the open frame is due, if it is held.
+    pub(crate) fn due_ns(&self, first_ns: u64, hold_ns: u64, frame_bytes: usize) -> u64 {
+        first_ns.saturating_add(self.hold_ns(hold_ns, frame_bytes))
     }
 
     /// How long a frame is held at the rate of late: not at all if few messages would come

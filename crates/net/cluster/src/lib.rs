@@ -32,6 +32,8 @@ mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_bell;
 #[cfg(feature = "mpi")]
+mod mpi_segment;
+#[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]
 mod mpi_window;
@@ -40,14 +42,18 @@ pub mod node;
 mod payload;
 mod place;
 mod recipients;
+mod region;
 mod remote;
+mod repartition;
 pub mod route;
 mod shards;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod team;
+mod traffic;
 mod try_answer;
 
+pub use actinium_placement::{BadRule, Rules as ExchangeRules, Stats as RepartitionStats};
 pub use actor::RemoteActor;
 pub use aggregator::{AggregatorConfig, AggregatorCounters};
 pub use answer::RemoteAnswer;
@@ -64,7 +70,13 @@ pub use node::{
 };
 pub use payload::{PayloadConfig, PayloadError};
 pub use place::Placement;
+pub use region::access::RegionAccess;
+pub use region::error::{RegionError, RegionProblem};
+pub use region::handle::RemoteRegion;
+pub use region::memory::RegionMemory;
+pub use region::{Region, RegionAnswer};
 pub use remote::RemoteAddress;
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};
+pub use traffic::RepartitionConfig;
 pub use try_answer::RemoteTryAnswer;

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::fabric::{Ended, MemoryError, NodeId, RegionId, RemoteMemory, TransferId};
+use crate::locks::lock;
 use actinium_memory::heap::{Heap, Payload, Unwritten};
 use mpi::ffi;
 use mpi::raw::AsRaw;
@@ -18,6 +19,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Makes the calls to MPI of several threads come one after the other.
+pub(crate) type Calls = Arc<Mutex<()>>;
+
+/// Waits for this thread's turn to call MPI, if others call it at the same time.
+pub(crate) fn turn(calls: Option<&Calls>) -> Option<MutexGuard<'_, ()>> {
+    calls.map(|calls| lock(calls))
+}
 
 /// MPI counts in a C int: more is several requests.
 const REQUEST_BYTES_MAX: usize = 1 << 30;
@@ -58,6 +68,8 @@ pub(crate) struct Windows {
     shared: BTreeMap<u64, Vec<Payload>>,
     transfers: VecDeque<Transfer>,
     last: u64,
+    /// Since segments have windows of their own: see `mpi_segment`.
+    calls: Option<Calls>,
 }
 
 // SAFETY: handles of MPI's mean the same to all threads of a process, which MPI was started for
@@ -73,7 +85,7 @@ fn engine(call: &str, code: c_int) -> MemoryError {
     MemoryError::Engine(format!("{call}: {}", words.collect::<String>()))
 }
 
-fn checked(call: &str, code: c_int) -> Result<(), MemoryError> {
+pub(crate) fn checked(call: &str, code: c_int) -> Result<(), MemoryError> {
     if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(engine(call, code)) }
 }
 
@@ -121,11 +133,18 @@ impl Windows {
                 shared: BTreeMap::new(),
                 transfers: VecDeque::new(),
                 last: 0,
+                calls: None,
             })
         }
     }
 
+    /// From now on other threads call MPI, too.
+    pub(crate) fn take_turns(&mut self, calls: Calls) {
+        self.calls = Some(calls);
+    }
+
     fn attach(&self, start: NonNull<u8>, bytes: usize) -> Result<(), MemoryError> {
+        let _in_turn = turn(self.calls.as_ref());
         // SAFETY: the memory stays: it is a heap's, or never freed.
         let code = unsafe {
             ffi::MPI_Win_attach(self.window, start.as_ptr().cast(), bytes as ffi::MPI_Aint)
@@ -134,6 +153,7 @@ impl Windows {
     }
 
     fn detach(&self, start: NonNull<u8>) {
+        let _in_turn = turn(self.calls.as_ref());
         // SAFETY: it was attached. What is to be said of a failure: it stays attached, to memory
         // that stays, too.
         unsafe { ffi::MPI_Win_detach(self.window, start.as_ptr().cast()) };
@@ -156,6 +176,8 @@ impl Windows {
         if let Err(error) = region.check(offset, bytes) {
             return Err((error, local));
         }
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
         let (mut requests, mut failed) = (Vec::new(), None);
         for at in (0..bytes).step_by(REQUEST_BYTES_MAX) {
             let count = (bytes - at).min(REQUEST_BYTES_MAX) as c_int;
@@ -306,6 +328,8 @@ impl RemoteMemory for Windows {
     }
 
     fn poll_ended(&mut self) -> Option<Ended> {
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
         let place = self.transfers.iter_mut().position(Self::has_ended)?;
         let transfer = self.transfers.remove(place)?;
         Some(self.ended(transfer))
@@ -320,6 +344,7 @@ impl Drop for Windows {
                 std::thread::yield_now();
             }
         }
+        let _in_turn = turn(self.calls.as_ref());
         // SAFETY: it is open, nothing is under way from here, and freeing it waits for all others
         // to say the same. What was attached is MPI's to forget.
         unsafe {

@@ -8,6 +8,7 @@ use crate::fabric::NodeId;
 use crate::message::{self, ActorKey, Control, Offer};
 use crate::node::peer::Peer;
 use crate::node::state::Inner;
+use crate::traffic::scope;
 use actinium_actor::{Actor, Context, WeakAddress};
 use actinium_memory::heap::Payload;
 use actinium_wire::Encoding;
@@ -55,6 +56,9 @@ impl<A: RemoteActor> RemoteAddress<A> {
     pub fn send(&self, message: A::Message) -> Result<(), RemoteSendError<A::Message>> {
         let write = |frame: &mut Vec<u8>| message::tell(self.key, self.encoding, &message, frame);
         let sent = self.inner.add_work(&self.peer, A::INTERNAL, !A::INTERNAL, write);
+        if sent.is_ok() {
+            scope::sent_to_fixed(self.peer.node, 1);
+        }
         sent.map_err(|not_added| not_sent(message, not_added))
     }
 
@@ -198,6 +202,8 @@ impl<A: RemoteActor> RemoteAddress<A> {
         let write = |id, frame: &mut _| message::ask(self.key, id, encoding, &request, frame);
         let read =
             move |bytes: &_| decode(encoding, bytes).map_err(|_| RemoteAskError::NotUnderstood);
+        // A message there and one back.
+        scope::sent_to_fixed(self.peer.node, 2);
         self.inner.request(&self.peer, timeout, false, write, read).0
     }
 

@@ -9,6 +9,8 @@ mod bell;
 mod letters;
 #[path = "mpi_parts/payloads.rs"]
 mod payloads;
+#[path = "mpi_parts/segments.rs"]
+mod segments;
 
 use actinium_actor::{Actor, Address, Context, Reply, System};
 use actinium_cluster::fabric::mpi::Mpi;
@@ -352,7 +354,32 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("windows", "2", payloads::windows),
     ("payloads by windows", "2", payloads::by_window),
     ("payloads by frames", "2", payloads::by_frames),
+    ("segments of static windows", "2", segments::fixed),
+    ("segments of dynamic windows", "2", segments::dynamic),
+    ("segments beside a node", "2", segments::beside_a_node),
 ];
+
+/// Whether the ranks of a part have said what they say when all is well.
+fn has_passed(part: &str, succeeded: bool, text: &str) -> bool {
+    let said = text.contains(&format!("{part}: "));
+    match part {
+        "killed" => !succeeded && (!said || text.contains("NodeDown")),
+        "windows" => succeeded && text.matches("windows: ").count() == 2,
+        "payloads by windows" | "payloads by frames" => {
+            succeeded && text.matches("payloads: ").count() == 2
+        }
+        part if part.starts_with("segments") => {
+            succeeded && text.matches("segments: ").count() == 2
+        }
+        "doorbells" | "nodes at rest" => {
+            succeeded && text.matches(&format!("{part}: ")).count() == 2
+        }
+        "stream" => succeeded && text.matches("streamed: ").count() == 2,
+        "long" => succeeded && text.matches("long: ").count() == 2,
+        "letter" => succeeded && text.contains("letter: 42"),
+        _ => succeeded && said,
+    }
+}
 
 fn main() -> ExitCode {
     if let Ok(part) = std::env::var("ACTINIUM_MPI_PART") {
@@ -382,7 +409,8 @@ fn main() -> ExitCode {
         };
         // Open MPI has no windows of its own accord where it must not read other processes' memory,
         // as below.
-        let windows = matches!(*part, "windows" | "payloads by windows");
+        let windows =
+            matches!(*part, "windows" | "payloads by windows") || part.starts_with("segments");
         if windows {
             command.env("OMPI_MCA_osc", "pt2pt");
         }
@@ -401,21 +429,7 @@ fn main() -> ExitCode {
             .output()
             .unwrap_or_else(|error| panic!("{mpiexec}: {error}"));
         let text = String::from_utf8_lossy(&output.stdout);
-        let said = text.contains(&format!("{part}: "));
-        let passed = match *part {
-            "killed" => !output.status.success() && (!said || text.contains("NodeDown")),
-            "windows" => output.status.success() && text.matches("windows: ").count() == 2,
-            "payloads by windows" | "payloads by frames" => {
-                output.status.success() && text.matches("payloads: ").count() == 2
-            }
-            "doorbells" | "nodes at rest" => {
-                output.status.success() && text.matches(&format!("{part}: ")).count() == 2
-            }
-            "stream" => output.status.success() && text.matches("streamed: ").count() == 2,
-            "long" => output.status.success() && text.matches("long: ").count() == 2,
-            "letter" => output.status.success() && text.contains("letter: 42"),
-            _ => output.status.success() && said,
-        };
+        let passed = has_passed(part, output.status.success(), &text);
         println!("test {part} ... {}", if passed { "ok" } else { "FAILED" });
         if !passed {
             all_passed = false;

@@ -14,7 +14,7 @@ use serde::ser::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 /// The least length in bytes of what shares its frame.
 pub const SHARED_MIN: usize = 256;
@@ -98,6 +98,88 @@ impl<'de> Deserialize<'de> for Blob {
         match deserializer.is_human_readable() {
             true => deserializer.deserialize_str(HexVisitor),
             false => deserializer.deserialize_bytes(BytesVisitor).map(Blob),
+        }
+    }
+}
+
+/// So many bytes that travel as they are, in a message's own memory: an array of any length that is
+/// written and read in one copy. (`[u8; N]` travels as a list of `N` values: it is written byte by
+/// byte, and serde has it for up to 32 bytes only.)
+///
+/// It travels as a [`Blob`] of `N` bytes, and stands in a description as one. Whoever reads it
+/// refuses any other number of bytes.
+///
+/// ```
+/// use actinium_wire::{ByteArray, Encoding, Limits};
+/// let mut bytes = Vec::new();
+/// Encoding::Binary.encode(&ByteArray([7; 64]), &mut bytes)?;
+/// assert_eq!(bytes.len(), 65);
+/// let ByteArray::<64>(back) = Encoding::Binary.decode(&bytes.into(), &Limits::default())?;
+/// assert_eq!(back, [7; 64]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteArray<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Deref for ByteArray<N> {
+    type Target = [u8; N];
+
+    fn deref(&self) -> &[u8; N] {
+        &self.0
+    }
+}
+
+impl<const N: usize> DerefMut for ByteArray<N> {
+    fn deref_mut(&mut self) -> &mut [u8; N] {
+        &mut self.0
+    }
+}
+
+impl<const N: usize> From<[u8; N]> for ByteArray<N> {
+    fn from(bytes: [u8; N]) -> Self {
+        ByteArray(bytes)
+    }
+}
+
+impl<const N: usize> Serialize for ByteArray<N> {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => serializer.serialize_str(&crate::hex::of(&self.0)),
+            false => serializer.serialize_bytes(&self.0),
+        }
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for ByteArray<N> {
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match deserializer.is_human_readable() {
+            true => deserializer.deserialize_str(ArrayVisitor),
+            false => deserializer.deserialize_bytes(ArrayVisitor),
+        }
+    }
+}
+
+struct ArrayVisitor<const N: usize>;
+
+impl<const N: usize> Visitor<'_> for ArrayVisitor<N> {
+    type Value = ByteArray<N>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{N} bytes")
+    }
+
+    #[inline]
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<ByteArray<N>, E> {
+        let array = bytes.try_into().map_err(|_| E::invalid_length(bytes.len(), &self));
+        array.map(ByteArray)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteArray<N>, E> {
+        match crate::hex::bytes(text) {
+            Some(bytes) => self.visit_bytes(&bytes),
+            None => Err(E::invalid_value(de::Unexpected::Str(text), &"hexadecimal digits")),
         }
     }
 }
@@ -368,6 +450,20 @@ mod tests {
         assert!(!frame.as_ptr_range().contains(&other.as_ptr()));
         let after = share(&frame[100..]);
         assert!(!frame.as_ptr_range().contains(&after.as_ptr()), "nothing is decoded any more");
+    }
+
+    #[test]
+    fn an_array_of_bytes_is_so_many_in_every_encoding() {
+        use crate::{Encoding, Limits};
+        for encoding in Encoding::available() {
+            let (array, mut bytes) = (ByteArray([250; 100]), Vec::new());
+            encoding.encode(&array, &mut bytes).unwrap();
+            let bytes = Bytes::from(bytes);
+            let limits = Limits::default();
+            assert_eq!(encoding.decode::<ByteArray<100>>(&bytes, &limits).unwrap(), array);
+            assert_eq!(*encoding.decode::<Blob>(&bytes, &limits).unwrap(), *array);
+            assert!(encoding.decode::<ByteArray<99>>(&bytes, &limits).is_err(), "{encoding}");
+        }
     }
 
     #[test]

@@ -47,7 +47,9 @@
 // So that what the macros make compiles in this crate's own tests.
 extern crate self as actinium_wire;
 
+mod budget;
 mod bulk;
+mod byte_lists;
 mod codec;
 mod description;
 mod encoding;
@@ -74,7 +76,7 @@ mod value;
 pub use actinium_wire_macros::Message;
 #[doc(hidden)]
 pub use actinium_wire_macros::{FacadeMessage, protocol as expand_protocol};
-pub use bulk::{Blob, Number, Numbers, SHARED_MIN};
+pub use bulk::{Blob, ByteArray, Number, Numbers, SHARED_MIN};
 #[cfg(feature = "xml")]
 pub use codec::Xml;
 pub use codec::{Binary, Codec, SelfDescribing, Text};

@@ -4,49 +4,16 @@
 //!
 //! Each list element and map entry costs the size of its type, each struct, tuple and enum once
 //! more (it may be boxed). A struct's fields are a part of it and cost nothing besides. An element
-//! that takes no memory costs [`EMPTY_BYTES`], or a claimed length could make us count to 2^64. The
+//! that takes no memory costs `EMPTY_BYTES`, or a claimed length could make us count to 2^64. The
 //! compiler sees through all of this: what is left of it is one subtraction per element.
 
-use crate::limits::Limits;
+use crate::budget::Budget;
+use crate::byte_lists::{self, Array, List};
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess,
     Visitor,
 };
-use std::cell::Cell;
 use std::fmt;
-
-/// The charge for an element that takes no memory, and maybe no bytes on the wire either.
-const EMPTY_BYTES: usize = 64;
-
-/// The rest of the limits while one message is decoded.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    memory: Cell<usize>,
-    /// `NaN` and the infinities stand as strings (JSON has no numbers for them).
-    pub(crate) words_for_floats: bool,
-}
-
-impl Budget {
-    pub(crate) fn new(limits: &Limits, words_for_floats: bool) -> Self {
-        Budget { memory: Cell::new(limits.memory_bytes), words_for_floats }
-    }
-
-    #[inline]
-    fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
-        match self.memory.get().checked_sub(if bytes == 0 { EMPTY_BYTES } else { bytes }) {
-            Some(left) => {
-                self.memory.set(left);
-                Ok(())
-            }
-            None => Err(too_much()),
-        }
-    }
-}
-
-#[cold]
-pub(crate) fn too_much<E: Error>() -> E {
-    E::custom("expected a message within the limit of memory, found one whose parts take more")
-}
 
 #[cold]
 fn too_deep<E: Error>() -> E {
@@ -159,6 +126,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Limited<'_, D> {
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         let visitor = self.enter::<V::Value, _, _>(visitor)?;
+        if self.budget.plain_bytes && byte_lists::is_list(&visitor.inner) {
+            return self
+                .inner
+                .deserialize_bytes(List { visitor: visitor.inner, budget: self.budget });
+        }
         self.inner.deserialize_seq(visitor)
     }
 
@@ -169,6 +141,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Limited<'_, D> {
         visitor: V,
     ) -> Result<V::Value, D::Error> {
         let visitor = self.enter::<V::Value, _, _>(visitor)?;
+        if self.budget.plain_bytes && byte_lists::is_array(&visitor.inner, len) {
+            self.budget.take(len)?;
+            return self.inner.deserialize_tuple(len, Array { len, visitor: visitor.inner });
+        }
         self.inner.deserialize_tuple(len, visitor)
     }
 
@@ -317,7 +293,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Limited<'_, A> {
     /// reserves by this.
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint().map(|claimed| claimed.min(self.budget.memory.get()))
+        self.inner.size_hint().map(|claimed| claimed.min(self.budget.left()))
     }
 }
 
@@ -343,7 +319,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Limited<'_, A> {
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        self.inner.size_hint().map(|claimed| claimed.min(self.budget.memory.get()))
+        self.inner.size_hint().map(|claimed| claimed.min(self.budget.left()))
     }
 }
 

@@ -19,6 +19,7 @@
 //! | [`figures`] | what came of a run |
 //! | [`coverage`] | what the model does not cover |
 //! | [`grid`] | the published experiments, scaled to a machine |
+//! | [`placement`] | clusters of many nodes that exchange actors |
 //!
 //! ```
 //! use actinium_scheduler::Policy;
@@ -46,6 +47,7 @@ pub mod figures;
 pub mod grid;
 
 pub mod machine;
+pub mod placement;
 pub mod receivers;
 pub mod workload;
 

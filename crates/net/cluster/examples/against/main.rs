@@ -7,6 +7,9 @@
 //! cargo run --release -p actinium-cluster --features zenoh --example against -- zenoh
 //! ```
 //!
+//! With MPI, `--stages` says instead where the time of one message goes: see `stages`.
+//! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
+//!
 //! With MPI it also prints what `actinium sim cluster` wants to know of links (LogGP). Each node
 //! has one worker.
 
@@ -19,6 +22,9 @@ mod loggp;
 #[cfg(feature = "mpi")]
 mod mpi_alone;
 mod player;
+mod shapes;
+#[cfg(feature = "mpi")]
+mod stages;
 #[cfg(feature = "zenoh")]
 mod zenoh_alone;
 
@@ -116,12 +122,32 @@ fn answer(side: &Side) {
     let _ = left.recv();
 }
 
+/// The shapes of Thorium's mail: nodes, and workers of each.
+const SHAPES: [(u32, usize); 3] = [(4, 7), (1, 3), (2, 1)];
+
+/// The numbers of workers that `--workers 1,2,4` names.
+fn numbers(list: &str) -> Result<Vec<usize>, Error> {
+    let number = |text: &str| match text.parse() {
+        Ok(workers @ 1..=64) => Ok(workers),
+        _ => Err(format!("--workers: '{text}' is not allowed: 1 to 64")),
+    };
+    Ok(list.split(',').map(number).collect::<Result<_, _>>()?)
+}
+
 fn main() -> Result<(), Error> {
     let asked: Vec<String> = std::env::args().skip(1).collect();
+    match asked.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--workers", list] => {
+            let shapes: Vec<_> = numbers(list)?.into_iter().map(|workers| (2, workers)).collect();
+            return shapes::table(&shapes, &[shapes::Load::Stream, shapes::Load::Mail]);
+        }
+        ["--shapes"] => return shapes::table(&SHAPES, &[shapes::Load::Mail]),
+        _ => {}
+    }
     let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
     match asked.first().map_or(default, String::as_str) {
         #[cfg(feature = "mpi")]
-        "mpi" => mpi_alone::run(),
+        "mpi" | "--stages" => mpi_alone::run(asked.iter().any(|flag| flag == "--stages")),
         #[cfg(feature = "zenoh")]
         "zenoh" => zenoh_alone::run(&asked),
         other => Err(format!(

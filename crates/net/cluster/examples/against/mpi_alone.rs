@@ -5,7 +5,7 @@
 //! their own, and move no others meanwhile.
 
 use crate::player::{Error, PAYLOAD_BYTES, PAYLOADS_UNDER_WAY, Side, median};
-use crate::{Engine, answer, compare, loggp};
+use crate::{Engine, answer, compare, loggp, stages};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{Arming, Bell, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
 use mpi::topology::SimpleCommunicator;
@@ -28,6 +28,15 @@ enum Job {
     Stream,
     Trips,
     Bulk,
+    /// The stages of one message: see `stages`.
+    Fabric,
+    Link,
+    Encoding,
+}
+
+impl Job {
+    const ALL: [Job; 6] =
+        [Job::Stream, Job::Trips, Job::Bulk, Job::Fabric, Job::Link, Job::Encoding];
 }
 
 /// See the module.
@@ -54,13 +63,14 @@ impl Wrapped {
         if world.rank() == 1 {
             self.mpi.send(NodeId(0), frame).expect("one frame has room");
         }
-        let job = [Job::Stream, Job::Trips, Job::Bulk]
-            .into_iter()
-            .find(|&job| frame.last() == Some(&(job as u8)));
+        let job = Job::ALL.into_iter().find(|&job| frame.last() == Some(&(job as u8)));
         let result = match job.expect("the other rank runs the same program") {
             Job::Stream => stream(&world),
             Job::Trips => trips(&world),
             Job::Bulk => bulk(&world, &mut self.memory),
+            Job::Fabric => stages::fabric(&mut self.mpi),
+            Job::Link => stages::link(&mut self.mpi),
+            Job::Encoding => stages::encoding(&mut self.mpi),
         };
         // The second rank's is of no use to anybody.
         let _ = self.results.send(result);
@@ -83,6 +93,7 @@ fn stream(world: &SimpleCommunicator) -> f64 {
     MESSAGES as f64 / start.elapsed().as_secs_f64()
 }
 
+#[inline(never)]
 fn trips(world: &SimpleCommunicator) -> f64 {
     let other = world.process_at_rank(1 - world.rank());
     let mut small = [1_u8; 64];
@@ -195,7 +206,8 @@ impl Engine for Alone {
     }
 }
 
-pub(crate) fn run() -> Result<(), Error> {
+/// `wants_stages`: those of one message, instead of a comparison.
+pub(crate) fn run(wants_stages: bool) -> Result<(), Error> {
     let (jobs, to_do) = channel();
     let (done, results) = channel();
     let start = move || {
@@ -208,7 +220,17 @@ pub(crate) fn run() -> Result<(), Error> {
         Ok(Wrapped { mpi, jobs: to_do, results: done, memory })
     };
     let side = Side::start(false, start)?;
-    if side.node.id() == NodeId(0) {
+    if side.node.id() == NodeId(0) && wants_stages {
+        let alone = Alone { jobs, results };
+        // Once to warm up.
+        side.one_way_ns(TRIPS)?;
+        let mut measured = [0.0; 4];
+        let jobs = [Job::Trips, Job::Fabric, Job::Link, Job::Encoding];
+        for (measured, job) in measured.iter_mut().zip(jobs) {
+            *measured = alone.ask(job)?;
+        }
+        stages::print(measured, &side)?;
+    } else if side.node.id() == NodeId(0) {
         compare(&side, Alone { jobs, results })?;
     } else {
         answer(&side);

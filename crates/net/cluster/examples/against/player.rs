@@ -89,7 +89,9 @@ impl Actor for Player {
                 }
             }
         }
-        if let Some((_, reply)) = self.waiting.take_if(|(count, _)| self.received >= *count) {
+        // One that does not know the other yet could not send anything back.
+        let is_ready = |count| self.there.is_some() && self.received >= count;
+        if let Some((_, reply)) = self.waiting.take_if(|(count, _)| is_ready(*count)) {
             let _ = reply.send(self.received);
         }
     }
@@ -223,6 +225,7 @@ impl Side {
 
     /// Nanoseconds from one node to the other: half of so many round trips.
     pub(crate) fn one_way_ns(&self, rounds: usize) -> Result<f64, Error> {
+        self.received_there(0)?;
         let trips_ns = self.player.ask(|reply| Msg::Bounce(rounds, reply)).wait()?;
         Ok(median(trips_ns.into_iter().map(|ns| ns as f64 / 2.0).collect()))
     }

@@ -22,10 +22,11 @@
 //! Outside `mpiexec` MPI makes a job of one rank: a cluster of one node.
 
 use super::spare::Spare;
-use super::{Arming, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
+use super::{Arming, Doorbell, Fabric, MemoryError, NodeId, RemoteMemory, SendRefused};
 use crate::mpi_bell::Bells;
+pub use crate::mpi_segment::{MpiSegments, MpiWindowKind};
 use crate::mpi_transfer::{Transfer, World};
-use crate::mpi_window::Windows;
+use crate::mpi_window::{Calls, Windows, turn};
 use mpi::environment::Universe;
 use mpi::traits::{Communicator, CommunicatorCollectives, Source};
 use std::collections::VecDeque;
@@ -77,8 +78,10 @@ pub struct Mpi {
     windows: Option<Windows>,
     /// None: not all ranks are on this host.
     bells: Option<Bells>,
-    // Dropped last: that ends MPI.
-    _universe: Universe,
+    /// Since segments have windows: their threads and this one call MPI in turn.
+    calls: Option<Calls>,
+    // Dropped last: that ends MPI, unless a segment's window still needs it.
+    universe: Arc<Universe>,
 }
 
 impl Mpi {
@@ -104,8 +107,48 @@ impl Mpi {
             bells: Bells::open(&world),
             node,
             world,
-            _universe: universe,
+            calls: None,
+            universe: Arc::new(universe),
         })
+    }
+
+    /// Windows for segments, to be given to
+    /// [`SegmentBuilder::register`](actinium_memory::SegmentBuilder::register): other ranks then
+    /// read the segment's memory by [`MpiSegments::read`].
+    ///
+    /// All ranks call this at the same point, before a node starts with this fabric. They also
+    /// build and drop the segments of static windows, and drop the last of the windows, in the same
+    /// order: each waits for all ranks, while the nodes go on.
+    ///
+    /// From then on each call to MPI takes a lock, because the threads that register call it, too:
+    /// about 20 ns for each frame, and more while they do.
+    ///
+    /// ```no_run
+    /// use actinium_cluster::fabric::mpi::{Mpi, MpiWindowKind};
+    /// use actinium_memory::fabric::Register;
+    /// use actinium_memory::{Segment, Size};
+    ///
+    /// let mut mpi = Mpi::start()?;
+    /// let windows = mpi.segments(MpiWindowKind::Static)?;
+    /// let segment = Segment::builder()
+    ///     .size(Size::Bytes(64 << 20))
+    ///     .register(windows.clone(), Register::Static)
+    ///     .build()?;
+    /// // What other ranks read it by, to be sent to them.
+    /// let parts = windows.regions(&segment, &segment.lease(0..1 << 20)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If MPI has no such windows here.
+    pub fn segments(&mut self, kind: MpiWindowKind) -> Result<Arc<MpiSegments>, MemoryError> {
+        let calls = self.calls.get_or_insert_default().clone();
+        if let Some(windows) = &mut self.windows {
+            windows.take_turns(calls.clone());
+        }
+        let (universe, ranks) = (self.universe.clone(), self.ranks.len() as u32);
+        let segments = MpiSegments::open(&self.world, universe, calls, kind, self.node, ranks)?;
+        Ok(Arc::new(segments))
     }
 
     fn isend(&mut self, to: usize, frame: &[u8]) {
@@ -121,6 +164,16 @@ impl Mpi {
         if let Some(bells) = &self.bells {
             bells.ring(to);
         }
+    }
+
+    /// Whether MPI still needs the memory of a frame.
+    fn is_sending(&mut self) -> bool {
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
+        self.ranks.iter_mut().any(|rank| {
+            rank.reclaim(&mut self.spare);
+            !rank.sending.is_empty()
+        })
     }
 
     /// Whether something is under way that moves on only while this node calls MPI. Whoever is to
@@ -202,11 +255,15 @@ impl Fabric for Mpi {
         }
         rank.under_way.push_back(bytes);
         rank.under_way_bytes += bytes;
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
         self.isend(index, frame);
         Ok(())
     }
 
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
         while let Some((message, status)) = self.world.any_process().immediate_matched_probe() {
             let from = status.source_rank() as usize;
             let rank = &mut self.ranks[from];
@@ -239,6 +296,8 @@ impl Fabric for Mpi {
 
     fn arm(&mut self) -> Arming {
         let (Some(bells), own) = (self.bells, self.node.0 as usize) else { return Arming::Poll };
+        let calls = self.calls.clone();
+        let _in_turn = turn(calls.as_ref());
         if self.is_half_way() {
             return Arming::Poll;
         }
@@ -297,17 +356,21 @@ impl Drop for Mpi {
     /// All ranks end together. Until all are here, each takes what is still sent to it: else a
     /// sender would wait for ever.
     fn drop(&mut self) {
-        while self.ranks.iter_mut().any(|rank| {
-            rank.reclaim(&mut self.spare);
-            !rank.sending.is_empty()
-        }) {
+        while self.is_sending() {
             while self.poll().is_some() {}
             std::thread::yield_now();
         }
-        let mut barrier = Some(self.world.immediate_barrier());
+        let calls = self.calls.clone();
+        let mut barrier = {
+            let _in_turn = turn(calls.as_ref());
+            Some(self.world.immediate_barrier())
+        };
         while let Some(request) = barrier.take() {
-            if let Err(request) = request.test() {
-                barrier = Some(request);
+            {
+                let _in_turn = turn(calls.as_ref());
+                if let Err(request) = request.test() {
+                    barrier = Some(request);
+                }
             }
             while self.poll().is_some() {}
             std::thread::yield_now();

@@ -14,6 +14,9 @@
 //! the answer. The old shell stays and forwards, for those who come later: an id names the node
 //! where the actor began.
 
+mod handle;
+mod known;
+mod leaving;
 mod outbox;
 mod proxy;
 mod shell;
@@ -22,25 +25,36 @@ use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::error::{RemoteAskError, RemoteSendError};
 use crate::fabric::NodeId;
+use crate::locks::lock;
 use crate::node::state::Inner;
 use crate::node::{NodeHandle, RegisterError};
-use actinium_actor::{Address, AskError, SpawnOptions};
+use crate::repartition;
+use crate::traffic::scope::{self, Used};
+use actinium_actor::{Context, SpawnOptions};
+use handle::{Handle, WAITING_MAX, flush};
+use known::Known;
 use outbox::Delivery;
 use proxy::{Proxy, ProxyMsg, locate};
-use shell::{ASK, Answer, Arrival, GRANTS, MOVE};
+use shell::{ASK, Arrival, GRANTS, MOVE};
 pub use shell::{Migrate, Movable, MovableId};
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The actors of a type that move to and from this node: see
 /// [`Node::movables`](NodeHandle::movables). Cheap to clone.
 pub struct Movables<S: Migrate> {
     inner: Arc<Inner>,
-    serial: Arc<AtomicU64>,
-    of: std::marker::PhantomData<fn(S)>,
+    own: Arc<Own<S>>,
+}
+
+/// What belongs to a type on a node.
+struct Own<S: Migrate> {
+    serial: AtomicU64,
+    known: Mutex<Known<S>>,
 }
 
 impl<S: Migrate> Movables<S> {
@@ -50,20 +64,75 @@ impl<S: Migrate> Movables<S> {
             Movable::new(there.clone(), id, (moves, from), state)
         };
         inner.register(SpawnOptions::new(), arrive)?;
-        Ok(Movables { inner: inner.clone(), serial: Arc::default(), of: std::marker::PhantomData })
+        let own = Arc::new(Own { serial: AtomicU64::new(0), known: Mutex::default() });
+        lock(&inner.movables).insert(S::KIND, own.clone());
+        repartition::start(inner);
+        Ok(Movables { inner: inner.clone(), own })
+    }
+
+    /// Those of the node where an actor that moves is now, for its code. `None` if this type moves
+    /// to other nodes only.
+    ///
+    /// ```
+    /// use actinium_actor::Context;
+    /// use actinium_cluster::{Migrate, Movable, MovableId, Movables};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// /// Hands on to the next one.
+    /// #[derive(Clone, Serialize, Deserialize, actinium_wire::Message)]
+    /// struct Link { next: MovableId }
+    ///
+    /// impl Migrate for Link {
+    ///     const KIND: &'static str = "example.link";
+    ///     type Message = u64;
+    ///     type Request = ();
+    ///     type Answer = ();
+    ///     fn message(&mut self, hops: u64, ctx: &Context<'_, Movable<Self>>) {
+    ///         if let (Some(left), Some(links)) = (hops.checked_sub(1), Movables::<Link>::here(ctx)) {
+    ///             links.at(self.next).send(left).unwrap_or_else(|error| println!("{error}"));
+    ///         }
+    ///     }
+    ///     fn request(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) {}
+    /// }
+    /// ```
+    #[must_use]
+    pub fn here<T: Migrate>(_ctx: &Context<'_, Movable<T>>) -> Option<Self> {
+        let inner: Arc<Inner> = scope::node()?.downcast().ok()?;
+        let own = lock(&inner.movables).get(S::KIND)?.clone();
+        Some(Movables { own: own.downcast().ok()?, inner })
+    }
+
+    /// Reaches one, wherever it is, without waiting: what is sent waits until it is found, at the
+    /// node where it began. Those who ask this node for the same actor share one address. So what
+    /// an actor sends by it arrives in order, also if that actor moves in between.
+    ///
+    /// If there is no such actor, what was sent is lost: the node tells of it
+    /// ([`NodeEvent::Undelivered`](crate::NodeEvent::Undelivered)), requests end, and later sends
+    /// fail. Of more than 65,536 addresses the node forgets those that were not asked for the
+    /// longest.
+    #[must_use]
+    pub fn at(&self, id: MovableId) -> MovableAddress<S> {
+        let new = || self.address(id, None).0;
+        MovableAddress(lock(&self.own.known).get(id, new))
+    }
+
+    /// The node whose these are.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.inner.id()
     }
 
     /// Starts one here.
     pub fn spawn(&self, state: S) -> MovableAddress<S> {
         // Relaxed: only uniqueness matters.
-        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let serial = self.own.serial.fetch_add(1, Ordering::Relaxed);
         let me = self.inner.id();
         let id = MovableId { node: me.0, serial };
         let shell = Movable::new(Arc::downgrade(&self.inner), id, (0, me), state);
         let shell = self.inner.system().spawn(shell);
         // The name has a serial number of its own: it is free.
         let _ = self.inner.export(&id.exported(0, me), std::slice::from_ref(&shell), GRANTS);
-        self.address(id, AnyAddress::Here(me, shell))
+        self.address(id, Some(AnyAddress::Here(me, shell)))
     }
 
     /// Finds one, wherever it is now: by the node where it began.
@@ -72,16 +141,17 @@ impl<S: Migrate> Movables<S> {
         RemoteAnswer::later(async move {
             let home = NodeId(id.node);
             let shell = locate(&movables.inner, home, id.exported(0, home), timeout).await?;
-            Ok(movables.address(id, shell))
+            Ok(movables.address(id, Some(shell)))
         })
     }
 
-    fn address(&self, id: MovableId, shell: AnyAddress<Movable<S>>) -> MovableAddress<S> {
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let proxy = Proxy::new(&self.inner, id, shell, waiting.clone());
+    fn address(&self, id: MovableId, shell: Option<AnyAddress<Movable<S>>>) -> MovableAddress<S> {
+        let node = shell.as_ref().map_or(NodeId(id.node), AnyAddress::node);
+        let known = Arc::new(proxy::Known::new(node));
+        let proxy = Proxy::new(&self.inner, id, shell, known.clone());
         let proxy = self.inner.system().spawn(proxy);
         proxy.tell(ProxyMsg::Begin);
-        MovableAddress(Arc::new(Handle { id, proxy, waiting }))
+        MovableAddress(Arc::new(Handle { id, key: id.key(S::KIND), proxy, known }))
     }
 }
 
@@ -98,7 +168,7 @@ impl NodeHandle {
 
 impl<S: Migrate> Clone for Movables<S> {
     fn clone(&self) -> Self {
-        Movables { inner: self.inner.clone(), serial: self.serial.clone(), of: self.of }
+        Movables { inner: self.inner.clone(), own: self.own.clone() }
     }
 }
 
@@ -108,28 +178,12 @@ impl<S: Migrate> fmt::Debug for Movables<S> {
     }
 }
 
-/// Messages that may wait at this node for one actor; then senders are refused.
-const WAITING_MAX: usize = 4096;
-
 /// Reaches an actor that moves, wherever it is. Cheap to clone; clones are one sender.
 ///
 /// Messages of one sender arrive in the order in which they were sent, and on
 /// [reliable](crate::link::LinkConfig::reliable) links each once, as long as no node that they pass
 /// goes down.
 pub struct MovableAddress<S: Migrate>(Arc<Handle<S>>);
-
-struct Handle<S: Migrate> {
-    id: MovableId,
-    proxy: Address<Proxy<S>>,
-    waiting: Arc<AtomicUsize>,
-}
-
-impl<S: Migrate> Drop for Handle<S> {
-    fn drop(&mut self) {
-        // It waits for news of where its actor goes, and would do so for ever.
-        self.proxy.tell(ProxyMsg::End);
-    }
-}
 
 impl<S: Migrate> MovableAddress<S> {
     /// Which actor, for [`Movables::find`] on another node.
@@ -143,59 +197,43 @@ impl<S: Migrate> MovableAddress<S> {
     /// If too much waits here already, or the node where the actor is, or was when it was last
     /// heard of, is down.
     pub fn send(&self, message: S::Message) -> Result<(), RemoteSendError<S::Message>> {
-        // Relaxed: a bound that holds roughly.
-        if self.0.waiting.load(Ordering::Relaxed) >= WAITING_MAX {
+        if self.0.known.waiting() >= WAITING_MAX {
             return Err(RemoteSendError::Full(message));
         }
         if self.0.proxy.is_closed() {
             return Err(RemoteSendError::NodeDown(message));
         }
-        // Relaxed: as above.
-        self.0.waiting.fetch_add(1, Ordering::Relaxed);
+        self.0.known.add();
         self.0.proxy.tell(ProxyMsg::Delivery(Delivery::Tell(message)));
+        self.note(1);
         Ok(())
+    }
+
+    /// Notes messages for whoever's turn it is.
+    fn note(&self, messages: u32) {
+        let address =
+            || -> Used { Arc::downgrade(&(self.0.clone() as Arc<dyn Any + Send + Sync>)) };
+        scope::sent_to_movable(self.0.key, self.0.known.node(), messages, flush::<S>, address);
     }
 
     /// Asks.
     pub fn ask(&self, request: S::Request, timeout: Duration) -> RemoteAnswer<S::Answer> {
-        let answer = self.ask_shell((ASK, 0, Some(request)), timeout);
+        // A message there and one back.
+        self.note(2);
+        let answer = self.0.ask_shell((ASK, 0, Some(request)), timeout);
         RemoteAnswer::later(async move { answer.await?.0.ok_or(RemoteAskError::NoReply) })
     }
 
     /// Asks it to move to a node, which has called [`Node::movables`](NodeHandle::movables) for its
     /// type. Done when it is there. If that fails, it goes on where it is.
     pub fn move_to(&self, node: NodeId, timeout: Duration) -> RemoteAnswer<()> {
-        let answer = self.ask_shell((MOVE, node.0, None), timeout);
+        let answer = self.0.ask_shell((MOVE, node.0, None), timeout);
         RemoteAnswer::later(async move {
             match answer.await?.2 {
                 Some(why) => Err(RemoteAskError::NotStarted { kind: S::KIND, why }),
                 None => Ok(()),
             }
         })
-    }
-
-    /// Asks the shell, wherever it is now.
-    fn ask_shell(
-        &self,
-        request: shell::Request<S>,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<Answer<S>, RemoteAskError>> + Send + 'static + use<S> {
-        // Relaxed, both: see `send`.
-        let is_full = self.0.waiting.load(Ordering::Relaxed) >= WAITING_MAX;
-        let asked = (!is_full).then(|| {
-            self.0.waiting.fetch_add(1, Ordering::Relaxed);
-            self.0
-                .proxy
-                .ask_timeout(timeout, |reply| ProxyMsg::Delivery(Delivery::Ask(request, reply)))
-        });
-        let home = NodeId(self.0.id.node);
-        async move {
-            asked.ok_or(RemoteAskError::Full(home))?.await.map_err(|error| match error {
-                AskError::Closed(_) => RemoteAskError::Closed,
-                AskError::Timeout(_, timeout) => RemoteAskError::Timeout(timeout),
-                _ => RemoteAskError::NoReply,
-            })
-        }
     }
 }
 

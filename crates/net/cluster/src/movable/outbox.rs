@@ -51,6 +51,12 @@ impl<A: RemoteActor> Outbox<A> {
         self.deliveries.len()
     }
 
+    /// The number of messages, without requests.
+    pub(super) fn messages(&self) -> u64 {
+        let is_message = |(delivery, _): &&Waiting<A>| matches!(delivery, Delivery::Tell(_));
+        self.deliveries.iter().filter(is_message).count() as u64
+    }
+
     /// There may be capacity again.
     pub(super) fn is_ready(&mut self) {
         self.waits_for_capacity = false;

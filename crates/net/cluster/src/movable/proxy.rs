@@ -12,9 +12,10 @@ use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
+use crate::node::NodeEvent;
 use crate::node::state::Inner;
 use actinium_actor::{Actor, Context, Reply};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -36,15 +37,46 @@ pub(super) fn locate<S: Migrate>(
     inner.find(node, &exported, timeout, false, |address, _| AnyAddress::There(address))
 }
 
+/// What the holders of an address see of its proxy.
+pub(super) struct Known {
+    /// The number of deliveries that were given to the proxy and have not left it yet.
+    waiting: AtomicUsize,
+    node: AtomicU32,
+}
+
+impl Known {
+    pub(super) fn new(node: NodeId) -> Self {
+        Known { waiting: AtomicUsize::new(0), node: AtomicU32::new(node.0) }
+    }
+
+    // Relaxed, all: bounds that hold roughly, and figures.
+
+    pub(super) fn waiting(&self) -> usize {
+        // Relaxed: see above.
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add(&self) {
+        // Relaxed: see above.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The node where the actor is, as far as the proxy knows.
+    pub(super) fn node(&self) -> NodeId {
+        // Relaxed: see above.
+        NodeId(self.node.load(Ordering::Relaxed))
+    }
+}
+
 pub(super) struct Proxy<S: Migrate> {
     inner: Weak<Inner>,
     id: MovableId,
-    to: AnyAddress<Movable<S>>,
+    /// None: it is being looked for.
+    to: Option<AnyAddress<Movable<S>>>,
     /// The new way, while it is being asked whether all is there that went the old one.
     closing: Option<AnyAddress<Movable<S>>>,
     outbox: Outbox<Movable<S>>,
-    /// The number of deliveries that were given to this proxy and have not left it yet.
-    waiting: Arc<AtomicUsize>,
+    known: Arc<Known>,
     /// Requests whose answers it waits for, for others.
     open: usize,
     is_ending: bool,
@@ -71,8 +103,8 @@ impl<S: Migrate> Proxy<S> {
     pub(super) fn new(
         inner: &Arc<Inner>,
         id: MovableId,
-        to: AnyAddress<Movable<S>>,
-        waiting: Arc<AtomicUsize>,
+        to: Option<AnyAddress<Movable<S>>>,
+        known: Arc<Known>,
     ) -> Self {
         let outbox = Outbox::new();
         Proxy {
@@ -81,26 +113,58 @@ impl<S: Migrate> Proxy<S> {
             to,
             closing: None,
             outbox,
-            waiting,
+            known,
             open: 0,
             is_ending: false,
         }
     }
 
+    /// Asks where it goes; where it is, if that is not known.
     fn ask_where(&self, ctx: &Context<'_, Self>) {
-        ctx.pipe(self.to.ask((WHERE, 0, None), WHENEVER), ProxyMsg::Gone);
+        if let Some(to) = &self.to {
+            return ctx.pipe(to.ask((WHERE, 0, None), WHENEVER), ProxyMsg::Gone);
+        }
+        let Some(inner) = self.inner.upgrade() else { return };
+        let home = NodeId(self.id.node);
+        let found = locate(&inner, home, self.id.exported(0, home), LOOKUP_TIMEOUT);
+        ctx.pipe(found, ProxyMsg::Found);
     }
 
-    fn ask_whether_all_is_there(&self, ctx: &Context<'_, Self>) {
-        ctx.pipe(self.to.ask((CLOSE, 0, None), WHENEVER), ProxyMsg::Closed);
+    fn ask_whether_all_is_there(&mut self, ctx: &Context<'_, Self>) {
+        match &self.to {
+            Some(to) => ctx.pipe(to.ask((CLOSE, 0, None), WHENEVER), ProxyMsg::Closed),
+            // Nothing was sent by any way.
+            None => self.take_new_way(ctx),
+        }
+    }
+
+    fn take_new_way(&mut self, ctx: &Context<'_, Self>) {
+        if let Some(new) = self.closing.take() {
+            // Relaxed: a figure.
+            self.known.node.store(new.node().0, Ordering::Relaxed);
+            self.to = Some(new);
+            self.ask_where(ctx);
+            self.outbox.is_ready();
+            self.pump(ctx);
+        }
+    }
+
+    /// Ends. What waits does not arrive.
+    fn give_up(&self, ctx: &Context<'_, Self>) {
+        let messages = self.outbox.messages();
+        if let (1.., Some(inner)) = (messages, self.inner.upgrade()) {
+            let node = self.known.node();
+            inner.tell_listeners(&NodeEvent::Undelivered { node, messages });
+        }
+        ctx.stop();
     }
 
     /// A request of this one's own was refused, because too much waits for that node: asks again
     /// when there is capacity.
     fn ask_again(&self, what: fn() -> ProxyMsg<S>, ctx: &Context<'_, Self>) {
         match &self.to {
-            AnyAddress::There(there) => ctx.pipe(there.ready(), move |()| what()),
-            AnyAddress::Here(..) => ctx.address().tell(what()),
+            Some(AnyAddress::There(there)) => ctx.pipe(there.ready(), move |()| what()),
+            _ => ctx.address().tell(what()),
         }
     }
 
@@ -112,27 +176,27 @@ impl<S: Migrate> Proxy<S> {
     }
 
     fn pump(&mut self, ctx: &Context<'_, Self>) {
-        if self.closing.is_some() {
-            return;
-        }
+        let Some(to) = self.to.as_ref().filter(|_| self.closing.is_none()) else { return };
         let before = self.outbox.len();
         let back = Back { answered: ProxyMsg::Answered, ready: || ProxyMsg::Ready };
-        self.outbox.pump(&self.to, &self.inner, ctx, &back);
+        self.outbox.pump(to, &self.inner, ctx, &back);
         // Relaxed: a bound that holds roughly.
-        self.waiting.fetch_sub(before - self.outbox.len(), Ordering::Relaxed);
+        self.known.waiting.fetch_sub(before - self.outbox.len(), Ordering::Relaxed);
     }
 
     /// Follows a state that has moved: the answer tells the node where it is now, and the number of
     /// its moves.
     fn gone(&self, asked: Asked<S>, ctx: &Context<'_, Self>) {
-        match (asked, self.inner.upgrade()) {
-            (Ok((_, Some((node, moves)), _)), Some(inner)) if inner.has_met(NodeId(node)) => {
-                let name = self.id.exported(moves, self.to.node());
+        match (asked, self.inner.upgrade(), &self.to) {
+            (Ok((_, Some((node, moves)), _)), Some(inner), Some(to))
+                if inner.has_met(NodeId(node)) =>
+            {
+                let name = self.id.exported(moves, to.node());
                 let found = locate(&inner, NodeId(node), name, LOOKUP_TIMEOUT);
                 ctx.pipe(found, ProxyMsg::Found);
             }
             // Its node is down: nobody knows where it is, if it is.
-            _ => ctx.stop(),
+            _ => self.give_up(ctx),
         }
     }
 }
@@ -164,20 +228,13 @@ impl<S: Migrate> Actor for Proxy<S> {
             }
             ProxyMsg::Found(Err(RemoteAskError::Timeout(_))) => self.ask_where(ctx),
             // Where it has gone to, it has ended, or its node has.
-            ProxyMsg::Found(Err(_)) => ctx.stop(),
+            ProxyMsg::Found(Err(_)) => self.give_up(ctx),
             ProxyMsg::Closed(Err(RemoteAskError::Full(_))) => {
                 self.ask_again(|| ProxyMsg::Close, ctx);
             }
             // If there is no answer, the old way is broken: what was on it is lost with its node,
             // which is told.
-            ProxyMsg::Closed(_) => {
-                if let Some(new) = self.closing.take() {
-                    self.to = new;
-                    self.ask_where(ctx);
-                    self.outbox.is_ready();
-                    self.pump(ctx);
-                }
-            }
+            ProxyMsg::Closed(_) => self.take_new_way(ctx),
             ProxyMsg::Answered(reply, answer) => {
                 self.open -= 1;
                 hand_on::<S>(reply, answer);

@@ -1,11 +1,15 @@
 //! The shell of a state that moves: the actor in which the state lives, or has lived.
 //!
 //! ```text
-//! Here --move--> Moving (a copy is made, and asked whether it is there) --> Gone (forwards)
+//! Here --move--> Here, leaving (until all that it has sent has arrived: `leaving.rs`)
 //!  ^               |
+//!  |               v
+//!  |             Moving (a copy is made, and asked whether it is there) --> Gone (forwards)
+//!  |               |
 //!  +---not copied--+
 //! ```
 
+use super::leaving::{Leaving, Next};
 use super::outbox::{Back, Delivery, Outbox, Waiting};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
@@ -14,7 +18,10 @@ use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
 use crate::node::state::Inner;
 use crate::node::{Grants, NodeEvent, SpawnArgs};
-use actinium_actor::{Actor, Context, Reply, StopReason};
+use crate::traffic::scope::{self, Flush, Sender, Used};
+use crate::traffic::{Done, Key, Mover};
+use actinium_actor::{Actor, Context, Reply, StopReason, WeakAddress};
+use actinium_placement as placement;
 use actinium_wire::Message;
 use actinium_wire::schema::Describe;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -59,6 +66,23 @@ pub trait Migrate: SpawnArgs {
     /// Answers a request.
     fn request(&mut self, request: Self::Request, ctx: &Context<'_, Movable<Self>>)
     -> Self::Answer;
+
+    /// Whether the actor stays where it is, unless [`MovableAddress::move_to`] moves it by hand:
+    /// for an actor that uses what only its node has. Always true pins the type. It is asked from
+    /// time to time, and before each move.
+    ///
+    /// [`MovableAddress::move_to`]: crate::MovableAddress::move_to
+    fn is_pinned(&self) -> bool {
+        false
+    }
+
+    /// What it costs to move the actor, besides what [`ExchangeRules::move_cost`] says of all: the
+    /// number of messages between nodes that a move has to save. For actors with much state.
+    ///
+    /// [`ExchangeRules::move_cost`]: crate::ExchangeRules::move_cost
+    fn move_cost(&self) -> u64 {
+        0
+    }
 }
 
 /// Names an actor that moves, wherever it is: the node where it began, and which one of those it
@@ -74,6 +98,11 @@ pub struct MovableId {
 }
 
 impl MovableId {
+    /// Its name among the actors of all types.
+    pub(super) fn key(self, kind: &str) -> Key {
+        Key::new(kind, self.node, self.serial)
+    }
+
     /// Returns the name under which the state's shell is exported after `moves` moves, the last of
     /// them from node `from` (before the first move: the node where it began). A shell that a node
     /// sends as somebody's state is therefore found only by those whom that node has sent on.
@@ -142,6 +171,10 @@ pub struct Movable<S: Migrate> {
     waiting: BTreeMap<NodeId, Arc<()>>,
     /// The number of messages and requests of this node itself that were refused.
     refused: u64,
+    /// Notes what the state sends. With the worker while that runs.
+    sender: Option<Box<Sender>>,
+    /// A move that has not begun.
+    leaving: Option<Leaving<Movable<S>, Asker<S>>>,
 }
 
 enum State<S: Migrate> {
@@ -153,11 +186,26 @@ enum State<S: Migrate> {
     Nowhere,
 }
 
+/// Who is told what has become of a move.
+enum Asker<S: Migrate> {
+    Reply(Reply<Answer<S>>),
+    Repartitioner(Done),
+}
+
+impl<S: Migrate> Asker<S> {
+    /// Whoever asked may have stopped waiting.
+    fn tell(self, not_moved: Option<String>) {
+        match self {
+            Asker::Reply(reply) => drop(reply.send((None, None, not_moved))),
+            Asker::Repartitioner(done) => done(not_moved.map_or(Ok(()), Err)),
+        }
+    }
+}
+
 struct Move<S: Migrate> {
     state: S,
     node: NodeId,
-    /// The reply to the request for this move.
-    reply: Reply<Answer<S>>,
+    asker: Asker<S>,
     /// The shell there, once it is known.
     to: Option<AnyAddress<Movable<S>>>,
     /// The deliveries that have come since the move began.
@@ -177,6 +225,28 @@ enum Shell<S: Migrate> {
     ReadyToMove,
     Answered(Reply<Answer<S>>, Result<Answer<S>, RemoteAskError>),
     Ready,
+    /// The node wants it elsewhere.
+    Place(NodeId, Done),
+    /// All that was sent by an address has arrived, or it is to be asked again.
+    Flushed(Option<(Key, Used, Flush)>),
+}
+
+/// Moves the actor in a shell.
+struct ShellMover<S: Migrate>(WeakAddress<Movable<S>>);
+
+impl<S: Migrate> Mover for ShellMover<S> {
+    fn move_to(&self, node: NodeId, done: Done) {
+        match self.0.upgrade() {
+            Some(shell) => shell.tell(ShellMsg(Shell::Place(node, done))),
+            None => done(Err("it has ended".to_owned())),
+        }
+    }
+}
+
+/// What is asked of a state for the node's partitioner.
+fn about<S: Migrate>(state: &S, moves: u64) -> placement::Actor {
+    let (cost, is_pinned) = (state.move_cost(), state.is_pinned());
+    placement::Actor { cost, is_pinned, has_moved: moves > 0 }
 }
 
 impl<S: Migrate> Movable<S> {
@@ -196,14 +266,53 @@ impl<S: Migrate> Movable<S> {
             asked_where: Vec::new(),
             waiting: BTreeMap::new(),
             refused: 0,
+            sender: None,
+            leaving: None,
         }
+    }
+
+    fn key(&self) -> Key {
+        self.id.key(S::KIND)
+    }
+
+    /// Says that the state lives on this node.
+    fn appear(&mut self, inner: &Arc<Inner>, ctx: &Context<'_, Self>) {
+        let traffic = inner.traffic().cloned();
+        if let (Some(traffic), State::Here(state)) = (&traffic, &self.state) {
+            let mover = Arc::new(ShellMover(ctx.address().downgrade()));
+            traffic.appeared(self.key(), about(state, self.moves), mover);
+        }
+        self.sender = Some(Box::new(Sender::new(self.key(), self.inner.clone(), traffic)));
+    }
+
+    fn vanish(&self) {
+        if let Some(inner) = self.inner.upgrade()
+            && let Some(traffic) = inner.traffic()
+        {
+            traffic.vanished(self.key());
+        }
+    }
+
+    /// Runs the state's code. What it sends is noted.
+    fn run<R>(&mut self, f: impl FnOnce(&mut S) -> R) -> Option<R> {
+        let State::Here(state) = &mut self.state else { return None };
+        let result = scope::run(&mut self.sender, || f(state));
+        if self.sender.as_mut().is_some_and(|sender| sender.take_sampled())
+            && let (State::Here(state), Some(inner)) = (&self.state, self.inner.upgrade())
+            && let Some(traffic) = inner.traffic()
+        {
+            traffic.changed(self.key(), about(state, self.moves));
+        }
+        Some(result)
     }
 
     /// Takes what has come from a node, unless too much of it waits already. Whoever has asked
     /// hears that its request was dropped.
     fn admit(&mut self, from: NodeId, delivery: Delivery<Movable<S>>, ctx: &Context<'_, Self>) {
-        if matches!(self.state, State::Here(_)) || !is_for_state(&delivery) {
-            return self.take((delivery, None), ctx);
+        let is_holding = self.leaving.as_ref().is_some_and(Leaving::is_holding);
+        let is_here = matches!(self.state, State::Here(_));
+        if is_here && !is_holding || !is_for_state(&delivery) {
+            return self.take_or_hold(from, (delivery, None), ctx);
         }
         let Some(inner) = self.inner.upgrade() else { return };
         let counted = self.waiting.entry(from).or_default();
@@ -212,7 +321,23 @@ impl<S: Migrate> Movable<S> {
             return self.refuse(&inner, from);
         }
         let counted = Some(counted.clone());
-        self.take((delivery, counted), ctx);
+        self.take_or_hold(from, (delivery, counted), ctx);
+    }
+
+    fn take_or_hold(
+        &mut self,
+        from: NodeId,
+        waiting: Waiting<Movable<S>>,
+        ctx: &Context<'_, Self>,
+    ) {
+        match &mut self.leaving {
+            Some(leaving) if leaving.is_holding() => {
+                let is_close = matches!(waiting.0, Delivery::Ask((CLOSE, ..), _));
+                let now = leaving.hold(from, waiting, is_close);
+                now.into_iter().for_each(|waiting| self.take(waiting, ctx));
+            }
+            _ => self.take(waiting, ctx),
+        }
     }
 
     #[cold]
@@ -231,16 +356,20 @@ impl<S: Migrate> Movable<S> {
 
     fn take(&mut self, (delivery, counted): Waiting<Movable<S>>, ctx: &Context<'_, Self>) {
         match &mut self.state {
-            State::Here(state) => match delivery {
-                Delivery::Tell(message) => state.message(message, ctx),
+            State::Here(_) => match delivery {
+                Delivery::Tell(message) => {
+                    self.run(|state| state.message(message, ctx));
+                }
                 Delivery::Ask((ASK, _, Some(request)), reply) => {
-                    let answer = state.request(request, ctx);
+                    let answer = self.run(|state| state.request(request, ctx));
                     // Whoever asked may have stopped waiting, here and below.
-                    let _ = reply.send((Some(answer), None, None));
+                    let _ = reply.send((answer, None, None));
                 }
                 Delivery::Ask((WHERE, ..), reply) => self.asked_where.push(reply),
                 Delivery::Ask((CLOSE, ..), reply) => drop(reply.send((None, None, None))),
-                Delivery::Ask((MOVE, node, _), reply) => self.leave(NodeId(node), reply, ctx),
+                Delivery::Ask((MOVE, node, _), reply) => {
+                    self.leave(NodeId(node), Asker::Reply(reply), ctx);
+                }
                 // Nobody asks that; whoever does hears that the request was dropped.
                 Delivery::Ask(..) => {}
             },
@@ -258,25 +387,71 @@ impl<S: Migrate> Movable<S> {
         }
     }
 
-    fn leave(&mut self, node: NodeId, reply: Reply<Answer<S>>, ctx: &Context<'_, Self>) {
+    fn leave(&mut self, node: NodeId, asker: Asker<S>, ctx: &Context<'_, Self>) {
         let Some(inner) = self.inner.upgrade() else { return };
         if node == inner.id() {
-            let _ = reply.send((None, None, None));
-            return;
+            return asker.tell(None);
+        }
+        if self.leaving.is_some() || !matches!(self.state, State::Here(_)) {
+            return asker.tell(Some("it is about to move".to_owned()));
         }
         // A copy comes with its number of moves, which another node may have made up.
         if self.moves == u64::MAX {
             let why = format!("it has moved {} times, and there is no larger number", self.moves);
-            let _ = reply.send((None, None, Some(why)));
-            return;
+            return asker.tell(Some(why));
         }
         if !inner.has_met(node) {
-            let _ = reply.send((None, None, Some(format!("{node} is not known there"))));
-            return;
+            return asker.tell(Some(format!("{node} is not known there")));
         }
+        self.leaving = Some(Leaving::new(node, asker));
+        self.go_on_leaving(ctx);
+    }
+
+    /// The node's wish, which the state may refuse.
+    fn place(&mut self, node: NodeId, done: Done, ctx: &Context<'_, Self>) {
+        match &self.state {
+            State::Here(state) if state.is_pinned() => done(Err("it is pinned".to_owned())),
+            State::Here(_) => self.leave(node, Asker::Repartitioner(done), ctx),
+            _ => done(Err("it has moved meanwhile".to_owned())),
+        }
+    }
+
+    /// Leaves once all that it has sent has arrived.
+    fn go_on_leaving(&mut self, ctx: &Context<'_, Self>) {
+        let Some(leaving) = &mut self.leaving else { return };
+        match leaving.next(self.sender.as_deref_mut()) {
+            Next::Wait => {}
+            Next::Ask(used) => {
+                for (key, used, flush) in used {
+                    // If nobody has the address any more, nothing waits in it.
+                    let flushed = used.upgrade().map(|address| flush(&address));
+                    let again = (key, used, flush);
+                    let flushed = async move {
+                        let all_is_there = match flushed {
+                            Some(flushed) => flushed.await,
+                            None => true,
+                        };
+                        (!all_is_there).then_some(again)
+                    };
+                    ctx.pipe(flushed, |again| ShellMsg(Shell::Flushed(again)));
+                }
+            }
+            Next::Go => self.depart(ctx),
+            Next::GiveUp => {
+                let Some(mut leaving) = self.leaving.take() else { return };
+                let held = leaving.release();
+                leaving.asker.tell(Some("what it has sent does not arrive".to_owned()));
+                held.into_iter().for_each(|waiting| self.take(waiting, ctx));
+            }
+        }
+    }
+
+    fn depart(&mut self, ctx: &Context<'_, Self>) {
+        let Some(mut leaving) = self.leaving.take() else { return };
         let State::Here(state) = std::mem::replace(&mut self.state, State::Nowhere) else { return };
-        let (to, deliveries) = (None, VecDeque::new());
-        self.state = State::Moving(Move { state, node, reply, to, deliveries });
+        let deliveries = leaving.release().into();
+        let Leaving { node, asker, .. } = leaving;
+        self.state = State::Moving(Move { state, node, asker, to: None, deliveries });
         self.go(ctx);
     }
 
@@ -306,7 +481,7 @@ impl<S: Migrate> Movable<S> {
         let State::Moving(going) = std::mem::replace(&mut self.state, State::Nowhere) else {
             return;
         };
-        let _ = going.reply.send((None, None, Some(why.to_string())));
+        going.asker.tell(Some(why.to_string()));
         self.state = State::Here(going.state);
         going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
     }
@@ -319,7 +494,10 @@ impl<S: Migrate> Movable<S> {
         for asked in std::mem::take(&mut self.asked_where) {
             let _ = asked.send((None, Some((to.node().0, self.moves + 1)), None));
         }
-        let _ = going.reply.send((None, None, None));
+        // Before it is told: what is told next is of this move.
+        self.vanish();
+        self.sender = None;
+        going.asker.tell(None);
         self.state = State::Gone(to, Outbox::new());
         going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
     }
@@ -339,10 +517,10 @@ impl<S: Migrate> Actor for Movable<S> {
     type Msg = ShellMsg<S>;
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        self.appear(&inner, ctx);
         // One that has just been made here is exported already, so that it can be found at once.
-        if self.moves > 0
-            && let Some(inner) = self.inner.upgrade()
-        {
+        if self.moves > 0 {
             // The name has two serial numbers of its own: it is free.
             let name = self.id.exported(self.moves, self.from);
             let _ = inner.export(&name, &[ctx.address()], GRANTS);
@@ -350,6 +528,10 @@ impl<S: Migrate> Actor for Movable<S> {
     }
 
     fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+        // It may have come back since, to another shell.
+        if !matches!(self.state, State::Gone(..)) {
+            self.vanish();
+        }
         if let Some(inner) = self.inner.upgrade() {
             inner.unexport(&self.id.exported(self.moves, self.from));
         }
@@ -367,6 +549,16 @@ impl<S: Migrate> Actor for Movable<S> {
             Shell::There(Ok(_)) => self.moved(ctx),
             Shell::Copied(Err(why)) | Shell::There(Err(why)) => self.not_moved(&why, ctx),
             Shell::ReadyToMove => self.go(ctx),
+            Shell::Place(node, done) => self.place(node, done, ctx),
+            Shell::Flushed(again) => {
+                if let (Some((key, used, flush)), Some(sender)) = (again, &mut self.sender) {
+                    sender.use_again(key, used, flush);
+                }
+                if let Some(leaving) = &mut self.leaving {
+                    leaving.answered();
+                }
+                self.go_on_leaving(ctx);
+            }
             Shell::Answered(reply, answer) => hand_on::<S>(reply, answer),
             Shell::Ready => {
                 if let State::Gone(_, outbox) = &mut self.state {

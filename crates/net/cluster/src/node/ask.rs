@@ -68,7 +68,7 @@ impl Inner {
     }
 
     /// Waits so long, or until this node leaves.
-    pub(super) fn after(self: &Arc<Self>, delay: Duration) -> Room {
+    pub(crate) fn after(self: &Arc<Self>, delay: Duration) -> Room {
         let (sender, receiver) = oneshot::channel::<()>();
         let complete = Box::new(move |_: Outcome<'_>| drop(sender));
         // A request of this node to itself: nobody can answer it, so that it is late one day.

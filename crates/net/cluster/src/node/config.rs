@@ -5,6 +5,7 @@ use crate::aggregator::AggregatorConfig;
 use crate::link::{BadConfig, LinkConfig};
 use crate::payload::PayloadConfig;
 use crate::route::Route;
+use crate::traffic::RepartitionConfig;
 use actinium_wire::Encoding;
 use std::time::Duration;
 
@@ -41,6 +42,11 @@ pub struct NodeConfig {
     pub spawned_max: usize,
     /// Bounds on the memory and work that each other node may cause here.
     pub limits: PeerLimits,
+    /// Moves actors ([`Migrate`](crate::Migrate)) to the nodes that they talk with: how, and `None`
+    /// for not at all. Nodes exchange actors with those that have a value here, too. By default
+    /// `None`: where an actor runs may matter for more than its messages, which only its program
+    /// knows.
+    pub repartition: Option<RepartitionConfig>,
 }
 
 impl Default for NodeConfig {
@@ -56,6 +62,7 @@ impl Default for NodeConfig {
             undelivered_bytes: 16 << 20,
             spawned_max: 1 << 20,
             limits: PeerLimits::default(),
+            repartition: None,
         }
     }
 }
@@ -85,6 +92,9 @@ impl NodeConfig {
         }
         if let Some(setting) = self.limits.zero() {
             return bad(setting, 0, "1 or more".to_owned());
+        }
+        if let Some(repartition) = &self.repartition {
+            repartition.check()?;
         }
         if self.encodings.is_empty() {
             return bad("encodings", 0, "1 or more".to_owned());

@@ -45,7 +45,8 @@ impl Inner {
         };
         let watches = lock(&self.watches).take_all();
         let handles = lock(&self.handles).close();
-        drop((arena, exports, handles));
+        let movables = std::mem::take(&mut *lock(&self.movables));
+        drop((arena, exports, handles, movables));
         for (node, notify) in watches {
             guarded(|| notify(RemoteDown { node, reason: RemoteDownReason::NodeDown(None) }));
         }

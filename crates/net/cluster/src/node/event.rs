@@ -6,6 +6,7 @@ use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
 use crate::link::{DownReason, LinkCounters, Lost, Refusal};
 use crate::payload::PayloadError;
+use actinium_placement::Stats as RepartitionStats;
 
 /// An event between this node and another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +133,27 @@ pub enum NodeEvent {
         /// The reason.
         why: RemoteAskError,
     },
+    /// This node and another one exchange actors, so that those that talk lie on one node: see
+    /// [`NodeConfig::repartition`](crate::NodeConfig::repartition).
+    Exchange {
+        /// The other node.
+        node: NodeId,
+        /// The number of actors that are to move there.
+        leave: usize,
+        /// The number of actors that are to come from there.
+        come: usize,
+    },
+    /// An actor of an exchange has not moved. It goes on here, if it has not ended.
+    NotMoved {
+        /// The node that it was to move to.
+        node: NodeId,
+        /// The node where it began, and its number there: its [`MovableId`](crate::MovableId).
+        began: NodeId,
+        /// The second part of that.
+        serial: u64,
+        /// The reason.
+        why: String,
+    },
     /// The two nodes describe an actor's messages differently. They talk, but not quite as usual.
     Remark {
         /// The other node.
@@ -171,6 +193,9 @@ pub struct NodeStats {
     pub rested: u64,
     /// The number of times that another node has woken it from that.
     pub rung: u64,
+    /// Of the exchanges of actors with other nodes, if this node takes part in them
+    /// ([`NodeConfig::repartition`](crate::NodeConfig::repartition)).
+    pub repartition: Option<RepartitionStats>,
 }
 
 /// Counters of a node for one other.

@@ -24,16 +24,23 @@ use crate::link::{BadConfig, Delivery, DownReason};
 use crate::locks::{lock, read, write};
 use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
+use crate::region::table::Table as Regions;
 use crate::route::Grid;
+use crate::traffic::Traffic;
 use actinium_actor::SystemHandle;
 use actinium_actor::travel::{BorderId, Given, crossing};
 use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(super) type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
+
+/// The most bytes of a region in one message: much above its head, and far below what would keep
+/// other messages waiting.
+const REGION_PART_BYTES: usize = 64 << 10;
 
 /// The state that the parts of a node share.
 pub(crate) struct Inner {
@@ -67,8 +74,15 @@ pub(crate) struct Inner {
     pub(super) busy: Mutex<BTreeSet<NodeId>>,
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
+    pub(super) regions: Regions,
+    /// Whether other nodes can ask for the regions of this one.
+    pub(super) has_regions: Mutex<bool>,
     pub(super) counters: Counters,
     pub(super) taps: NodeTaps,
+    /// Who talks with whom, if actors are moved for that.
+    traffic: Option<Arc<Traffic>>,
+    /// What belongs to each type of actors that move, by its kind.
+    pub(crate) movables: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
     pub(super) leaving: AtomicBool,
     /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
     /// before the locks are taken that it is read behind.
@@ -92,6 +106,7 @@ impl Inner {
         clock: Clock,
     ) -> Result<Self, BadConfig> {
         config.check(frame_bytes_max)?;
+        let traffic = config.repartition.clone().map(|config| Traffic::new(node, config));
         let generation = (incarnation ^ (incarnation >> 32)) as u32;
         Ok(Inner {
             node,
@@ -116,8 +131,12 @@ impl Inner {
             heard: Mutex::default(),
             busy: Mutex::default(),
             arena: Mutex::default(),
+            regions: Regions::default(),
+            has_regions: Mutex::default(),
             counters: Counters::default(),
             taps: NodeTaps::new(node),
+            traffic: traffic.map(Arc::new),
+            movables: Mutex::default(),
             leaving: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })
@@ -382,9 +401,34 @@ impl Inner {
         }
     }
 
+    /// The memory of this node that others may read and write.
+    pub(crate) fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// Lets other nodes ask for the regions of this one, by `export`, unless that was done.
+    pub(crate) fn begin_regions<E>(&self, export: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut has_regions = lock(&self.has_regions);
+        if !*has_regions {
+            export()?;
+            *has_regions = true;
+        }
+        Ok(())
+    }
+
+    /// The most bytes of a region that one message carries, with its head and that of a grid.
+    pub(crate) fn region_part_bytes(&self) -> u64 {
+        let most = REGION_PART_BYTES.min(self.frame_bytes_max / 2);
+        most as u64
+    }
+
     /// Wakes whoever moves the frames, for new work.
     pub(crate) fn ring(&self) {
         self.unparker.ring();
+    }
+
+    pub(crate) fn traffic(&self) -> Option<&Arc<Traffic>> {
+        self.traffic.as_ref()
     }
 
     pub(crate) fn id(&self) -> NodeId {
@@ -452,6 +496,7 @@ impl Inner {
             driven: self.counters.driven.get(),
             rested: self.counters.rested.get(),
             rung: self.counters.rung.get(),
+            repartition: self.traffic.as_ref().map(|traffic| traffic.stats()),
         }
     }
 

@@ -3,13 +3,18 @@
 //!
 //! Each node has a worker, which sends, hands on and handles messages, and a thread, which takes
 //! frames that have arrived before it looks for one that is to leave, as the driver of the runtime
-//! does. Not modelled: credit and acknowledgements, refused senders (what waits, waits), losses,
-//! and several workers.
+//! does. Links give credit, acknowledge and resend by the numbers of [`LinkConfig`]: at most a
+//! window of frames is under way to a node that has not handled them. Handled frames are
+//! acknowledged by the next frame that goes there, or by a frame of their own when they are a
+//! quarter of a window or the time for it has come. A frame that is lost comes when it is sent
+//! again, and those behind it wait. Not modelled: refused senders (what waits, waits), and several
+//! workers.
 
 use super::Links;
+use super::termination::{self, Idle};
 use crate::aggregator::AggregatorConfig;
 use crate::flush::{FlushPolicy, FlushReason};
-use crate::link::HEADER_BYTES;
+use crate::link::{HEADER_BYTES, LinkConfig};
 use crate::route::{Route, Router};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -32,6 +37,10 @@ pub struct AllToAll {
     pub aggregator: AggregatorConfig,
     /// The costs of links and nodes.
     pub links: Links,
+    /// The settings of links: of the window and of times. They resend, whatever is set.
+    pub link: LinkConfig,
+    /// The chance that a frame is lost.
+    pub loss: f64,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -64,6 +73,16 @@ pub struct Figures {
     pub destinations_mean: f64,
     /// The largest number of destinations of a node.
     pub destinations_max: u64,
+    /// The number of frames that only acknowledge.
+    pub acknowledgements: u64,
+    /// The number of frames that were lost and sent again.
+    pub resent: u64,
+    /// The number of times that a destination had something to leave and no credit.
+    pub no_credit: u64,
+    /// The rounds of the four-counter method, from the first message to the end.
+    pub rounds: u64,
+    /// The time from the last message until all nodes know that it was the last.
+    pub termination_ns: u64,
     /// The largest memory for open frames of a node at one time, on average over nodes.
     pub frame_bytes_mean: u64,
     /// The same of the node with most.
@@ -74,6 +93,16 @@ pub struct Figures {
 struct Message {
     to: u32,
     sent_ns: u64,
+    /// It is the last one of a frame of this node.
+    ends_frame_of: Option<u32>,
+}
+
+/// What goes from node to node.
+struct Wire {
+    from: u32,
+    messages: Vec<Message>,
+    /// The number of frames that the sender has handled since it last said so.
+    handled: u32,
 }
 
 /// The bytes before a message in a frame: kind, length, and the place and generation of the
@@ -93,14 +122,31 @@ struct Destination {
     policy: FlushPolicy,
     is_idle: bool,
     is_listed: bool,
+    /// Whether this node has messages for it, and not only acknowledgements.
+    aggregates: bool,
+    /// The frames that were sent there, and are not known to be handled.
+    under_way: u32,
+    /// The time at which the last frame arrives there.
+    arrives_ns: u64,
+    /// The frames of that node that were handled, and that it does not know of.
+    owed: u32,
+    /// Whether a time was set at which it is told.
+    is_due: bool,
 }
 
 #[derive(Default)]
 struct Node {
+    sent: u64,
+    received: u64,
+    /// When it was idle.
+    idles: Vec<Idle>,
+    is_idle: bool,
+    /// Those that are to be told now what was handled.
+    acknowledges: VecDeque<u32>,
     unsent: u32,
     work: VecDeque<Message>,
     worker_is_busy: bool,
-    inbox: VecDeque<Vec<Message>>,
+    inbox: VecDeque<Wire>,
     thread_is_busy: bool,
     wakes_ns: Option<u64>,
     destinations: BTreeMap<u32, Destination>,
@@ -115,11 +161,13 @@ enum Step {
     /// The worker is done with a message.
     Worked(Message),
     /// The thread is done with a frame that has arrived, or that it has sent.
-    Received(Vec<Message>),
+    Received(Wire),
     Sent,
     /// A frame is due.
     Wake,
-    Arrive(Vec<Message>),
+    Arrive(Wire),
+    /// What was handled of that node's frames is to be acknowledged.
+    Due(u32),
 }
 
 struct World<'a> {
@@ -183,13 +231,20 @@ impl World<'_> {
     }
 
     fn step(&mut self, now_ns: u64, at: u32, step: Step) {
+        self.do_step(now_ns, at, step);
+        self.note_idle(now_ns, at);
+    }
+
+    fn do_step(&mut self, now_ns: u64, at: u32, step: Step) {
         match step {
             Step::Send => self.send(now_ns, at),
             Step::Worked(message) => self.worked(now_ns, at, message),
-            Step::Received(messages) => {
+            Step::Received(wire) => {
                 let node = &mut self.nodes[at as usize];
                 node.thread_is_busy = false;
-                node.work.extend(messages);
+                node.work.extend(wire.messages);
+                let back = node.destinations.entry(wire.from).or_default();
+                back.under_way = back.under_way.saturating_sub(wire.handled);
                 self.work(now_ns, at);
                 self.turn(now_ns, at);
             }
@@ -201,8 +256,16 @@ impl World<'_> {
                 self.nodes[at as usize].wakes_ns = None;
                 self.turn(now_ns, at);
             }
-            Step::Arrive(messages) => {
-                self.nodes[at as usize].inbox.push_back(messages);
+            Step::Arrive(wire) => {
+                self.nodes[at as usize].inbox.push_back(wire);
+                self.turn(now_ns, at);
+            }
+            Step::Due(to) => {
+                let node = &mut self.nodes[at as usize];
+                if let Some(destination) = node.destinations.get_mut(&to) {
+                    destination.is_due = false;
+                    node.acknowledges.push_back(to);
+                }
                 self.turn(now_ns, at);
             }
         }
@@ -215,7 +278,8 @@ impl World<'_> {
         let pause_ns = self.pause_ns();
         let node = &mut self.nodes[at as usize];
         node.unsent -= 1;
-        node.work.push_back(Message { to, sent_ns: now_ns });
+        node.sent += 1;
+        node.work.push_back(Message { to, sent_ns: now_ns, ends_frame_of: None });
         if node.unsent > 0 {
             self.plan(now_ns + pause_ns, at, Step::Send);
         }
@@ -235,7 +299,11 @@ impl World<'_> {
 
     fn worked(&mut self, now_ns: u64, at: u32, message: Message) {
         self.nodes[at as usize].worker_is_busy = false;
+        if let Some(from) = message.ends_frame_of {
+            self.handled(now_ns, at, from);
+        }
         if message.to == at {
+            self.nodes[at as usize].received += 1;
             self.figures.elapsed_ns = now_ns;
             self.latencies_ns.push(now_ns - message.sent_ns);
         } else {
@@ -253,10 +321,43 @@ impl World<'_> {
         self.turn(now_ns, at);
     }
 
-    fn aggregator(&mut self, now_ns: u64, at: u32, message: Message) {
+    /// A worker has handled a frame of that node: it is told at once if that is much, else later.
+    fn handled(&mut self, now_ns: u64, at: u32, from: u32) {
+        let link = &self.settings.link;
+        let (window, due_ns) = (link.window_frames, now_ns + link.acknowledge_ns);
+        let node = &mut self.nodes[at as usize];
+        let back = node.destinations.entry(from).or_default();
+        back.owed += 1;
+        if back.owed >= (window / 4).max(1) {
+            node.acknowledges.push_back(from);
+        } else if !std::mem::replace(&mut back.is_due, true) {
+            self.plan(due_ns, at, Step::Due(from));
+        }
+    }
+
+    /// Notes whether the node is idle from now on: whether it would take part in a round.
+    fn note_idle(&mut self, now_ns: u64, at: u32) {
+        let node = &mut self.nodes[at as usize];
+        let is_idle = !node.worker_is_busy && node.work.is_empty() && node.unsent == 0;
+        if is_idle == std::mem::replace(&mut node.is_idle, is_idle) {
+            return;
+        }
+        let (sent, received) = (node.sent, node.received);
+        match node.idles.last_mut() {
+            _ if is_idle => {
+                node.idles.push(Idle { from_ns: now_ns, until_ns: u64::MAX, sent, received });
+            }
+            Some(idle) => idle.until_ns = now_ns,
+            None => {}
+        }
+    }
+
+    fn aggregator(&mut self, now_ns: u64, at: u32, mut message: Message) {
+        message.ends_frame_of = None;
         let next = self.router.next(at, message.to);
         let node = &mut self.nodes[at as usize];
         let destination = node.destinations.entry(next).or_default();
+        destination.aggregates = true;
         if !destination.is_listed {
             destination.is_listed = true;
             node.listed.push_back(next);
@@ -279,33 +380,21 @@ impl World<'_> {
         if node.thread_is_busy {
             return;
         }
-        let links = &self.settings.links;
-        if let Some(messages) = node.inbox.pop_front() {
+        if let Some(wire) = node.inbox.pop_front() {
             node.thread_is_busy = true;
-            return self.plan(now_ns + links.overhead_ns, at, Step::Received(messages));
+            return self.plan(now_ns + self.settings.links.overhead_ns, at, Step::Received(wire));
         }
-        let mut due_ns = u64::MAX;
-        for _ in 0..node.listed.len() {
-            let Some(next) = node.listed.pop_front() else { break };
-            let Some(destination) = node.destinations.get_mut(&next) else { continue };
-            let taken = take(destination, now_ns, self.settings, &mut self.figures);
-            destination.is_listed = destination.open.is_some() || !destination.full.is_empty();
-            if destination.is_listed {
-                node.listed.push_back(next);
+        let (taken, due_ns) = self.next_frame(now_ns, at);
+        if let Some((next, frame)) = taken {
+            return self.transmit(now_ns, at, next, frame.messages);
+        }
+        let node = &mut self.nodes[at as usize];
+        while let Some(next) = node.acknowledges.pop_front() {
+            // A frame may have said it meanwhile.
+            if node.destinations.get(&next).is_some_and(|destination| destination.owed > 0) {
+                self.figures.acknowledgements += 1;
+                return self.transmit(now_ns, at, next, Vec::new());
             }
-            let Some(frame) = taken else {
-                let first_ns = destination.open.as_ref().map_or(now_ns, |open| open.first_ns);
-                due_ns = due_ns.min(first_ns + self.settings.aggregator.hold_ns);
-                continue;
-            };
-            node.frames -= 1;
-            node.thread_is_busy = true;
-            let bytes = frame_bytes(self.settings, frame.messages.len()) as u64;
-            let wire_ns = bytes * links.gap_per_kib_ns / 1_024;
-            let arrives_ns = now_ns + links.overhead_ns + wire_ns + links.latency_ns;
-            let free_ns = now_ns + links.overhead_ns.max(links.gap_ns + wire_ns);
-            self.plan(arrives_ns, next, Step::Arrive(frame.messages));
-            return self.plan(free_ns, at, Step::Sent);
         }
         if due_ns != u64::MAX && node.wakes_ns.is_none_or(|wakes_ns| wakes_ns > due_ns) {
             node.wakes_ns = Some(due_ns);
@@ -313,9 +402,74 @@ impl World<'_> {
         }
     }
 
+    /// Takes the next frame that may leave, with its destination; and the time at which one that is
+    /// held is due.
+    fn next_frame(&mut self, now_ns: u64, at: u32) -> (Option<(u32, Frame)>, u64) {
+        let (settings, node) = (self.settings, &mut self.nodes[at as usize]);
+        let mut due_ns = u64::MAX;
+        for _ in 0..node.listed.len() {
+            let Some(next) = node.listed.pop_front() else { break };
+            let Some(destination) = node.destinations.get_mut(&next) else { continue };
+            if destination.under_way >= settings.link.window_frames {
+                // What comes back from there lets it go on.
+                self.figures.no_credit += 1;
+                node.listed.push_back(next);
+                continue;
+            }
+            let taken = take(destination, now_ns, settings, &mut self.figures);
+            destination.is_listed = destination.open.is_some() || !destination.full.is_empty();
+            if destination.is_listed {
+                node.listed.push_back(next);
+            }
+            let Some(frame) = taken else {
+                let first_ns = destination.open.as_ref().map_or(now_ns, |open| open.first_ns);
+                due_ns = due_ns.min(first_ns + settings.aggregator.hold_ns);
+                continue;
+            };
+            destination.under_way += 1;
+            node.frames -= 1;
+            return (Some((next, frame)), due_ns);
+        }
+        (None, due_ns)
+    }
+
+    /// Sends a frame, and with it what the other node is to know of its own.
+    fn transmit(&mut self, now_ns: u64, at: u32, next: u32, mut messages: Vec<Message>) {
+        let (settings, links) = (self.settings, &self.settings.links);
+        let node = &mut self.nodes[at as usize];
+        node.thread_is_busy = true;
+        let bytes = frame_bytes(settings, messages.len()) as u64;
+        let wire_ns = bytes * links.gap_per_kib_ns / 1_024;
+        let mut arrives_ns = now_ns + links.overhead_ns + wire_ns + links.latency_ns;
+        let free_ns = now_ns + links.overhead_ns.max(links.gap_ns + wire_ns);
+        if settings.loss > 0.0 {
+            // Each time that it is lost, it is sent again after a while.
+            while self.random.f64() < settings.loss {
+                self.figures.resent += 1;
+                arrives_ns += settings.link.resend_ns;
+            }
+        }
+        let destination = node.destinations.entry(next).or_default();
+        // The other node hands frames over in order.
+        arrives_ns = arrives_ns.max(destination.arrives_ns);
+        destination.arrives_ns = arrives_ns;
+        let handled = std::mem::take(&mut destination.owed);
+        if let Some(last) = messages.last_mut() {
+            last.ends_frame_of = Some(at);
+        }
+        self.plan(arrives_ns, next, Step::Arrive(Wire { from: at, messages, handled }));
+        self.plan(free_ns, at, Step::Sent);
+    }
+
     fn finish(mut self) -> Figures {
+        let idles: Vec<_> = self.nodes.iter().map(|node| node.idles.clone()).collect();
         let nodes = self.nodes.len().max(1) as u64;
         let figures = &mut self.figures;
+        if !self.latencies_ns.is_empty() {
+            let ended = termination::rounds(&idles, &self.settings.links);
+            figures.rounds = ended.rounds;
+            figures.termination_ns = ended.known_ns.saturating_sub(figures.elapsed_ns);
+        }
         self.latencies_ns.sort_unstable();
         figures.delivered = self.latencies_ns.len() as u64;
         let sum_ns: u128 = self.latencies_ns.iter().map(|&ns| u128::from(ns)).sum();
@@ -323,7 +477,10 @@ impl World<'_> {
         figures.latency_mean_ns = u64::try_from(sum_ns / count).unwrap_or(u64::MAX);
         let place = (self.latencies_ns.len() * 99).div_ceil(100).saturating_sub(1);
         figures.latency_p99_ns = self.latencies_ns.get(place).copied().unwrap_or_default();
-        let destinations = self.nodes.iter().map(|node| node.destinations.len() as u64);
+        let destinations = self
+            .nodes
+            .iter()
+            .map(|node| node.destinations.values().filter(|it| it.aggregates).count() as u64);
         figures.destinations_max = destinations.clone().max().unwrap_or_default();
         figures.destinations_mean = destinations.sum::<u64>() as f64 / nodes as f64;
         let frame_bytes = self.settings.aggregator.frame_bytes as u64;
@@ -375,18 +532,56 @@ fn take(
 mod tests {
     use super::*;
 
-    fn of(nodes: u32, route: Route, messages: u32, rate_per_s: u64) -> Figures {
-        let (aggregator, links) = (AggregatorConfig::default(), Links::default());
-        all_to_all(&AllToAll {
+    fn settings(nodes: u32, messages: u32) -> AllToAll {
+        AllToAll {
             nodes,
-            route,
+            route: Route::Direct,
             messages,
-            rate_per_s,
+            rate_per_s: 0,
             message_bytes: 64,
-            aggregator,
-            links,
+            aggregator: AggregatorConfig::default(),
+            links: Links::default(),
+            link: LinkConfig::default(),
+            loss: 0.0,
             seed: 1,
-        })
+        }
+    }
+
+    fn of(nodes: u32, route: Route, messages: u32, rate_per_s: u64) -> Figures {
+        all_to_all(&AllToAll { route, rate_per_s, ..settings(nodes, messages) })
+    }
+
+    #[test]
+    fn a_small_window_stops_senders_and_all_arrives() {
+        let with = |window_frames| {
+            let link = LinkConfig { window_frames, ..LinkConfig::default() };
+            all_to_all(&AllToAll { link, ..settings(2, 20_000) })
+        };
+        let (small, large) = (with(2), with(4_096));
+        assert_eq!((small.delivered, large.delivered), (40_000, 40_000));
+        assert_eq!(large.no_credit, 0);
+        assert!(small.no_credit > 0 && small.elapsed_ns >= large.elapsed_ns, "{small:?} {large:?}");
+        assert!(small.acknowledgements > 0);
+    }
+
+    #[test]
+    fn lost_frames_come_later_and_all_arrives() {
+        let lossy = all_to_all(&AllToAll { loss: 0.1, ..settings(8, 1_000) });
+        let clean = all_to_all(&settings(8, 1_000));
+        assert_eq!((lossy.delivered, clean.resent), (8_000, 0));
+        assert!(lossy.resent > 0);
+        let later_ns = LinkConfig::default().resend_ns;
+        assert!(lossy.elapsed_ns > clean.elapsed_ns + later_ns / 2, "{lossy:?} {clean:?}");
+    }
+
+    #[test]
+    fn the_end_is_known_after_the_last_message() {
+        for nodes in [2, 30] {
+            let figures = all_to_all(&settings(nodes, 200));
+            let round_ns = super::super::all_reduce_ns(nodes, &Links::default());
+            assert!(figures.rounds >= 2, "{figures:?}");
+            assert!(figures.termination_ns > 0 && figures.termination_ns <= 3 * round_ns);
+        }
     }
 
     #[test]

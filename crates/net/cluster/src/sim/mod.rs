@@ -6,6 +6,7 @@
 
 mod all_to_all;
 mod failure;
+mod termination;
 mod tree;
 
 pub use all_to_all::{AllToAll, Figures, all_to_all};

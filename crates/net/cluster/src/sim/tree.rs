@@ -8,18 +8,28 @@ use crate::team::tree::{children, parent};
 /// last message ([`Team::quiesce`](crate::Team::quiesce)), and up to one more that was under way
 /// then.
 pub fn all_reduce_ns(nodes: u32, links: &Links) -> u64 {
-    let nodes = nodes as usize;
+    all_reduce(&vec![0; nodes as usize], links).into_iter().max().unwrap_or(0)
+}
+
+/// Returns the time at which each node has heard the result of a round, if the nodes take part at
+/// these times.
+pub(super) fn all_reduce(begin_ns: &[u64], links: &Links) -> Vec<u64> {
+    let nodes = begin_ns.len();
+    if nodes == 0 {
+        return Vec::new();
+    }
     let hop_ns = links.latency_ns + 2 * links.overhead_ns;
     let between_ns = links.overhead_ns.max(links.gap_ns) + links.message_ns;
     // Up: a child's rank is larger than its parent's, so from the last to the first all children
     // are known. What arrives is handled one by one.
-    let mut folded_ns = vec![0_u64; nodes];
+    let mut folded_ns = begin_ns.to_vec();
     for rank in (0..nodes).rev() {
         let mut arrivals: Vec<u64> =
             children(rank, nodes).map(|child| folded_ns[child] + hop_ns).collect();
         arrivals.sort_unstable();
+        let begin_ns = folded_ns[rank];
         folded_ns[rank] =
-            arrivals.iter().fold(0, |free_ns: u64, &at_ns| free_ns.max(at_ns) + between_ns);
+            arrivals.iter().fold(begin_ns, |free_ns, &at_ns| free_ns.max(at_ns) + between_ns);
     }
     // Down: to one child after the other.
     let mut told_ns = vec![0_u64; nodes];
@@ -29,7 +39,7 @@ pub fn all_reduce_ns(nodes: u32, links: &Links) -> u64 {
         let turn = children(from, nodes).position(|child| child == rank).unwrap_or(0) as u64;
         told_ns[rank] = told_ns[from] + (turn + 1) * between_ns + hop_ns;
     }
-    told_ns.into_iter().max().unwrap_or(0)
+    told_ns
 }
 
 #[cfg(test)]

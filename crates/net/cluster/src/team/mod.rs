@@ -5,6 +5,7 @@
 //! messages one behind the other, and none is looked for by a timer.
 
 mod member;
+pub(crate) mod rounds;
 pub(crate) mod tree;
 
 use crate::codec::{NODES, decode, encode};
@@ -13,6 +14,7 @@ use crate::fabric::NodeId;
 use crate::node::{Grants, NodeEvent, NodeHandle};
 use actinium_actor::{Address, Answer, SystemHandle, WaitError};
 use member::{Fold, Member, Msg, Said};
+use rounds::Rounds;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -213,14 +215,9 @@ impl Team {
                 |(a, b): (u64, u64), (c, d): (u64, u64)| (a.wrapping_add(c), b.wrapping_add(d));
             self.all_reduce(node.inner().sent_and_received(), sum).wait()
         };
-        let mut before = count()?;
-        loop {
-            let now = count()?;
-            if before.1 == now.0 {
-                return Ok(());
-            }
-            before = now;
-        }
+        let mut rounds = Rounds::default();
+        while !rounds.sum(count()?) {}
+        Ok(())
     }
 }
 

@@ -1,9 +1,10 @@
 //! `binary`: postcard. Compact, and readable only with the very types that wrote it.
 
 use super::interface::{Codec, unbox};
+use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, EncodeError, explained};
-use crate::limited::{Budget, Limited};
+use crate::limited::Limited;
 use crate::limits::Limits;
 use postcard::de_flavors::Flavor as Source;
 use postcard::ser_flavors::Flavor as Target;
@@ -52,7 +53,7 @@ fn read_all<'de, S: DeserializeSeed<'de>, const LONG: bool>(
     limits: &Limits,
     seed: S,
 ) -> Result<S::Value, Box<DecodeError>> {
-    let budget = Budget::new(limits, false);
+    let budget = Budget::of_plain_bytes(limits);
     let mut deserializer = Deserializer::from_flavor(Cursor::<LONG>(bytes.iter()));
     let result = seed.deserialize(Limited::new(&mut deserializer, &budget, limits.depth));
     let left = deserializer.finalize().unwrap_or_default();
@@ -171,6 +172,16 @@ impl<'de, const LONG: bool> Source<'de> for Cursor<'de, LONG> {
         let (taken, rest) = left.split_at_checked(count).ok_or(Error::DeserializeUnexpectedEnd)?;
         self.0 = rest.iter();
         Ok(taken)
+    }
+
+    /// Of numbers whose length is known: compiled into its caller, it is a load. The one that
+    /// postcard has is called, and so is what copies.
+    #[inline(always)]
+    fn try_take_n_temp<'a>(&'a mut self, count: usize) -> postcard::Result<&'a [u8]>
+    where
+        'de: 'a,
+    {
+        self.try_take_n(count)
     }
 
     fn finalize(self) -> postcard::Result<usize> {

@@ -1,9 +1,10 @@
 //! `self-describing`: MessagePack with named fields. Binary, and readable without the types.
 
 use super::interface::Codec;
+use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, EncodeError};
-use crate::limited::{Budget, Limited};
+use crate::limited::Limited;
 use crate::limits::Limits;
 use rmp_serde::decode::Error;
 use serde::Serialize;

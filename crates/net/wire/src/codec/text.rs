@@ -1,10 +1,11 @@
 //! `text`: JSON, one message a line.
 
 use super::interface::Codec;
+use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, EncodeError};
 use crate::floats::Worded;
-use crate::limited::{Budget, Limited};
+use crate::limited::Limited;
 use crate::limits::Limits;
 use serde::Serialize;
 use serde::de::DeserializeSeed;

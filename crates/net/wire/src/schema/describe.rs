@@ -1,7 +1,7 @@
 //! Describes types.
 
 use super::model::{Definition, Shape, Type, Variant};
-use crate::bulk::{Blob, Number, Numbers};
+use crate::bulk::{Blob, ByteArray, Number, Numbers};
 use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -66,6 +66,12 @@ plain! {
     i8 => I8, i16 => I16, i32 => I32, i64 => I64,
     u8 => U8, u16 => U16, u32 => U32, u64 => U64,
     f32 => F32, f64 => F64,
+}
+
+impl<const N: usize> Describe for ByteArray<N> {
+    fn describe(_types: &mut Types) -> Type {
+        Type::Bytes
+    }
 }
 
 impl<T: Number + Describe> Describe for Numbers<T> {

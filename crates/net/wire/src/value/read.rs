@@ -1,8 +1,8 @@
 //! Reads a value from bytes, led by the schema.
 
 use super::data::Value;
+use crate::budget::too_much;
 use crate::bulk::{Blob, Numbers};
-use crate::limited::too_much;
 use crate::schema::{Field, Shape, Type, ValidSchema, Variant};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess,

@@ -13,7 +13,8 @@ use actinium_cluster::job;
 use actinium_lab::memory::settings::{self, ChildTask, Fabric, StartupMode};
 use actinium_lab::memory::stream::{self, Store};
 use actinium_lab::memory::{
-    child, startup, startup_report, stream_nodes, stream_nodes_report, stream_report,
+    child, startup, startup_mpi, startup_mpi_report, startup_report, stream_nodes,
+    stream_nodes_report, stream_report,
 };
 use actinium_lab::nodes::Remarks;
 use actinium_memory::{PageSize, Placement, Size};
@@ -68,6 +69,11 @@ fn threads_within(text: &str) -> Result<usize, String> {
 
 fn repeat(text: &str) -> Result<usize, String> {
     within(text, 1, 1000)
+}
+
+/// One reads and one is read.
+fn ranks(text: &str) -> Result<u32, String> {
+    within(text, 2, 1024)
 }
 
 /// STREAM's first round does not count, so there have to be two.
@@ -134,9 +140,24 @@ struct StartupArgs {
     #[arg(long, hide = true, value_parser = settings::child)]
     child: Option<ChildTask>,
 
-    /// Not for this
-    #[arg(long, hide = true)]
+    /// mpi: start jobs of MPI instead, whose ranks register a segment each: not at all, with a
+    /// static window, with a dynamic one. Measures no-op jobs from start to exit, and reads of 4
+    /// KiB to 16 MiB from another rank's segment. Of the flags above it takes --size (one) and
+    /// --repeat
+    #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
+
+    /// With --fabric mpi: the number of ranks of a job
+    #[arg(long, value_name = "N", default_value = "2", value_parser = ranks)]
+    ranks: u32,
+
+    /// With --fabric mpi: the command that starts a job, with arguments between blanks
+    #[arg(long, value_name = "COMMAND", default_value = "mpiexec")]
+    mpiexec: String,
+
+    /// Be a rank of a job that is measured
+    #[arg(long, hide = true)]
+    rank: Option<startup_mpi::Task>,
 
     #[command(flatten)]
     common: Common,
@@ -207,10 +228,11 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
 
 fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     let common = &args.common;
-    if args.fabric.is_some() {
-        let line = "--fabric: not for 'startup', which measures one process on one machine: start it there. \
-                    'memory stream' measures several nodes at the same time";
-        return Err(Failure::Asked(line.to_owned()));
+    if let Some(task) = args.rank {
+        return run_rank(args, task);
+    }
+    if let Some(fabric) = &args.fabric {
+        return run_startup_mpi(args, fabric);
     }
     if let (Some(task), [size, ..]) = (args.child, args.size.as_slice()) {
         // It is told how many threads, so that it need not look at the machine.
@@ -241,6 +263,69 @@ fn run_startup(args: &StartupArgs) -> Result<(), Failure> {
     let report = startup_report::Report::new(&settings, &measured);
     report.warnings().for_each(|warning| common.note(warning));
     common.tell(&report, || report.page(), || report.table())
+}
+
+/// The first of the sizes that are the default.
+const DEFAULT_BYTES: u64 = 64 << 20;
+
+/// The one size of a segment.
+fn one_size(args: &StartupArgs) -> Result<u64, Failure> {
+    let size = match *args.size.as_slice() {
+        [size] => size,
+        // The default, of which a job takes the first.
+        [first @ Size::Bytes(DEFAULT_BYTES), Size::Bytes(0x4000_0000)] => first,
+        _ => return Err(Failure::Asked("--size: one with --fabric".to_owned())),
+    };
+    let bytes = startup::bytes_of(size, PageSize::Base, &Placement::Interleave)?;
+    match startup_mpi::TRANSFER_BYTES.1 {
+        most if bytes < most => {
+            Err(Failure::Asked(format!("--size: at least {most} bytes, the largest read")))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+fn run_startup_mpi(args: &StartupArgs, fabric: &str) -> Result<(), Failure> {
+    let asked = |line: &str| Err(Failure::Asked(line.to_owned()));
+    if fabric != FabricKind::Mpi.name() {
+        let line = "--fabric: 'startup' measures one process on one machine, or with 'mpi' jobs of that. \
+                    'memory stream' measures several nodes at the same time";
+        return asked(line);
+    }
+    if cfg!(not(feature = "mpi")) {
+        return asked("--fabric: 'mpi' is not in this build: it needs the feature mpi");
+    }
+    if std::env::var_os("OMPI_COMM_WORLD_SIZE").or_else(|| std::env::var_os("PMI_SIZE")).is_some() {
+        return asked(
+            "--fabric: 'startup' starts its jobs by itself, and measures that: start it without \
+             mpiexec (--ranks says how many ranks a job has, --mpiexec by which command)",
+        );
+    }
+    let common = &args.common;
+    common.report.check()?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("this program: {error}")))?;
+    let settings = startup_mpi::Settings {
+        size_bytes: one_size(args)?,
+        ranks: args.ranks,
+        repeat: args.repeat,
+        launcher: args.mpiexec.split_whitespace().map(Into::into).collect(),
+        program: vec![program.into(), "memory".into(), "startup".into()],
+    };
+    let jobs = startup_mpi::measure(&settings, |line| common.note(line))?;
+    let report = startup_mpi_report::Report::new(&settings, &jobs);
+    common.tell(&report, || report.page(), || report.table())
+}
+
+#[cfg(feature = "mpi")]
+fn run_rank(args: &StartupArgs, task: startup_mpi::Task) -> Result<(), Failure> {
+    let said = actinium_lab::memory::startup_mpi_rank::run(task, one_size(args)?)?;
+    said.map_or(Ok(()), |said| output::print_json_line(&said))
+}
+
+#[cfg(not(feature = "mpi"))]
+fn run_rank(_: &StartupArgs, task: startup_mpi::Task) -> Result<(), Failure> {
+    Err(Failure::Asked(format!("--rank: '{task}' needs the feature mpi")))
 }
 
 fn run_stream(args: &StreamArgs, matches: &ArgMatches) -> Result<(), Failure> {

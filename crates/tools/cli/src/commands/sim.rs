@@ -146,6 +146,14 @@ pub struct Cluster {
     #[arg(long, value_name = "NS", default_value = "82", value_parser = from_to::<0, NS_MAX>)]
     gap_per_kib: u64,
 
+    /// Chance that a frame is lost, and sent again after 20 ms
+    #[arg(long, value_name = "CHANCE", default_value = "0", value_parser = chance)]
+    loss: f64,
+
+    /// Frames that may be under way to a node until it has handled them
+    #[arg(long, value_name = "N", default_value = "64", value_parser = from_to::<1, 4_096>)]
+    window: u64,
+
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
     message: u64,
@@ -159,6 +167,13 @@ pub struct Cluster {
 
     #[command(flatten)]
     output: OutputArgs,
+}
+
+fn chance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(chance) if (0.0..=0.5).contains(&chance) => Ok(chance),
+        _ => Err(format!("'{text}' is not allowed: 0 to 0.5")),
+    }
 }
 
 fn run_cluster(args: &Cluster) -> Result<(), Failure> {
@@ -175,6 +190,8 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         gap_ns: args.gap,
         gap_per_kib_ns: args.gap_per_kib,
         message_ns: args.message,
+        loss: args.loss,
+        window_frames: args.window as u32,
         seed: args.seed,
         ..cluster::Settings::default()
     };

@@ -305,7 +305,9 @@ fn what_nodes_can_not_measure_is_refused() {
         nodes(&["--fabric", "in-process", "--node", "1"]),
         &["--node: only with --fabric zenoh"],
     );
-    refused(startup(&["--fabric", "mpi"]), &["--fabric: not for 'startup'", "memory stream"]);
+    refused(startup(&["--fabric", "zenoh"]), &["--fabric: 'startup' measures", "memory stream"]);
+    #[cfg(not(feature = "mpi"))]
+    refused(startup(&["--fabric", "mpi"]), &["'mpi' is not in this build", "feature mpi"]);
     #[cfg(not(feature = "mpi"))]
     refused(nodes(&["--fabric", "mpi"]), &["'mpi' is not in this build", "feature mpi"]);
     #[cfg(not(feature = "zenoh"))]
@@ -325,4 +327,78 @@ fn ranks_measure_at_the_same_time_and_one_of_them_reports() {
     let alone = run(&stream);
     assert!(alone.stderr.contains("a job of one node"), "{}", alone.stderr);
     check_nodes(&serde_json::from_str(&alone.stdout).expect("JSON"), 1, &["heap", "interleave"]);
+}
+
+/// `startup` starts its jobs by itself: here with what lets root and one core have several ranks.
+#[cfg(feature = "mpi")]
+fn jobs(more: &[&str]) -> crate::common::Ran {
+    let environment = [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        // In a container that forbids reading other processes' memory, there are windows so, too.
+        ("OMPI_MCA_osc", "pt2pt"),
+        ("MPIEXEC_TIMEOUT", "900"),
+    ];
+    let arguments = ["memory", "startup", "--fabric", "mpi", "--repeat", "2"];
+    crate::common::run_with(&[&arguments[..], more].concat(), &environment)
+}
+
+#[cfg(feature = "mpi")]
+#[test]
+fn startup_compares_registrations_of_mpi_jobs() {
+    let report = jobs(&["--size", "17m", "--json"]).json();
+    assert_eq!((&report["fabric"], number(&report, "ranks")), (&"mpi".into(), 2.0));
+    assert_eq!(number(&report, "size_bytes"), f64::from(17 << 20));
+    assert_eq!(all(&report, "jobs", "registration"), ["none", "static", "dynamic"]);
+    // A no-op job leases nothing, so a dynamic window registers nothing.
+    let registered = all(&report, "jobs", "registered_bytes");
+    assert_eq!(registered, [0, 17 << 20, 0]);
+    assert!(number(&report, "jobs.1.register_s") > 0.0);
+    for job in at(&report, "jobs").as_array().expect("jobs") {
+        let [low, median, high] =
+            ["low", "median", "high"].map(|of| number(job, &format!("seconds.{of}")));
+        assert!(0.0 < low && low <= median && median <= high, "{job}");
+        assert!(number(job, "of_none.median") > 0.0);
+    }
+    let sizes: Vec<u64> =
+        all(&report, "transfers", "bytes").iter().map(|of| of.as_u64().expect("bytes")).collect();
+    assert_eq!(sizes, [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20]);
+    for transfer in at(&report, "transfers").as_array().expect("transfers") {
+        let ratio = number(transfer, "static_of_dynamic.median");
+        let rates = ["static_gb_per_s", "dynamic_gb_per_s"]
+            .map(|of| number(transfer, &format!("{of}.median")));
+        assert!((rates[0] / rates[1] / ratio - 1.0).abs() < 1e-9, "{transfer}");
+        let [low, high] =
+            ["low", "high"].map(|of| number(transfer, &format!("static_of_dynamic.{of}")));
+        assert!(low <= ratio && ratio <= high, "{transfer}");
+    }
+    let three = jobs(&["--size", "16m", "--ranks", "3", "--mpiexec", "mpiexec --bind-to none"]);
+    // Two lines of head, three jobs, seven sizes twice.
+    assert_eq!(three.ok().lines().count(), 2 + 3 + 14);
+}
+
+#[cfg(feature = "mpi")]
+#[test]
+fn what_mpi_jobs_are_asked_wrongly() {
+    for (flag, value, problem) in [
+        ("--size", "1m", "--size: at least 16777216 bytes"),
+        ("--size", "1g,2g,3g", "--size: one with --fabric"),
+        ("--ranks", "1", "2 to 1024"),
+        ("--mpiexec", "no-such-launcher", "'no-such-launcher' can not be started"),
+        ("--mpiexec", " ", "has no name"),
+    ] {
+        let ran = jobs(&["--quiet", flag, value]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{flag} {value}");
+        assert!(ran.stderr.contains(problem), "{}", ran.stderr);
+    }
+    let inside = run_in_a_job();
+    assert_eq!(inside.code, Some(2));
+    assert!(inside.stderr.contains("without mpiexec"), "{}", inside.stderr);
+}
+
+#[cfg(feature = "mpi")]
+fn run_in_a_job() -> crate::common::Ran {
+    let arguments = ["memory", "startup", "--fabric", "mpi"];
+    crate::common::run_with(&arguments, &[("OMPI_COMM_WORLD_SIZE", "2")])
 }

@@ -18,7 +18,7 @@ fn figure(json: &Value, name: &str) -> f64 {
 fn the_same_call_gives_the_same_json_and_another_seed_another() {
     let first = json(&[]);
     assert_eq!(first, json(&[]));
-    assert_eq!(number(&first, "schema_version"), 1.0);
+    assert_eq!(number(&first, "schema_version"), 2.0);
     let routes = at(&first, "sizes.0.routes").as_array().unwrap();
     let names: Vec<&str> = routes.iter().map(|it| it["route"].as_str().unwrap()).collect();
     assert_eq!(names, ["direct", "2d", "3d"]);
@@ -54,6 +54,11 @@ fn each_cost_counts() {
     let elapsed =
         |more: &[&str]| figure(&json(&[&["--route", "direct"], more].concat()), "elapsed_ns");
     assert!(elapsed(&["--gap", "50000"]) > 2.0 * elapsed(&[]));
+    // A lost frame comes when it is sent again; and a small window stops senders.
+    assert!(elapsed(&["--loss", "0.1"]) > elapsed(&[]) + 10e6);
+    let small = ["--messages", "20000", "--nodes", "2", "--route", "direct", "--window", "1"];
+    let stopped = run(&[&["sim", "cluster", "--quiet", "--json"], &small[..]].concat()).json();
+    assert!(figure(&stopped, "no_credit") > 0.0);
     // Held frames leave later, but fuller.
     let per_frame = |more: &[&str]| {
         let pair = [
@@ -96,6 +101,7 @@ fn what_is_asked_wrongly_is_refused() {
         (&["--route", "4d"], "--route: '4d' is not allowed: direct, 2d, 3d"),
         (&["--messages", "1000000"], "--messages: 1000000 of each of 10000 nodes are"),
         (&["--report", "/no/such/folder/x.html"], "--report: "),
+        (&["--loss", "0.6"], "--loss: '0.6' is not allowed: 0 to 0.5"),
         (&["--frame-bytes", "1"], "--frame-bytes: '1' is not allowed"),
         (&["--machine", "12"], "--machine"),
     ] {

@@ -27,7 +27,15 @@ pub const FLOORS: &[(u8, &[&str])] = &[
             "actinium-wire-macros",
         ],
     ),
-    (1, &["actinium-actor-macros", "actinium-topology", "actinium-wire-model"]),
+    (
+        1,
+        &[
+            "actinium-actor-macros",
+            "actinium-placement",
+            "actinium-topology",
+            "actinium-wire-model",
+        ],
+    ),
     // Beside the house: sees no other crate, and is seen by none.
     (0, &["actinium-tidy"]),
 ];

@@ -10,7 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("actor", &["actor", "cell", "mailbox", "send"]),
     // FFI: a receive that is under way while its owner does something else; windows; memory that
     // processes share.
-    ("cluster", &["mpi_bell", "mpi_transfer", "mpi_window"]),
+    ("cluster", &["mpi_bell", "mpi_segment", "mpi_transfer", "mpi_window"]),
     // A function that runs before `main`.
     ("dashboard", &["before_main"]),
     ("monitor", &["before_main"]),

@@ -9,9 +9,10 @@ mod read;
 mod write;
 
 use super::interface::Codec;
+use crate::budget::Budget;
 use crate::encoding::Encoding;
 use crate::error::{DecodeError, EncodeError};
-use crate::limited::{Budget, Limited};
+use crate::limited::Limited;
 use crate::limits::Limits;
 use serde::Serialize;
 use serde::de::DeserializeSeed;

@@ -22,7 +22,7 @@ pub(super) struct SizeReport {
     pub(super) routes: Vec<RouteReport>,
     /// The time from when the last node takes part until all have heard.
     pub(super) all_reduce_ns: u64,
-    /// Two such rounds: the least from the last message to when all know that there is none.
+    /// From the last message until all know that it was the last, by the route that takes longest.
     pub(super) termination_ns: u64,
     pub(super) detected_by: u32,
     pub(super) detection_first_ns: u64,
@@ -46,6 +46,12 @@ pub(super) struct RouteReport {
     pub(super) left_free: u64,
     pub(super) left_idle: u64,
     pub(super) left_due: u64,
+    pub(super) acknowledgements: u64,
+    pub(super) resent: u64,
+    pub(super) no_credit: u64,
+    pub(super) termination_rounds: u64,
+    /// From the last message until all know that it was the last.
+    pub(super) termination_ns: u64,
     pub(super) destinations_mean: f64,
     pub(super) destinations_max: u64,
     pub(super) frame_bytes_mean: u64,
@@ -71,6 +77,11 @@ impl SizeReport {
                 left_free: figures.free,
                 left_idle: figures.idle,
                 left_due: figures.due,
+                acknowledgements: figures.acknowledgements,
+                resent: figures.resent,
+                no_credit: figures.no_credit,
+                termination_rounds: figures.rounds,
+                termination_ns: figures.termination_ns,
                 destinations_mean: figures.destinations_mean,
                 destinations_max: figures.destinations_max,
                 frame_bytes_mean: figures.frame_bytes_mean,
@@ -81,7 +92,12 @@ impl SizeReport {
             nodes: size.nodes,
             routes: size.routes.iter().map(route).collect(),
             all_reduce_ns: size.all_reduce_ns,
-            termination_ns: 2 * size.all_reduce_ns,
+            termination_ns: size
+                .routes
+                .iter()
+                .map(|(_, figures)| figures.termination_ns)
+                .max()
+                .unwrap_or_default(),
             detected_by: size.detection.noticed,
             detection_first_ns: size.detection.first_ns,
             detection_last_ns: size.detection.last_ns,
@@ -138,7 +154,13 @@ impl Report {
             nanoseconds(settings.message_ns as f64)
         ));
         line("dest.      destinations that a node aggregates for, most of any node; memory of frames at one time, likewise".to_owned());
-        line("ended      two rounds of the four-counter method after the last message".to_owned());
+        line(format!(
+            "assumed    all links are up; {} frames under way to a node at most, {} of them lost and sent again after {}; no congestion, one worker a node",
+            count(settings.window_frames.into()),
+            percent(settings.loss),
+            nanoseconds(settings.link().resend_ns as f64)
+        ));
+        line("ended      from the last message until all nodes know, by rounds of the four-counter method".to_owned());
         line(
             "noticed    when the first and the last of all others knew that a node had died"
                 .to_owned(),

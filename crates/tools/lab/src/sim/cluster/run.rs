@@ -2,7 +2,6 @@
 
 use super::Settings;
 use crate::Failure;
-use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
 use actinium_cluster::sim::{Detection, Figures, all_reduce_ns, all_to_all, detection};
 use actinium_report::Progress;
@@ -28,11 +27,7 @@ pub fn run(settings: &Settings, quiet: bool) -> Result<Vec<Size>, Failure> {
     let jobs = (settings.nodes.len() * (settings.routes.len() + 1)) as u64;
     let progress = if quiet { Progress::hidden(jobs) } else { Progress::new(jobs, "simulations") };
     let links = settings.links();
-    let config = LinkConfig {
-        heartbeat_ns: settings.heartbeat_ns,
-        down_after_ns: settings.down_after_ns,
-        ..LinkConfig::default()
-    };
+    let config = settings.link();
     let mut sizes = Vec::new();
     for &nodes in &settings.nodes {
         let mut routes = Vec::new();

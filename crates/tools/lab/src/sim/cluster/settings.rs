@@ -38,6 +38,10 @@ pub struct Settings {
     pub gap_per_kib_ns: u64,
     /// The time that a worker spends on a message.
     pub message_ns: u64,
+    /// The chance that a frame is lost.
+    pub loss: f64,
+    /// The frames that may be under way to a node.
+    pub window_frames: u32,
     /// The seed of all random numbers.
     pub seed: u64,
     /// How often a node is heard, at least.
@@ -66,6 +70,8 @@ impl Default for Settings {
             gap_ns: 500,
             gap_per_kib_ns: 82,
             message_ns: 80,
+            loss: 0.0,
+            window_frames: link.window_frames,
             seed: 42,
             heartbeat_ns: link.heartbeat_ns,
             down_after_ns: link.down_after_ns,
@@ -105,6 +111,16 @@ impl Settings {
         }
     }
 
+    /// Returns the settings of links.
+    pub fn link(&self) -> LinkConfig {
+        LinkConfig {
+            window_frames: self.window_frames,
+            heartbeat_ns: self.heartbeat_ns,
+            down_after_ns: self.down_after_ns,
+            ..LinkConfig::default()
+        }
+    }
+
     /// One run.
     pub fn all_to_all(&self, nodes: u32, route: Route) -> AllToAll {
         let (frame_bytes, hold_ns) = (self.frame_bytes, self.hold_ns);
@@ -116,6 +132,8 @@ impl Settings {
             message_bytes: self.message_bytes,
             aggregator: AggregatorConfig { frame_bytes, hold_ns, ..AggregatorConfig::default() },
             links: self.links(),
+            link: self.link(),
+            loss: self.loss,
             seed: self.seed,
         }
     }
