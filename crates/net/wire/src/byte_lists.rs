@@ -1,14 +1,14 @@
-//! `Vec<u8>` and `Box<[u8]>` are decoded in one copy, and `[u8; N]` without a look at the budget for
-//! each byte.
+//! `Vec<u8>` and `Box<[u8]>` are decoded in one copy, and `[u8; N]` without a look at the budget
+//! for each byte.
 //!
 //! Serde reads them as lists of any type: it asks for one element after the other, and each time
-//! the budget, the depth and the input are looked at. In postcard a byte stands as itself. So such a
-//! list is a slice of the input, and this reads it as that, by its length. An array has no length
+//! the budget, the depth and the input are looked at. In postcard a byte stands as itself. So such
+//! a list is a slice of the input, and this reads it as that, by its length. An array has no length
 //! in front by which postcard would hand out a slice: its bytes are taken one by one, but paid for
 //! together. What travels is the same. A [`ByteArray`](crate::ByteArray) of any length is one copy.
 //!
-//! Whoever asks for such a list is told by its visitor. Its value alone does not say what travels: a
-//! program may make a `Vec<u8>` of a list of numbers. So the visitor has to be one of serde's own,
+//! Whoever asks for such a list is told by its visitor. Its value alone does not say what travels:
+//! a program may make a `Vec<u8>` of a list of numbers. So the visitor has to be one of serde's own,
 //! by its name. If serde names them otherwise one day, they are read byte by byte again; a test
 //! notices.
 

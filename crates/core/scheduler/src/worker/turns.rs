@@ -212,8 +212,8 @@ impl Worker {
     }
 
     /// Whether others have nothing to do: they may wait for what this worker has sent, or for
-    /// answers to what they have. While all are busy, early exchanges would only cost more, for each
-    /// moves cache lines.
+    /// answers to what they have. While all are busy, early exchanges would only cost more, for
+    /// each moves cache lines.
     fn is_waited_for(&self) -> bool {
         self.shared.lanes.exist() && self.shared.idle() > 0
     }
@@ -429,8 +429,8 @@ impl Worker {
             true => self.begins(now_ns, round),
             false => self.begins(now_ns - ran_ns, round + 1),
         }
-        // What it has sent to others that have nothing to do does not wait for its end; nor do those
-        // in this worker's queue, which others could take, or whose messages they wait for.
+        // What it has sent to others that have nothing to do does not wait for its end; nor do
+        // those in this worker's queue, which others could take, or whose messages they wait for.
         if now_ns.saturating_sub(self.published_ns.get()) < PUBLISH_NS || !self.is_waited_for() {
             return is_over;
         }
@@ -531,8 +531,7 @@ mod tests {
         for _ in 0..tasks {
             worker.step(|_| 0, |_| ());
         }
-        let looks = ended.lock().unwrap().clone();
-        looks
+        ended.lock().unwrap().clone()
     }
 
     fn worker_with(tasks: usize, item_ns: u64, items: u32) -> (Worker, Arc<Mutex<Vec<bool>>>) {

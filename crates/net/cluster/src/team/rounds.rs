@@ -8,9 +8,9 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Takes the sums of a round: what all had sent and received, each when it was idle. True if all
-    /// work has ended: all that had been sent by now had been received by the round before, so
-    /// nothing was under way in between.
+    /// Takes the sums of a round: what all had sent and received, each when it was idle. True if
+    /// all work has ended: all that had been sent by now had been received by the round before,
+    /// so nothing was under way in between.
     pub(crate) fn sum(&mut self, (sent, received): (u64, u64)) -> bool {
         self.received_before.replace(received) == Some(sent)
     }

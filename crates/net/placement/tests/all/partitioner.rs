@@ -130,7 +130,7 @@ fn alternating_traffic_does_not_thrash() {
         };
         let mut world = scattered(256, &mut Random(5));
         let (rows, columns) = (lines(true), lines(false));
-        let of = |round: u32| if round / period % 2 == 0 { &rows } else { &columns };
+        let of = |round: u32| if (round / period).is_multiple_of(2) { &rows } else { &columns };
         let moves = run(&mut world, ROUNDS, |round| of(round).clone());
         let most = *world.moves.iter().max().unwrap();
         // Rests of 4, 8, .. 256 rounds; a streak ends when an actor has stayed for twice its rest.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn edge(n: u32) -> Edge<u32> {
-    Edge { from: n % 7, to: if n % 5 == 0 { End::Fixed(n) } else { End::Actor(n) } }
+    Edge { from: n % 7, to: if n.is_multiple_of(5) { End::Fixed(n) } else { End::Actor(n) } }
 }
 
 proptest! {

@@ -62,8 +62,8 @@ fn compare_in(workload: &Workload, pairs: usize, folder: &Path) -> Result<Grid, 
         }
     }
     let title = format!(
-        "Events per second of `{}` with {WORKERS} threads and {SLOTS} events in flight, and of the same graph under other \
-         schedulers: medians of {pairs} pairs.",
+        "Events per second of `{}` with {WORKERS} threads and {SLOTS} events in flight, and of the\n\
+         same graph under other schedulers: medians of {pairs} pairs.",
         workload.name
     );
     let headings =

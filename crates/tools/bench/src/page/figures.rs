@@ -207,13 +207,6 @@ pub(super) const SECTIONS: &[Section] = &[
                 GigabytesPerSecond,
                 "",
             ),
-            figure(
-                "STREAM triad, interleave",
-                STREAM,
-                "/stores/store=interleave/rates/kernel=triad/gb_per_s",
-                GigabytesPerSecond,
-                "",
-            ),
         ],
     },
     Section {
@@ -256,7 +249,6 @@ pub(super) const SECTIONS: &[Section] = &[
                 "",
             ),
             figure("order, text", "", "/rows/message=order&encoding=text/cpu_to_binary", Times, ""),
-            figure("order, XML", "", "/rows/message=order&encoding=xml/cpu_to_binary", Times, ""),
             figure("a protocol's monitor, per message", "", "/monitor_ns", Nanoseconds, "≤ 5 ns"),
         ],
     },

@@ -36,8 +36,8 @@ pub(crate) fn compare(workers: usize, pairs: usize, quick: bool) -> Result<Grid,
     let heading = |steps: u32| format!("{steps} steps in a handler");
     Ok(Grid {
         title: format!(
-            "`affine` with {workers} workers to one, with the 95 % interval of {pairs} pairs, and the best other policy: \
-             messages per second. One actor spawns the others."
+            "`affine` with {workers} workers to one, with the 95 % interval of {pairs} pairs; the best other policy.\n\
+             Messages per second are compared; one actor spawns the others."
         ),
         headings: ["pattern".to_owned()].into_iter().chain(STEPS.map(heading)).collect(),
         rows: Shape::ALL.into_iter().map(row).collect::<Result<_, String>>()?,

@@ -3,8 +3,8 @@
 /// A pattern of communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A game of life on a torus: each of 32 × 32 cells tells its eight neighbours its state when it
-    /// knows theirs.
+    /// A game of life on a torus: each of 32 × 32 cells tells its eight neighbours its state when
+    /// it knows theirs.
     Life,
     /// A pipeline of 20 stages with 64 items in it, whose end is its beginning.
     Pipeline,

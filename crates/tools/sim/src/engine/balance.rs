@@ -51,9 +51,7 @@ impl Sim<'_> {
         looked_at.retain(|&(other, _)| {
             self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
         });
-        for &(other, _) in &looked_at {
-            sum_ns += self.workers[other].shown_load_ns;
-        }
+        sum_ns += looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
         // Who has nothing to do now may have much in a moment: nothing is pushed before a second
