@@ -9,8 +9,8 @@
 //!
 //! Whoever asks for such a list is told by its visitor. Its value alone does not say what travels:
 //! a program may make a `Vec<u8>` of a list of numbers. So the visitor has to be one of serde's
-//! own, by its name. If serde names them otherwise one day, they are read byte by byte again; a test
-//! notices.
+//! own, by its name. If serde names them otherwise one day, they are read byte by byte again; a
+//! test notices.
 
 use crate::budget::Budget;
 use castaway::{LifetimeFree, cast};
