@@ -210,7 +210,7 @@ pub(super) const SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Encodings: time to encode and decode; CPU time to that of binary",
+        title: "Encodings: time to encode and decode",
         command: "actinium wire bench",
         figures: &[
             figure(
@@ -241,14 +241,6 @@ pub(super) const SECTIONS: &[Section] = &[
                 Nanoseconds,
                 "",
             ),
-            figure(
-                "order, self-describing",
-                "",
-                "/rows/message=order&encoding=self-describing/cpu_to_binary",
-                Times,
-                "",
-            ),
-            figure("order, text", "", "/rows/message=order&encoding=text/cpu_to_binary", Times, ""),
             figure("a protocol's monitor, per message", "", "/monitor_ns", Nanoseconds, "≤ 5 ns"),
         ],
     },
