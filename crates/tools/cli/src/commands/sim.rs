@@ -1,5 +1,6 @@
 //! `actinium sim`.
 
+use super::sim_placement;
 use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs};
 use actinium_app::parse::{from_to, one_of};
@@ -89,6 +90,9 @@ pub enum What {
     /// Simulate clusters of many nodes: aggregation, routes, the end of all work, and deaths
     #[command(long_about = ABOUT_CLUSTER)]
     Cluster(Cluster),
+    /// Simulate clusters whose nodes exchange actors, so that those that talk lie on one node
+    #[command(long_about = sim_placement::ABOUT)]
+    Placement(sim_placement::Args),
 }
 
 const ABOUT_CLUSTER: &str = "\
@@ -208,8 +212,10 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
 /// # Errors
 /// If a setting is not allowed, a run fails or stdout can not be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(What::Cluster(cluster)) = &args.what {
-        return run_cluster(cluster);
+    match &args.what {
+        Some(What::Cluster(cluster)) => return run_cluster(cluster),
+        Some(What::Placement(placement)) => return sim_placement::run(placement),
+        None => {}
     }
     let mut settings = Settings {
         grid: args.grid,

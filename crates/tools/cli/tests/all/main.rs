@@ -24,6 +24,7 @@ mod secure;
 mod settings;
 mod sim;
 mod sim_cluster;
+mod sim_placement;
 mod terminal;
 mod top;
 mod topology;

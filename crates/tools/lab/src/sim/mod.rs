@@ -10,11 +10,13 @@
 //! | `costs` | what this machine's operations cost |
 //! | [`measure`] | what is measured for that |
 //! | [`cluster`] | clusters of many nodes |
+//! | [`placement`] | clusters that exchange actors |
 
 pub mod calibrate;
 pub mod cluster;
 mod costs;
 pub mod measure;
+pub mod placement;
 pub mod report;
 pub mod run;
 pub mod settings;
