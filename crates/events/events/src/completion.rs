@@ -21,7 +21,8 @@ pub struct Completion<T> {
 }
 
 impl<T> Completion<T> {
-    /// The module is done, or has failed.
+    /// The module is done, or has failed. If its start has not returned yet, it is done when that
+    /// has: until then the event holds what the start reads.
     pub fn finish(mut self, result: Result<T, Cause>) {
         let Some(engine) = self.engine.take() else { return };
         let (slot, module, deliver) = (self.slot, self.module, self.deliver);

@@ -103,9 +103,14 @@ struct Rarities {
     handed: Vec<(u16, u64)>,
     /// Modules that wait: since when, and on which worker the wait was started; with spans only.
     waits_since: Vec<(u16, u64, u32)>,
+    /// Waiting modules whose start has not returned yet, and how each was completed meanwhile.
+    starting: Vec<(u16, Option<Completed>)>,
     /// Room for `skip_rest`.
     skipped: Vec<u16>,
 }
+
+/// Whether a path goes on, or why the module has failed.
+pub(crate) type Completed = Result<bool, Box<str>>;
 
 impl Rare {
     fn make(&mut self) -> &mut Rarities {
@@ -135,6 +140,30 @@ impl Rare {
         let at = waits.iter().position(|&(waits, ..)| waits == module)?;
         let (_, since_ns, worker) = waits.swap_remove(at);
         Some((since_ns, worker))
+    }
+
+    /// A waiting module is about to be started.
+    pub(crate) fn begin_start(&mut self, module: u16) {
+        self.make().starting.push((module, None));
+    }
+
+    /// A waiting module is done. While its start has not returned, that is kept for then, and
+    /// nothing is given back: the start may still read what the event holds.
+    pub(crate) fn completes(&mut self, module: u16, result: Completed) -> Option<Completed> {
+        let starting = self.0.iter_mut().flat_map(|it| &mut it.starting);
+        let Some((_, early)) = starting.into_iter().find(|(starting, _)| *starting == module)
+        else {
+            return Some(result);
+        };
+        early.get_or_insert(result);
+        None
+    }
+
+    /// The start of a waiting module has returned. How it was completed meanwhile, if it was.
+    pub(crate) fn end_start(&mut self, module: u16) -> Option<Completed> {
+        let starting = &mut self.0.as_mut()?.starting;
+        let at = starting.iter().position(|&(starting, _)| starting == module)?;
+        starting.swap_remove(at).1
     }
 
     /// An event begins.

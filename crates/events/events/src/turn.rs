@@ -175,7 +175,8 @@ impl Run {
         }
     }
 
-    /// Runs a module, and gives its resource back. None: a completion ends it, or has.
+    /// Runs a module, and gives its resource back. None: a completion ends it, or has. A completion
+    /// that comes before the module's start has returned is the result.
     #[inline(always)]
     fn run_module(
         &self,
@@ -192,6 +193,9 @@ impl Run {
         state.words.run(module);
         if waits && self.engine.settings.figures == Figures::Spans {
             state.rare.begin_wait(module, self.engine.now_ns(), worker.index() as u32);
+        }
+        if waits {
+            state.rare.begin_start(module);
         }
         let taken = self.engine.take_cell(slot, &mut state, module);
         if state.has_ready() && self.is_worth_spreading(expected_ns) {
@@ -217,10 +221,19 @@ impl Run {
         drop(state);
         let result = self.call(&event, streams, since, last_ns);
         if waits {
-            if let Err(cause) = result {
-                self.engine.complete_from(slot, module, event.pass, || Err(cause), Some(worker));
+            // Nothing of the event ends before this, so the slot has no other one.
+            let early = self.engine.state(slot).rare.end_start(module);
+            if early.is_none() {
+                if let Err(cause) = result {
+                    let failed = || Err(cause);
+                    self.engine.complete_from(slot, module, event.pass, failed, Some(worker));
+                }
+                return None;
             }
-            return None;
+            if let Some(resource) = resource {
+                self.engine.release(resource, Some(slot), Some(worker));
+            }
+            return early;
         }
         if let Some(resource) = resource {
             self.engine.release(resource, Some(slot), Some(worker));

@@ -83,7 +83,8 @@ impl Engine {
         if self.settings.figures == Figures::Spans {
             self.note_wait(slot, &mut state, module);
         }
-        self.ended(slot, &mut state, module, result());
+        let Some(result) = state.rare.completes(module, result()) else { return };
+        self.ended(slot, &mut state, module, result);
         state = self.drop_retired(slot, state);
         // Otherwise there is nothing to do: it waits for others, which will look after it.
         if state.has_ready() || state.open == 0 {

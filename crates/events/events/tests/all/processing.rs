@@ -439,6 +439,48 @@ fn a_hundred_thousand_events_wait_on_two_workers() {
 }
 
 #[test]
+fn an_event_does_not_end_while_a_start_still_reads_it() {
+    /// Completed by another thread, or by itself, before its start returns.
+    struct Reads(Input<u64>);
+    impl AsyncProducer for Reads {
+        type Product = u64;
+        fn start(&self, event: &Event<'_>, done: Completion<u64>) -> Result<(), Cause> {
+            let read = event.get(self.0);
+            let (number, by_itself) = (*read, read.is_multiple_of(3));
+            let finish = move || done.finish(Ok(number));
+            if by_itself {
+                finish();
+            } else {
+                std::thread::spawn(finish).join().map_err(|_| "the thread panicked")?;
+            }
+            // Others have time to end the event, were it possible, and to begin the next one.
+            for _ in 0..100 {
+                std::thread::yield_now();
+            }
+            let again = *event.get(self.0);
+            if (number, number) == (*read, again) { Ok(()) } else { Err("another event's".into()) }
+        }
+    }
+    every(|settings| {
+        let mut builder = numbers(60);
+        for name in ["reads", "reads too"] {
+            let reads = |inputs: &mut actinium_events::Inputs| Reads(inputs.get("number"));
+            builder.async_producer(name, Threads::Concurrent, reads);
+        }
+        builder.analyzer("end", Threads::Concurrent, move |inputs| {
+            let numbers = ["reads", "reads too"].map(|name| inputs.get::<u64>(name));
+            See(move |event: &Event<'_>| {
+                let is_its = numbers.iter().all(|&it| *event.get(it) == event.number());
+                is_its.then_some(()).ok_or_else(|| "?".into())
+            })
+        });
+        let summary =
+            Processor::new(builder.build().expect("a graph"), settings).run().expect("runs");
+        assert_eq!((summary.events, summary.failed), (60, 0), "{:?}", summary.failures);
+    });
+}
+
+#[test]
 fn a_completion_that_is_dropped_fails_its_event() {
     struct Forgets;
     impl AsyncProducer for Forgets {
