@@ -128,7 +128,8 @@ fn a_sweep_tries_values_of_each_constant() {
 fn a_calibration_holds_the_simulation_against_this_machine() {
     let report = run(&["sim", "--calibrate", "--messages", "100", "--json"]).json();
     assert_eq!(at(&report, "cells").as_array().unwrap().len(), 20);
-    assert!(number(&report, "costs.access_ns") > 0.0);
+    // So few messages may seem to take no longer with accesses than without.
+    assert!(number(&report, "costs.access_ns") >= 0.0);
     assert!(number(&report, "third_level_bytes") > 0.0);
     let cells = at(&report, "cells").as_array().unwrap();
     let covered = cells.iter().filter(|cell| cell["covered"] == true).count();
