@@ -3,7 +3,7 @@
 //!
 //! The jobs are started by `mpiexec`, one after the other and in turns, so that what the machine
 //! does meanwhile hits all of them. Each is this program as so many ranks, which do what
-//! [`startup_mpi_rank`](super::startup_mpi_rank) says.
+//! `startup_mpi_rank.rs` says.
 
 use crate::Failure;
 use serde::{Deserialize, Serialize};
