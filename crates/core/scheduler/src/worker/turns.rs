@@ -520,7 +520,7 @@ mod tests {
     /// Worker 0 of two, with so many tasks of items that take so long; and which looks at the clock
     /// ended a turn, in the turns after those in which the costs were measured.
     fn looks(tasks: usize, item_ns: u64, other_is_idle: bool) -> Vec<bool> {
-        let (worker, ended) = worker_with(tasks, item_ns, 64);
+        let (worker, all, ended) = worker_with(tasks, item_ns, 64);
         if other_is_idle {
             worker.shared.sleep.start_looking();
         }
@@ -531,10 +531,21 @@ mod tests {
         for _ in 0..tasks {
             worker.step(|_| 0, |_| ());
         }
+        end(&worker, &all);
         ended.lock().unwrap().clone()
     }
 
-    fn worker_with(tasks: usize, item_ns: u64, items: u32) -> (Worker, Arc<Mutex<Vec<bool>>>) {
+    fn end(worker: &Worker, tasks: &Tasks) {
+        // The other one.
+        worker.shared.never_started(1);
+        worker.end(|worker| tasks.dispose(worker));
+    }
+
+    fn worker_with(
+        tasks: usize,
+        item_ns: u64,
+        items: u32,
+    ) -> (Worker, Tasks, Arc<Mutex<Vec<bool>>>) {
         let settings = Settings {
             workers: 2,
             policy: Policy::Pinned,
@@ -552,7 +563,7 @@ mod tests {
             let task = Takes { item_ns, items, ended: ended.clone() };
             all.start(&kind, 0, Box::new(task)).expect("it has not ended");
         }
-        (worker, ended)
+        (worker, all, ended)
     }
 
     #[test]
@@ -566,7 +577,7 @@ mod tests {
     #[test]
     fn a_round_of_turns_that_take_long_is_short() {
         let turns_in_a_round = |item_ns: u64| {
-            let (worker, _) = worker_with(2, item_ns, 1);
+            let (worker, all, _) = worker_with(2, item_ns, 1);
             let ends = |worker: &Worker| {
                 let ticks = worker.counters().ticks.get();
                 (1..).find(|_| {
@@ -578,12 +589,14 @@ mod tests {
                     worker.counters().ticks.get() > ticks
                 })
             };
-            worker.enter(|worker| {
+            let turns = worker.enter(|worker| {
                 worker.tick();
                 // The costs are measured in the first.
                 ends(worker);
                 ends(worker).expect("a round ends")
-            })
+            });
+            end(&worker, &all);
+            turns
         };
         assert_eq!(turns_in_a_round(50), ROUND);
         assert_eq!(turns_in_a_round(1_250), ROUND.div_ceil(1 + tuning::further_turns(1_250)));
