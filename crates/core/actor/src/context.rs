@@ -165,7 +165,9 @@ impl<A: Actor> Context<'_, A> {
     /// }
     ///
     /// let system = System::builder().workers(1).build()?;
-    /// system.spawn(Whole(Vec::new())).send(())?;
+    /// // It lives as long as somebody has its address, and its parts no longer.
+    /// let whole = system.spawn(Whole(Vec::new()));
+    /// whole.send(())?;
     /// system.wait_idle(std::time::Duration::from_secs(60))?;
     /// assert_eq!(system.stats().total().handled, 4);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
