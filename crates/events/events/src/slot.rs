@@ -150,9 +150,8 @@ impl Rare {
     /// A waiting module is done. While its start has not returned, that is kept for then, and
     /// nothing is given back: the start may still read what the event holds.
     pub(crate) fn completes(&mut self, module: u16, result: Completed) -> Option<Completed> {
-        let starting = self.0.iter_mut().flat_map(|it| &mut it.starting);
-        let Some((_, early)) = starting.into_iter().find(|(starting, _)| *starting == module)
-        else {
+        let mut starting = self.0.iter_mut().flat_map(|it| &mut it.starting);
+        let Some((_, early)) = starting.find(|(starting, _)| *starting == module) else {
             return Some(result);
         };
         early.get_or_insert(result);

@@ -172,6 +172,11 @@ impl Worker {
         if self.ends.any_open() {
             self.ends.publish_all();
         }
+        self.receive_between_turns();
+    }
+
+    /// Within a round: what others sent is taken in.
+    pub(super) fn receive_between_turns(&self) {
         if self.shared.lanes.has_pending(self.index) {
             // No turn is under way, and none has woken what gets messages now.
             self.now.rest();

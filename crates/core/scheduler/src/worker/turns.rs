@@ -142,7 +142,7 @@ impl Worker {
             self.exchange_lanes();
         } else if left_now < left && self.is_waited_for() {
             self.tend_lanes();
-            self.exchange_lanes();
+            self.receive_between_turns();
         }
         false
     }

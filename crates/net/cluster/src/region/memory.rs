@@ -19,33 +19,25 @@ pub trait RegionMemory: Send + 'static {
     fn write_at(&mut self, offset: usize, from: &[u8]);
 }
 
-impl RegionMemory for Vec<u8> {
-    fn byte_len(&self) -> usize {
-        self.len()
-    }
+macro_rules! slices {
+    ($($memory:ty),*) => {$(
+        impl RegionMemory for $memory {
+            fn byte_len(&self) -> usize {
+                self.len()
+            }
 
-    fn read_at(&mut self, offset: usize, into: &mut [u8]) {
-        into.copy_from_slice(&self[offset..offset + into.len()]);
-    }
+            fn read_at(&mut self, offset: usize, into: &mut [u8]) {
+                into.copy_from_slice(&self[offset..offset + into.len()]);
+            }
 
-    fn write_at(&mut self, offset: usize, from: &[u8]) {
-        self[offset..offset + from.len()].copy_from_slice(from);
-    }
+            fn write_at(&mut self, offset: usize, from: &[u8]) {
+                self[offset..offset + from.len()].copy_from_slice(from);
+            }
+        }
+    )*};
 }
 
-impl RegionMemory for Box<[u8]> {
-    fn byte_len(&self) -> usize {
-        self.len()
-    }
-
-    fn read_at(&mut self, offset: usize, into: &mut [u8]) {
-        into.copy_from_slice(&self[offset..offset + into.len()]);
-    }
-
-    fn write_at(&mut self, offset: usize, from: &[u8]) {
-        self[offset..offset + from.len()].copy_from_slice(from);
-    }
-}
+slices! { Vec<u8>, Box<[u8]> }
 
 /// A segment in a file, which other processes may write to meanwhile, is copied byte by byte: what
 /// they do may be seen in parts.
