@@ -11,7 +11,7 @@ use super::view::{
     ready_s, rise, sum, waits_itself, who_ran,
 };
 use crate::flight::{Flight, MailboxNow, Walk};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An actor's messages wait while others run for long.
 pub(super) fn starvation(flight: &Flight) -> Vec<Finding> {
@@ -150,22 +150,26 @@ fn grown(flight: &Flight, actor: &MailboxNow) -> Option<(f64, Finding)> {
 /// Actors that full mailboxes hold back for long, by whom that begins.
 pub(super) fn muted(flight: &Flight) -> Vec<Finding> {
     let pairs = flight.walks.iter().flat_map(|walk| &walk.muted);
-    let pairs: BTreeMap<u64, _> = pairs.map(|it| (it.muted.actor, it)).collect();
-    let mut roots: BTreeMap<u64, Vec<(u64, usize)>> = BTreeMap::new();
-    let mut lasted_s: f64 = 0.0;
-    for &actor in pairs.keys() {
+    let actors: BTreeSet<u64> = pairs.map(|it| it.muted.actor).collect();
+    // For each root, the last walk on which somebody was still held back, and for how long then.
+    let mut roots: BTreeMap<u64, (&Walk, f64)> = BTreeMap::new();
+    for actor in actors {
         let is_muted = |_: Option<&Walk>, walk: &Walk| by(walk, actor).is_some();
         let Some(walks) = longest(&flight.walks, is_muted) else { continue };
         let Some(last) = walks.last() else { continue };
-        if length_s(walks) < MUTED_S || walks.len() < MUTED_WALKS {
+        let lasted_s = length_s(walks);
+        if lasted_s < MUTED_S || walks.len() < MUTED_WALKS {
             continue;
         }
-        lasted_s = lasted_s.max(length_s(walks));
-        let (root, steps) = root_of(last, actor);
-        roots.entry(root).or_default().push((actor, steps));
+        let (walk, longest_s) = roots.entry(root_of(last, actor).0).or_insert((last, 0.0));
+        *longest_s = longest_s.max(lasted_s);
+        if last.at_s > walk.at_s {
+            *walk = last;
+        }
     }
-    let found =
-        roots.into_iter().filter_map(|(root, held)| muted_by(flight, root, &held, lasted_s));
+    let found = roots
+        .into_iter()
+        .filter_map(|(root, (walk, lasted_s))| muted_by(flight, root, walk, lasted_s));
     found.collect()
 }
 
@@ -184,9 +188,12 @@ fn root_of(walk: &Walk, actor: u64) -> (u64, usize) {
     (root, steps)
 }
 
-fn muted_by(flight: &Flight, root: u64, held: &[(u64, usize)], lasted_s: f64) -> Option<Finding> {
-    let walk =
-        flight.walks.iter().rev().find(|walk| walk.muted.iter().any(|it| it.by.actor == root))?;
+/// All that wait for this root on this walk, and the longest chain of them. Whoever has joined them
+/// only now waits for the same.
+fn muted_by(flight: &Flight, root: u64, walk: &Walk, lasted_s: f64) -> Option<Finding> {
+    let steps = walk.muted.iter().map(|it| (it.muted.actor, root_of(walk, it.muted.actor)));
+    let held = steps.filter(|(_, (end, _))| *end == root).map(|(it, (_, steps))| (it, steps));
+    let held: Vec<_> = held.collect();
     let full = &walk.muted.iter().find(|it| it.by.actor == root)?.by;
     let longest = held.iter().max_by_key(|(_, steps)| *steps)?;
     let mut chain = vec![longest.0];
@@ -211,7 +218,7 @@ fn muted_by(flight: &Flight, root: u64, held: &[(u64, usize)], lasted_s: f64) ->
         format!("it was seen to run at {} of the looks", percent(share))
     };
     let text = format!(
-        "{} been held back for {lasted_s:.1} s, in the end by the mailbox of {}, which has {}: \
+        "{} been held back for up to {lasted_s:.1} s, in the end by the mailbox of {}, which has {}: \
          {state}. Who waits for whom: {}.",
         match held.len() {
             1 => "1 actor has".to_owned(),
