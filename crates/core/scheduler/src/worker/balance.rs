@@ -30,7 +30,7 @@ impl Worker {
         if pause >= pause_ns && len >= 2 && self.is_working() {
             load.since_ns.set(now_ns);
             // A load must last before work is pushed, and must still be there now.
-            self.push_work(load_ns.min(queued_ns));
+            self.push_work(now_ns, load_ns.min(queued_ns));
         }
     }
 
@@ -54,7 +54,7 @@ impl Worker {
     }
 
     #[cold]
-    fn push_work(&self, own_ns: u64) {
+    fn push_work(&self, now_ns: u64, own_ns: u64) {
         let (load, neighbours) = (&self.load, self.in_reach());
         let looks = neighbours.len().min(tuning::balance_looks(load.in_vain.get()));
         if looks == 0 {
@@ -79,6 +79,7 @@ impl Worker {
         let mut pushed_in_all = 0;
         let policy = &self.shared.settings.policy;
         let crossing_ns = self.crossing_ns.get();
+        let is_own_delayed = self.is_delayed(self.index, now_ns);
         for (other_ns, other) in others {
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
             let n = policy.push(&view);
@@ -87,9 +88,12 @@ impl Worker {
                 if !had_found {
                     break;
                 }
+                // What talks would wait for a worker that the system does not run.
+                let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let may_push = |ready, cost_ns| {
                     let own_ns = left_ns;
-                    policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
+                    let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
+                    !(is_delayed && policy.leaves_delayed(cost_ns)) && policy.may_push(&view)
                 };
                 let pushed = self.push_to(other, n, may_push);
                 let pushed_ns = turn_ns * pushed as u64;

@@ -12,8 +12,6 @@ use crate::sync::atomic::Ordering;
 /// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
 /// time slices of operating systems are longer, what a quiet machine does is much shorter.
 const DELAY_NS: u64 = 1_000_000;
-/// For so long a worker counts as delayed, in nanoseconds.
-const LASTS_NS: u64 = 200_000_000;
 
 impl Worker {
     /// Another worker was woken at this time; it will see how late it was.
@@ -43,10 +41,10 @@ impl Worker {
     #[cold]
     fn delayed(&self, now_ns: u64) {
         let counters = self.counters();
-        if self.delays.note(now_ns, counters.crossed.get(), counters.handled.get()) {
-            let until_ns = now_ns.saturating_add(LASTS_NS) as usize;
+        let until_ns = self.delays.note(now_ns, counters.crossed.get(), counters.handled.get());
+        if let Some(until_ns) = until_ns {
             // Relaxed: a hint.
-            self.shared.delayed_until_ns[self.index].store(until_ns, Ordering::Relaxed);
+            self.shared.delayed_until_ns[self.index].store(until_ns as usize, Ordering::Relaxed);
         }
     }
 
@@ -76,7 +74,9 @@ impl Worker {
         }
     }
 
-    fn is_delayed(&self, index: usize, now_ns: u64) -> bool {
+    /// Whether a worker counts as delayed. What is cheap and talks is not spread to or from it
+    /// meanwhile.
+    pub(super) fn is_delayed(&self, index: usize, now_ns: u64) -> bool {
         // Relaxed: a hint.
         now_ns < self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64
     }
