@@ -55,6 +55,16 @@ impl Owned<'_> {
         if own == 0 { self.header().kind.cost_ns() } else { own }
     }
 
+    /// Its own nanoseconds per item or its kind's, whichever is less; 0: neither is known. On a
+    /// worker that the system keeps waiting, what was measured of one may hold a time slice of
+    /// another process.
+    pub(crate) fn typical_cost_ns(&mut self) -> u32 {
+        match self.header().kind.cost_ns() {
+            0 => self.cost_ns(),
+            of_kind => self.cost_ns().min(of_kind),
+        }
+    }
+
     /// KiB that it works on, its kind's as long as its own are not known; 0: not known either.
     pub(crate) fn footprint_kib(&mut self) -> u32 {
         let own = self.with(|private| private.footprint.kib());

@@ -6,7 +6,8 @@
 pub struct CounterName {
     /// The field of [`CounterValues`](actinium_actor::CounterValues).
     pub field: &'static str,
-    /// The metric; `_total` is added to it, as to each counter.
+    /// The metric; `_total` is added to it, as to each counter. One that ends in `_seconds` shows
+    /// the nanoseconds of its field in seconds.
     pub metric: &'static str,
     /// What it counts.
     pub help: &'static str,
@@ -56,7 +57,7 @@ pub const COUNTERS: [CounterName; 30] = [
     ),
     counter(
         "crossings_ns",
-        "actinium_crossings_nanoseconds",
+        "actinium_crossings_seconds",
         "What these cost beyond messages that stay, for both workers together",
     ),
     counter("flushed", "actinium_lane_flushes", "Times that a worker delivered its own lanes"),

@@ -73,14 +73,21 @@ fn counters(encoder: &mut DescriptorEncoder<'_>, stats: &Stats) -> fmt::Result {
     all.push(("external".to_owned(), values(&stats.external)));
     for (at, name) in COUNTERS.iter().enumerate() {
         let kind = MetricType::Counter;
-        let (metric, unit) = match name.metric.strip_suffix("_bytes") {
-            Some(metric) => (metric, Some(&Unit::Bytes)),
-            None => (name.metric, None),
-        };
+        let units = [("_bytes", Unit::Bytes), ("_seconds", Unit::Seconds)];
+        let found = units.iter().find_map(|(suffix, unit)| {
+            name.metric.strip_suffix(suffix).map(|metric| (metric, Some(unit)))
+        });
+        let (metric, unit) = found.unwrap_or((name.metric, None));
         let mut metric = encoder.encode_descriptor(metric, name.help, unit, kind)?;
         for (worker, values) in &all {
             let labels = [("worker", worker.as_str())];
-            count(&mut metric.encode_family(&labels)?, values[at].1)?;
+            let (mut sample, value) = (metric.encode_family(&labels)?, values[at].1);
+            match unit {
+                Some(Unit::Seconds) => {
+                    sample.encode_counter::<NoLabelSet, f64, f64>(&(value as f64 * 1e-9), None)?;
+                }
+                _ => count(&mut sample, value)?,
+            }
         }
     }
     Ok(())

@@ -4,17 +4,18 @@
 //! Each figure is the median of [`REPS`] runs. Ratios are against the ideal that follows from the
 //! times in the file, so they hold on any machine that is not busy with something else.
 
+use crate::measured::{Measured, Unit};
 use crate::replays::{read, run};
 use crate::{allocations, flows};
 use actinium_events::{Figures, RunSummary, Settings};
 use actinium_workload::plan::Plan;
 use actinium_workload::{self as workload, Threads, Work, Workload};
 
-/// Runs of which the median counts.
+/// Runs of each figure.
 const REPS: usize = 5;
 
-/// Measures a workload, the shipped one if none is named, in all sections or one; prints each line
-/// when it is known.
+/// Measures a workload, the shipped one if none is named, in all sections or one; prints each
+/// section when it is known.
 pub(crate) fn measure(
     file: Option<&str>,
     section: Option<&str>,
@@ -22,35 +23,51 @@ pub(crate) fn measure(
 ) -> Result<String, String> {
     let workload = read(file)?;
     println!("{}", workload.name);
-    for (name, run) in SECTIONS {
-        if section.is_none_or(|section| section == name) {
-            run(&workload, pairs).map_err(|error| format!("{name}: {error}"))?;
-        }
+    let is_asked = |name: &str| section.is_none_or(|section| section == name);
+    for (name, _) in SECTIONS.iter().filter(|(name, _)| is_asked(name)) {
+        self::section(&workload, name)?.iter().for_each(|figure| println!("{}", figure.line()));
+    }
+    if is_asked(FLOWS) {
+        print!(
+            "{}",
+            flows::compare(&workload, pairs).map_err(|it| format!("{FLOWS}: {it}"))?.text()
+        );
     }
     Ok(String::new())
 }
 
-/// Of a workload; with so many pairs, if it compares.
-type Section = (&'static str, fn(&Workload, usize) -> Result<(), String>);
+/// The figures of a section.
+///
+/// # Panics
+/// If there is no such section.
+pub(crate) fn section(workload: &Workload, name: &str) -> Result<Vec<Measured>, String> {
+    let found = SECTIONS.iter().find(|(other, _)| *other == name);
+    let (_, measure) = found.expect("the caller knows the sections");
+    measure(workload).map_err(|error| format!("{name}: {error}"))
+}
 
-/// The measurements, each with its name.
-pub(crate) const SECTIONS: [Section; 6] = [
-    ("overhead", |workload, _| overhead(workload)),
-    ("allocations", |workload, _| allocated(workload)),
-    ("memory", |workload, _| memory(workload)),
-    ("busy", |workload, _| busy(workload)),
-    ("wait", |workload, _| wait(workload)),
-    ("flows", flows::section),
+/// The section that compares with other schedulers of graphs.
+const FLOWS: &str = "flows";
+
+/// A section measures a workload.
+type Section = fn(&Workload) -> Result<Vec<Measured>, String>;
+
+/// The other sections, each with its name.
+const SECTIONS: [(&str, Section); 5] = [
+    ("overhead", overhead),
+    ("allocations", allocated),
+    ("memory", memory),
+    ("busy", busy),
+    ("wait", wait),
 ];
+
+/// The names of all sections.
+pub(crate) fn section_names() -> Vec<&'static str> {
+    SECTIONS.iter().map(|(name, _)| *name).chain([FLOWS]).collect()
+}
 
 fn calls(summary: &RunSummary) -> u64 {
     summary.modules.iter().map(|module| module.calls).sum()
-}
-
-fn median(values: impl IntoIterator<Item = Result<f64, String>>) -> Result<f64, String> {
-    let mut values = values.into_iter().collect::<Result<Vec<_>, _>>()?;
-    values.sort_by(f64::total_cmp);
-    Ok(values[values.len() / 2])
 }
 
 fn concurrent(workload: &Workload, scale: f64) -> Workload {
@@ -61,28 +78,30 @@ fn concurrent(workload: &Workload, scale: f64) -> Workload {
 }
 
 /// Nanoseconds per call of a module that does nothing, on one worker.
-fn overhead(workload: &Workload) -> Result<(), String> {
+fn overhead(workload: &Workload) -> Result<Vec<Measured>, String> {
     let mut workload = concurrent(workload, 0.0);
     workload.set_work(Work::Busy);
-    for (name, figures, target) in
-        [("counts only", Figures::Counts, 120), ("with times", Figures::Times, 170)]
-    {
+    let kinds = [("counts", Figures::Counts, "≤ 120 ns"), ("times", Figures::Times, "≤ 170 ns")];
+    let measured = kinds.into_iter().map(|(name, figures, wanted)| {
         let settings = Settings::default().workers(1).slots(1).figures(figures);
-        let ns = median((0..REPS).map(|_| {
+        let ns = (0..REPS).map(|_| {
             let summary = run(&workload, 2_000, &settings)?;
             Ok(summary.elapsed_ns as f64 / calls(&summary) as f64)
-        }))?;
-        println!(
-            "overhead, {name}: {ns:.1} ns per module call, its mixing of inputs included (target {target})"
-        );
-    }
-    Ok(())
+        });
+        Ok(Measured {
+            what: format!("a module call with {name}, its mixing of inputs included"),
+            unit: Unit::Nanoseconds,
+            values: ns.collect::<Result<_, String>>()?,
+            wanted,
+        })
+    });
+    measured.collect()
 }
 
 /// Allocations per call, from the difference between a long and a short run.
-fn allocated(workload: &Workload) -> Result<(), String> {
+fn allocated(workload: &Workload) -> Result<Vec<Measured>, String> {
     allocations::count();
-    for work in [Work::Busy, Work::Wait] {
+    let measured = [Work::Busy, Work::Wait].into_iter().map(|work| {
         let mut workload = concurrent(workload, 0.0);
         workload.set_work(work);
         let settings = Settings::default().workers(2).slots(4);
@@ -93,14 +112,19 @@ fn allocated(workload: &Workload) -> Result<(), String> {
         };
         let (short, long) = (counted(500)?, counted(2_500)?);
         let per_call = (long.0 as f64 - short.0 as f64) / (long.1 - short.1) as f64;
-        println!("allocations, {work:?}: {per_call:.5} per module call (target 0)");
-    }
-    Ok(())
+        Ok(Measured {
+            what: format!("allocations per module call, {work:?}"),
+            unit: Unit::Number,
+            values: vec![per_call],
+            wanted: "0",
+        })
+    });
+    measured.collect()
 }
 
 /// Bytes on the heap of an event in flight, beside its products: from the difference between many
 /// and few events in flight. All modules wait, so that all events are in flight at the same time.
-fn memory(workload: &Workload) -> Result<(), String> {
+fn memory(workload: &Workload) -> Result<Vec<Measured>, String> {
     let (few, many) = (512, 2_048);
     allocations::count();
     let mut bytes = Vec::new();
@@ -116,25 +140,31 @@ fn memory(workload: &Workload) -> Result<(), String> {
         bytes.push(allocations::peak() - before);
     }
     let of_event = (bytes[1] - bytes[0]) as f64 / (many - few) as f64;
-    println!(
-        "memory: {of_event:.0} bytes per event in flight, its products included (target 4096 beside them)"
-    );
-    Ok(())
+    Ok(vec![Measured {
+        what: "an event in flight, its products included".to_owned(),
+        unit: Unit::Bytes,
+        values: vec![of_event],
+        wanted: "≤ 4,096 B beside them",
+    }])
 }
 
 /// Busy modules, all concurrent: two workers against the ideal of two CPUs.
-fn busy(workload: &Workload) -> Result<(), String> {
+fn busy(workload: &Workload) -> Result<Vec<Measured>, String> {
     let mut workload = concurrent(workload, 0.01);
     workload.set_work(Work::Busy);
     let events = 100;
     let total_ns: u64 = (0..events).map(|event| event_ns(&workload, event)).sum();
     let settings = Settings::default().workers(2).slots(4);
-    let ratio = median((0..REPS).map(|_| {
+    let ratios = (0..REPS).map(|_| {
         let summary = run(&workload, events, &settings)?;
         Ok(total_ns as f64 / 2.0 / summary.elapsed_ns as f64)
-    }))?;
-    println!("busy, times x 0.01, 2 workers, 4 slots: {ratio:.3} of two CPUs (target 0.975)");
-    Ok(())
+    });
+    Ok(vec![Measured {
+        what: "CPUs busy of two, times × 0.01, 4 events in flight".to_owned(),
+        unit: Unit::Times,
+        values: ratios.collect::<Result<_, String>>()?,
+        wanted: "≥ 0.975",
+    }])
 }
 
 fn event_ns(workload: &Workload, event: u64) -> u64 {
@@ -145,7 +175,8 @@ fn event_ns(workload: &Workload, event: u64) -> u64 {
 
 /// Waiting modules, all concurrent: events per second against what the slots allow, each event
 /// taking its critical path.
-fn wait(workload: &Workload) -> Result<(), String> {
+fn wait(workload: &Workload) -> Result<Vec<Measured>, String> {
+    let mut measured = Vec::new();
     // With more events in flight the times are less shortened: else the CPUs, not the waits, would
     // set the ideal.
     for (slots, scale) in [(64, 0.1), (1_024, 0.2), (4_096, 0.5)] {
@@ -155,20 +186,22 @@ fn wait(workload: &Workload) -> Result<(), String> {
         let events = slots as u64 * 4;
         let ideal_ns = ideal_ns(&durations_ns, slots, events);
         let settings = Settings::default().workers(2).slots(slots).figures(Figures::Counts);
-        let mut cpu_ns = Vec::new();
-        let ratio = median((0..3).map(|_| {
+        let (mut cpu_ns, mut ratios) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
             let before = cpu_time_ns();
             let summary = run(&workload, events, &settings)?;
             cpu_ns.push((cpu_time_ns() - before) / calls(&summary) as f64);
-            Ok(ideal_ns / summary.elapsed_ns as f64)
-        }))?;
-        cpu_ns.sort_by(f64::total_cmp);
-        println!(
-            "wait, times x {scale}, {slots} events in flight: {ratio:.3} of the ideal (target 0.97), {:.0} ns of CPU per module run (target 1,500)",
-            cpu_ns[cpu_ns.len() / 2]
-        );
+            ratios.push(ideal_ns / summary.elapsed_ns as f64);
+        }
+        for (what, unit, values, wanted) in [
+            ("CPU time of a waiting module", Unit::Nanoseconds, cpu_ns, "≤ 1.5 µs"),
+            ("rate of waiting modules to the ideal", Unit::Times, ratios, "≥ 0.97"),
+        ] {
+            let what = format!("{what}, {slots} events in flight");
+            measured.push(Measured { what, unit, values, wanted });
+        }
     }
-    Ok(())
+    Ok(measured)
 }
 
 /// Events that take turns at so many slots, each as long as its critical path.

@@ -20,6 +20,7 @@
 //! | `counters.rs` | what CI holds constant: instructions, atomics and allocations per item, written down in `counters.toml` |
 //! | `callgrind.rs` | how those instructions and atomics are counted |
 //! | `page/` | BENCHMARKS.md, all of it, by one command |
+//! | `measured.rs` | a figure of some runs: its median, its interval, its unit |
 //! | `allocations.rs` | the allocator that counts when it is asked to |
 //! | `report/` | the results as tables, Markdown and JSON |
 //!
@@ -43,6 +44,7 @@ mod flows;
 mod grid;
 mod harness;
 mod machine;
+mod measured;
 mod options;
 mod page;
 mod patterns;

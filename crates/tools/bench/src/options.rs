@@ -2,7 +2,7 @@
 
 use crate::benchmark::Benchmark;
 use crate::child::Order;
-use crate::events::SECTIONS;
+use crate::events::section_names;
 use std::time::Duration;
 
 pub(crate) const HELP: &str = "\
@@ -251,7 +251,7 @@ fn number(flag: &str, text: &str, max: usize) -> Result<usize, String> {
 }
 
 fn section(name: &str) -> Result<String, String> {
-    let known = SECTIONS.map(|(name, _)| name);
+    let known = section_names();
     if known.contains(&name) {
         return Ok(name.to_owned());
     }

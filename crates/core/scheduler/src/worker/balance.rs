@@ -90,10 +90,11 @@ impl Worker {
                 }
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
-                let may_push = |ready, cost_ns| {
-                    let own_ns = left_ns;
+                let may_push = |owned: &mut Owned<'_>| {
+                    let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
                     let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
-                    !(is_delayed && policy.leaves_delayed(cost_ns)) && policy.may_push(&view)
+                    let stays = is_delayed && policy.leaves_delayed(owned.typical_cost_ns());
+                    !stays && policy.may_push(&view)
                 };
                 let pushed = self.push_to(other, n, may_push);
                 let pushed_ns = turn_ns * pushed as u64;
@@ -129,7 +130,7 @@ impl Worker {
         &self,
         to: usize,
         n: usize,
-        may_push: impl Fn(Ready, u32) -> bool,
+        may_push: impl Fn(&mut Owned<'_>) -> bool,
     ) -> usize {
         let away = self.shared.id_of(to) | IN_TRANSIT;
         let (mut kept, mut pushed) = (Vec::new(), 0);
@@ -139,7 +140,7 @@ impl Worker {
         while pushed < n && kept.len() < KEPT_AT_ONCE {
             let Some(mut owned) = self.pop_youngest() else { break };
             let stays = owned.header().kind.stays();
-            if stays || !may_push(self.ready(&mut owned), owned.cost_ns()) {
+            if stays || !may_push(&mut owned) {
                 kept.push(owned);
                 continue;
             }

@@ -117,7 +117,7 @@ impl Worker {
         // Relaxed: a hint.
         let load_ns = |&other: &usize| self.shared.load_ns[other].load(Ordering::Relaxed);
         let Some(other) = others.min_by_key(load_ns) else { return };
-        self.push_to(other, usize::MAX, |_, _| true);
+        self.push_to(other, usize::MAX, |_| true);
     }
 
     /// How long it sleeps at most before it looks whether there are too many workers; `None`: until

@@ -7,6 +7,7 @@
 //! waiting, or else all to the same. There they talk without waiting for anybody.
 
 use super::Worker;
+use crate::owned::Owned;
 use crate::sync::atomic::Ordering;
 
 /// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
@@ -70,7 +71,8 @@ impl Worker {
             && self.queue_len() > 0
         {
             let policy = &self.shared.settings.policy;
-            self.push_to(to, self.queue_len(), |_, cost_ns| policy.leaves_delayed(cost_ns));
+            let leaves = |owned: &mut Owned<'_>| policy.leaves_delayed(owned.typical_cost_ns());
+            self.push_to(to, self.queue_len(), leaves);
         }
     }
 

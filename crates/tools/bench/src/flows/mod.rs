@@ -28,12 +28,6 @@ const SLOTS: usize = 4;
 const SCALES: [(f64, u64, &str); 4] =
     [(0.01, 40, "≥ 1"), (0.001, 400, "≥ 1"), (0.0001, 4_000, "≥ 2"), (0.0, 10_000, "≥ 4")];
 
-/// Prints a table of the workload.
-pub(crate) fn section(workload: &Workload, pairs: usize) -> Result<(), String> {
-    print!("{}", compare(workload, pairs)?.text());
-    Ok(())
-}
-
 /// The table of a workload.
 pub(crate) fn compare(workload: &Workload, pairs: usize) -> Result<Grid, String> {
     let folder = std::env::temp_dir().join(format!("actinium-flows-{}", std::process::id()));

@@ -1,38 +1,7 @@
 //! The figures of the page: which command prints each, and where it stands in the command's JSON.
 
-use actinium_observe::number::{decimal, nanoseconds, rate};
+use crate::measured::Unit;
 use serde_json::Value;
-
-/// How a figure is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// Per second.
-    Rate,
-    Nanoseconds,
-    /// Seconds in the JSON.
-    Seconds,
-    GigabytesPerSecond,
-    /// A ratio.
-    Times,
-    /// One divided by what stands in the JSON.
-    Inverse,
-}
-
-impl Unit {
-    pub(super) fn of(self, value: f64) -> f64 {
-        if self == Unit::Inverse { 1.0 / value } else { value }
-    }
-
-    pub(super) fn show(self, value: f64) -> String {
-        match self {
-            Unit::Rate => rate(value),
-            Unit::Nanoseconds => nanoseconds(value),
-            Unit::Seconds => nanoseconds(value * 1e9),
-            Unit::GigabytesPerSecond => format!("{} GB/s", decimal(value, 2)),
-            Unit::Times | Unit::Inverse => format!("{} ×", decimal(value, 3)),
-        }
-    }
-}
 
 /// One row of a table.
 #[derive(Debug)]
@@ -349,12 +318,5 @@ mod tests {
         assert_eq!(at(&document, "/rows/mode=none/x"), None);
         assert_eq!(at(&document, "/a"), None);
         assert_eq!(at(&document, "/b"), None);
-    }
-
-    #[test]
-    fn units_are_shown() {
-        assert_eq!(Unit::Inverse.show(Unit::Inverse.of(1.25)), "0.800 ×");
-        assert_eq!(Unit::Rate.show(2.5e6), "2.50 M/s");
-        assert_eq!(Unit::Seconds.show(0.002), Unit::Nanoseconds.show(2e6));
     }
 }

@@ -4,16 +4,19 @@
 //! |---|---|
 //! | `figures.rs` | the figures, the commands that print them, and where |
 //! | `runs.rs` | building the commands, running each a few times, medians and intervals |
+//! | `disturbed.rs` | the probe beside busy loops of another process |
 //! | `head.md`, `notes.md` | what people have written: how to read the page; missed targets, and why |
 
+mod disturbed;
 mod figures;
 mod runs;
 
 use crate::grid::Grid;
 use crate::machine::Circumstances;
+use crate::measured::Measured;
 use crate::options::Options;
 use crate::report::Report;
-use crate::{encodings, flows, patterns, replays};
+use crate::{encodings, events, flows, patterns, replays};
 use std::fs;
 use std::path::Path;
 
@@ -40,6 +43,12 @@ pub(crate) fn write(options: &Options, args: &[String]) -> Result<String, String
     Ok(format!("{path} is written: {lines} lines\n"))
 }
 
+/// A row of what this program has measured itself.
+fn own(measured: &Measured, command: &str) -> Vec<String> {
+    let [median, interval] = measured.cells();
+    vec![measured.what.clone(), command.to_owned(), median, interval, measured.wanted.to_owned()]
+}
+
 fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, String> {
     let circumstances = Circumstances::now(args);
     let runs = runs::Commands::build(root)?;
@@ -51,7 +60,16 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     text += &report.grids().iter().map(Grid::markdown).collect::<String>();
 
     text += "\n## Other figures\n";
-    text += &runs.sections(options.reps)?.markdown();
+    let mut figures = runs.sections(options.reps)?;
+    figures.rows.push(runs::title("Beside another process"));
+    figures.rows.push(own(&disturbed::measure(&runs, options.pairs)?, disturbed::COMMAND));
+    figures.rows.push(runs::title("Modules of event graphs"));
+    for section in ["overhead", "memory", "busy", "wait"] {
+        let command = format!("`cargo bench -p actinium-bench -- --events --section {section}`");
+        let measured = events::section(&replays::read(None)?, section)?;
+        figures.rows.extend(measured.iter().map(|it| own(it, &command)));
+    }
+    text += &figures.markdown();
 
     text += "\n## What a second worker adds\n";
     text += &patterns::compare(options.workers, PATTERN_PAIRS, false)?.markdown();

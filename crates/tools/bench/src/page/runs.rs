@@ -1,8 +1,8 @@
 //! The commands of the page: built, run a few times, and what they print as medians with intervals.
 
 use super::figures::{self, Figure, SECTIONS, Section};
-use crate::baseline::Interval;
 use crate::grid::{Grid, NONE};
+use crate::measured::Measured;
 use crate::run::Limit;
 use actinium_report::Progress;
 use serde_json::Value;
@@ -47,9 +47,7 @@ impl Commands {
             for args in distinct(section) {
                 values.insert(args, self.values(section, args, runs, &progress));
             }
-            let mut title = vec![String::new(); HEADINGS.len()];
-            title[0] = format!("**{}**", section.title);
-            rows.push(title);
+            rows.push(title(section.title));
             let mut last = None;
             for figure in section.figures {
                 let values = values[figure.args].as_deref();
@@ -81,7 +79,7 @@ impl Commands {
         let command = format!("{} {args} --json", section.command);
         let run = |_| {
             let document = match command.strip_prefix("actinium ") {
-                Some(args) => self.run(&self.program, args, LIMIT),
+                Some(args) => self.actinium(args),
                 None => {
                     let words: Vec<&str> = command.split_whitespace().collect();
                     let dist = self.program.to_string_lossy();
@@ -95,6 +93,11 @@ impl Commands {
             document
         };
         (0..runs).map(run).collect()
+    }
+
+    /// Runs `actinium` with these arguments and returns the JSON that it prints.
+    pub(super) fn actinium(&self, args: &str) -> Result<Value, String> {
+        self.run(&self.program, args, LIMIT)
     }
 
     /// Runs a command and returns what it prints. Its arguments have no spaces in them.
@@ -115,6 +118,13 @@ impl Commands {
     }
 }
 
+/// A row that is a title.
+pub(super) fn title(text: &str) -> Vec<String> {
+    let mut row = vec![String::new(); HEADINGS.len()];
+    row[0] = format!("**{text}**");
+    row
+}
+
 /// The arguments of a section's commands, each once.
 fn distinct(section: &Section) -> Vec<&'static str> {
     let mut all = Vec::new();
@@ -127,22 +137,16 @@ fn distinct(section: &Section) -> Vec<&'static str> {
 }
 
 fn row(figure: &Figure, command: String, documents: Result<&[Value], &String>) -> Vec<String> {
-    let shown = |value| figure.unit.show(value);
-    let (median, interval) = match documents {
-        Err(why) => (NONE.to_owned(), why.clone()),
-        Ok(documents) => {
-            let values: Option<Vec<f64>> = documents
-                .iter()
-                .map(|document| figures::at(document, figure.at).map(|value| figure.unit.of(value)))
-                .collect();
-            match values.as_deref().and_then(Interval::of) {
-                None => (NONE.to_owned(), format!("it prints no {}", figure.at)),
-                Some(of) if of.low == of.high => {
-                    (shown(of.median), "the same in all runs".to_owned())
-                }
-                Some(of) => (shown(of.median), format!("{} to {}", shown(of.low), shown(of.high))),
+    let value = |document| figures::at(document, figure.at).map(|value| figure.unit.of(value));
+    let [median, interval] = match documents {
+        Err(why) => [NONE.to_owned(), why.clone()],
+        Ok(documents) => match documents.iter().map(value).collect() {
+            None => [NONE.to_owned(), format!("it prints no {}", figure.at)],
+            Some(values) => {
+                let (what, unit, wanted) = (figure.what.to_owned(), figure.unit, figure.wanted);
+                Measured { what, unit, values, wanted }.cells()
             }
-        }
+        },
     };
     vec![figure.what.to_owned(), command, median, interval, figure.wanted.to_owned()]
 }

@@ -340,7 +340,7 @@ fn jobs(more: &[&str]) -> crate::common::Ran {
         ("OMPI_MCA_osc", "pt2pt"),
         ("MPIEXEC_TIMEOUT", "900"),
     ];
-    let arguments = ["memory", "startup", "--fabric", "mpi", "--repeat", "2"];
+    let arguments = ["memory", "startup", "--fabric", "mpi", "--repeat", "2", "--quiet"];
     crate::common::run_with(&[&arguments[..], more].concat(), &environment)
 }
 
@@ -388,7 +388,7 @@ fn what_mpi_jobs_are_asked_wrongly() {
         ("--mpiexec", "no-such-launcher", "'no-such-launcher' can not be started"),
         ("--mpiexec", " ", "has no name"),
     ] {
-        let ran = jobs(&["--quiet", flag, value]);
+        let ran = jobs(&[flag, value]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{flag} {value}");
         assert!(ran.stderr.contains(problem), "{}", ran.stderr);
     }
