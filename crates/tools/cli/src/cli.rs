@@ -136,7 +136,7 @@ impl Command {
             Command::Locality(args) => locality::run(args, matches),
             Command::Elastic(args) => elastic::run(args, matches),
             Command::Wire(args) => wire::run(args, matches),
-            Command::Sim(args) => sim::run(args),
+            Command::Sim(args) => sim::run(args, matches),
             Command::Completions(args) => completions::run(args, Cli::command()),
             Command::Man(args) => man::run(args, Cli::command()),
         }

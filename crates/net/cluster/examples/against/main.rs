@@ -10,15 +10,12 @@
 //! With MPI, `--stages` says instead where the time of one message goes: see `stages`.
 //! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
 //!
-//! With MPI it also prints what `actinium sim cluster` wants to know of links (LogGP). Each node
-//! has one worker.
+//! Each node has one worker.
 
 // Without an engine there is nothing to compare with.
 #![cfg_attr(not(any(feature = "mpi", feature = "zenoh")), allow(dead_code, unused_imports))]
 #![allow(clippy::disallowed_methods, reason = "it measures real time")]
 
-#[cfg(feature = "mpi")]
-mod loggp;
 #[cfg(feature = "mpi")]
 mod mpi_alone;
 mod player;

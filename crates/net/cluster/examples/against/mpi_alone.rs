@@ -5,7 +5,7 @@
 //! their own, and move no others meanwhile.
 
 use crate::player::{Error, PAYLOAD_BYTES, PAYLOADS_UNDER_WAY, Side, median};
-use crate::{Engine, answer, compare, loggp, stages};
+use crate::{Engine, answer, compare, stages};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{Arming, Bell, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
 use mpi::topology::SimpleCommunicator;
@@ -211,11 +211,10 @@ pub(crate) fn run(wants_stages: bool) -> Result<(), Error> {
     let (jobs, to_do) = channel();
     let (done, results) = channel();
     let start = move || {
-        let mut mpi = Mpi::start()?;
+        let mpi = Mpi::start()?;
         if mpi.nodes().len() != 2 {
             return Err("this wants two ranks: mpiexec -n 2".to_owned());
         }
-        loggp::measure(&mut mpi);
         let memory = vec![7; PAYLOAD_BYTES * PAYLOADS_UNDER_WAY];
         Ok(Wrapped { mpi, jobs: to_do, results: done, memory })
     };

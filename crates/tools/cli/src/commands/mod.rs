@@ -12,6 +12,7 @@ pub mod memory;
 pub mod probe;
 pub mod report;
 pub mod sim;
+mod sim_links;
 mod sim_placement;
 pub mod top;
 pub mod topology;

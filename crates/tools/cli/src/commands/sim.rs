@@ -1,12 +1,15 @@
 //! `actinium sim`.
 
-use super::sim_placement;
+use super::{sim_links, sim_placement};
 use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs};
 use actinium_app::parse::{from_to, one_of};
 use actinium_cluster::route::Route;
+use actinium_lab::sim::cluster::links::MeasuredLinks;
 use actinium_lab::sim::settings::{Grid, Settings};
 use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
+use clap::{ArgMatches, ValueHint};
+use std::path::PathBuf;
 
 /// Most messages per worker: more would take hours.
 const MESSAGES_MAX: u64 = 100_000_000;
@@ -90,6 +93,9 @@ pub enum What {
     /// Simulate clusters of many nodes: aggregation, routes, the end of all work, and deaths
     #[command(long_about = ABOUT_CLUSTER)]
     Cluster(Cluster),
+    /// Measure the links between two nodes, for 'cluster --links'
+    #[command(long_about = sim_links::ABOUT)]
+    Links(sim_links::Args),
     /// Simulate clusters whose nodes exchange actors, so that those that talk lie on one node
     #[command(long_about = sim_placement::ABOUT)]
     Placement(sim_placement::Args),
@@ -133,6 +139,11 @@ pub struct Cluster {
     /// The longest that a frame is held while messages come fast, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "10000", value_parser = from_to::<0, NS_MAX>)]
     hold: u64,
+
+    /// L, o, g and G from this file, which 'actinium sim links --json' has printed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["latency", "overhead", "gap", "gap_per_kib"])]
+    links: Option<PathBuf>,
 
     /// L of LogGP: how long a frame is under way, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "1500", value_parser = from_to::<0, NS_MAX>)]
@@ -199,6 +210,10 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         seed: args.seed,
         ..cluster::Settings::default()
     };
+    let settings = match &args.links {
+        Some(path) => settings.measured(MeasuredLinks::read(path)?),
+        None => settings,
+    };
     let settings = settings.check()?;
     args.report.check()?;
     let sizes = cluster::run::run(&settings, args.output.quiet)?;
@@ -211,9 +226,13 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If a setting is not allowed, a run fails or stdout can not be written.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, matches: &ArgMatches) -> Result<(), Failure> {
     match &args.what {
         Some(What::Cluster(cluster)) => return run_cluster(cluster),
+        Some(What::Links(links)) => {
+            let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+            return sim_links::run(links, matches);
+        }
         Some(What::Placement(placement)) => return sim_placement::run(placement),
         None => {}
     }

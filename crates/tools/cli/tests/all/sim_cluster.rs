@@ -1,6 +1,6 @@
 //! `actinium sim cluster`: each flag does what it says, and what is asked wrongly is refused.
 
-use crate::common::{at, number, run};
+use crate::common::{Scratch, at, number, run};
 use serde_json::Value;
 
 const SMALL: [&str; 7] = ["sim", "cluster", "--nodes", "30", "--messages", "50", "--quiet"];
@@ -109,4 +109,55 @@ fn what_is_asked_wrongly_is_refused() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
         assert!(ran.stderr.contains(part) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
     }
+}
+
+#[test]
+fn links_are_measured_into_a_file_and_simulated_from_it() {
+    let scratch = Scratch::new("sim-links");
+    let measured = run(&["sim", "links", "--fabric", "in-process", "--json"]).ok();
+    let links: Value = serde_json::from_str(&measured).expect("it is JSON");
+    assert_eq!(at(&links, "fabric"), "in-process");
+    // A call and a frame take some time, on any machine.
+    assert!(number(&links, "overhead_ns") > 0.0 && number(&links, "gap_ns") > 0.0, "{links}");
+    let file = scratch.file("links.json", &measured);
+    let simulated = json(&["--links", &file]);
+    for name in ["latency_ns", "overhead_ns", "gap_ns", "gap_per_kib_ns"] {
+        assert_eq!(at(&simulated, &format!("settings.{name}")), at(&links, name), "{name}");
+    }
+    assert_eq!(at(&simulated, "settings.links_measured"), "in-process");
+    // The same figures by flags give the same run.
+    let value = |name: &str| number(&links, name).to_string();
+    let by_flags = json(&[
+        "--latency",
+        &value("latency_ns"),
+        "--overhead",
+        &value("overhead_ns"),
+        "--gap",
+        &value("gap_ns"),
+        "--gap-per-kib",
+        &value("gap_per_kib_ns"),
+    ]);
+    assert_eq!(at(&simulated, "sizes"), at(&by_flags, "sizes"));
+    assert_ne!(at(&simulated, "sizes"), at(&json(&[]), "sizes"));
+    let text = run(&[&SMALL[..6], &["--links", &file]].concat()).stdout;
+    assert!(text.contains("measured over the fabric 'in-process'"), "{text}");
+    let text = run(&["sim", "links", "--fabric", "in-process", "--quiet"]).ok();
+    assert!(text.contains("--gap-per-kib") && text.lines().count() == 1, "{text}");
+}
+
+#[test]
+fn a_file_of_links_that_is_none_is_refused() {
+    let scratch = Scratch::new("sim-links-wrong");
+    let of = |name: &str, text: &str| {
+        let file = scratch.file(name, text);
+        run(&["sim", "cluster", "--links", &file])
+    };
+    of("cut", "{ \"schema_version\": 1,").refused(&["--links: ", "is no file of links"]);
+    of("new", "{ \"schema_version\": 9 }").refused(&["--links: ", "version 9"]);
+    let long = r#"{ "schema_version": 1, "fabric": "mpi", "latency_ns": 1, "overhead_ns": 1,
+        "gap_ns": 2000000000, "gap_per_kib_ns": 1 }"#;
+    of("long", long).refused(&["--links: gap_ns of ", "at most 1000000000"]);
+    run(&["sim", "cluster", "--links", "/no/file"]).refused(&["--links: can not read /no/file"]);
+    run(&["sim", "cluster", "--links", "x", "--gap", "1"]).refused(&["--links", "--gap"]);
+    run(&["sim", "links"]).refused(&["--fabric: needed"]);
 }

@@ -6,7 +6,11 @@
 //! | [`run`] | the runs |
 //! | [`report`] | the tables, and JSON |
 //! | [`page`] | the page |
+//! | [`links`] | the costs of links, as a file has them |
+//! | [`measure`] | what is measured for that |
 
+pub mod links;
+pub mod measure;
 pub mod page;
 pub mod report;
 pub mod run;

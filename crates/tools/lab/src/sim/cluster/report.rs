@@ -145,8 +145,12 @@ impl Report {
             settings.message_bytes,
             settings.seed
         ));
+        let from = match &settings.links_measured {
+            Some(fabric) => format!("measured over the fabric '{fabric}'"),
+            None => "assumed".to_owned(),
+        };
         line(format!(
-            "links      LogGP: L {}, o {}, g {}, G {} per KiB; {} of a worker per message and hop",
+            "links      LogGP, {from}: L {}, o {}, g {}, G {} per KiB; {} of a worker per message and hop",
             nanoseconds(settings.latency_ns as f64),
             nanoseconds(settings.overhead_ns as f64),
             nanoseconds(settings.gap_ns as f64),

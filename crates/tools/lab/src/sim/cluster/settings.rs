@@ -1,5 +1,6 @@
 //! Settings of a simulated cluster.
 
+use super::links::MeasuredLinks;
 use crate::Failure;
 use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub frame_bytes: usize,
     /// The longest that a frame is held.
     pub hold_ns: u64,
+    /// The fabric whose links were measured; none: the costs below are assumed.
+    pub links_measured: Option<String>,
     /// The latency: LogGP's L.
     pub latency_ns: u64,
     /// The overhead: LogGP's o.
@@ -65,6 +68,7 @@ impl Default for Settings {
             message_bytes: 64,
             frame_bytes: 16_384,
             hold_ns: 10_000,
+            links_measured: None,
             latency_ns: 1_500,
             overhead_ns: 1_000,
             gap_ns: 500,
@@ -98,6 +102,19 @@ impl Settings {
             "--messages: {} of each of {most} nodes are {all}: at most {ALL_MESSAGES_MAX} are simulated",
             self.messages_per_node
         )))
+    }
+
+    /// Takes the costs of links that were measured.
+    #[must_use]
+    pub fn measured(self, links: MeasuredLinks) -> Self {
+        Settings {
+            latency_ns: links.latency_ns,
+            overhead_ns: links.overhead_ns,
+            gap_ns: links.gap_ns,
+            gap_per_kib_ns: links.gap_per_kib_ns,
+            links_measured: Some(links.fabric),
+            ..self
+        }
     }
 
     /// Returns the costs of links.
