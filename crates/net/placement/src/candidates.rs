@@ -119,7 +119,7 @@ pub(crate) fn offer<K: Copy + Ord>(
         }
     }
     let pulls = pulls.into_iter().collect();
-    let mut offer = Offer { load: graph.len() as u64, candidates, pulls };
+    let mut offer = Offer { load: graph.load(), candidates, pulls };
     trim(&mut offer, rules.offer_edges_max);
     offer
 }

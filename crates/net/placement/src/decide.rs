@@ -126,7 +126,7 @@ impl Exchange {
             // If it is here, too, somebody is wrong.
             may_move: graph.number(candidate.actor).is_none(),
         });
-        let loads = [offer.load, graph.len() as u64];
+        let loads = [offer.load, graph.load()];
         let mut exchange = Exchange {
             vertices: own.chain(offered).collect(),
             heaps: Default::default(),

@@ -14,6 +14,8 @@ pub struct Graph<K> {
     pub(crate) home: Vec<u64>,
     /// The edges to each other node.
     pub(crate) remote: BTreeMap<u32, Vec<Remote<K>>>,
+    /// The number of actors that are on their way here.
+    expected: usize,
 }
 
 /// An edge of an actor of this node, by its number, to another node.
@@ -38,6 +40,7 @@ impl<K: Copy + Ord> Graph<K> {
             local: vec![Vec::new(); actors.len()],
             home: vec![0; actors.len()],
             remote: BTreeMap::new(),
+            expected: 0,
             actors,
         };
         for Weighed { edge, node, weight } in edges {
@@ -55,6 +58,17 @@ impl<K: Copy + Ord> Graph<K> {
             }
         }
         graph
+    }
+
+    /// So many actors more are on their way to this node.
+    #[must_use]
+    pub(crate) fn expecting(self, expected: usize) -> Self {
+        Graph { expected, ..self }
+    }
+
+    /// The number of actors of this node when all have arrived that are on their way.
+    pub(crate) fn load(&self) -> u64 {
+        (self.actors.len() + self.expected) as u64
     }
 
     fn join(&mut self, a: usize, b: usize, weight: u64) {

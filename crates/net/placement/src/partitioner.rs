@@ -7,8 +7,11 @@
 //!  | +---------refused, no answer------+                                  |
 //!  |                                      an offer is accepted            |
 //!  | Idle ------------------------------------------------------------> Moving
-//!  +------------------- cooldown_rounds later <---all have moved, or not--+
+//!  +-- at once, or cooldown_rounds later <---------all have moved, or not--+
 //! ```
+//!
+//! A node has up to `exchanges_max` exchanges in a round, one after the other, and rests only after
+//! as many.
 
 use crate::candidates::{self, Look, May};
 use crate::decide::decide;
@@ -44,25 +47,19 @@ struct Here {
 
 /// An actor rests twice as long after each move of a streak, and at most 2^6 times.
 const STREAK_MAX: u8 = 6;
-/// Other nodes that are asked in one round: if one is busy, the next.
-const ASKED_MAX: usize = 3;
+/// For each exchange that a node may have in a round, the other nodes that it asks: if one is busy,
+/// the next.
+const ASKED_PER_EXCHANGE: usize = 3;
+/// The number of rounds for which an actor that another node has promised is waited for.
+const EXPECTED_ROUNDS: u64 = 4;
 /// Other nodes for which a round looks beyond moves that save nothing.
 const LOOKED_AT_MAX: usize = 8;
 
 enum Phase<K> {
     Idle,
-    Asking {
-        peer: u32,
-        offered: BTreeSet<K>,
-        /// The nodes that are asked if this one refuses, the last one first.
-        others: Vec<u32>,
-    },
-    Moving {
-        left: BTreeSet<K>,
-    },
-    Resting {
-        until: u64,
-    },
+    Asking { peer: u32, offered: BTreeSet<K> },
+    Moving { left: BTreeSet<K> },
+    Resting { until: u64 },
 }
 
 /// A node's part in the placement of actors: see the crate. `K` names an actor in the whole
@@ -78,8 +75,13 @@ pub struct Partitioner<K> {
     edges: Vec<Weighed<K>>,
     actors: BTreeMap<K, Here>,
     phase: Phase<K>,
-    /// Actors that other nodes are about to send here, with their streaks.
-    expected: BTreeMap<K, u8>,
+    /// The nodes that are to be asked in this round, the last one first.
+    queue: Vec<u32>,
+    /// The exchanges of this round, offered by either side.
+    exchanges: u32,
+    /// Actors that other nodes are about to send here, with their streaks, and the rounds in which
+    /// they are no longer waited for.
+    expected: BTreeMap<K, (u8, u64)>,
     /// Nodes that wanted none of what was offered, and the rounds in which they may be asked again.
     declined: BTreeMap<u32, u64>,
     stats: Stats,
@@ -98,6 +100,8 @@ impl<K: Copy + Ord> Partitioner<K> {
             edges: Vec::new(),
             actors: BTreeMap::new(),
             phase: Phase::Idle,
+            queue: Vec::new(),
+            exchanges: 0,
             expected: BTreeMap::new(),
             declined: BTreeMap::new(),
             stats: Stats::default(),
@@ -120,7 +124,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         let rests = Here { cost, is_pinned, rests_until: 0, streak_until: 0, streak: 0 };
         let mut here = rests;
         if has_moved {
-            self.rest(&mut here, self.expected.get(&actor).copied().unwrap_or(1));
+            self.rest(&mut here, self.expected.get(&actor).map_or(1, |&(streak, _)| streak));
         }
         self.expected.remove(&actor);
         self.actors.insert(actor, here);
@@ -159,7 +163,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             let node = self.sketch.node(&known.edge).unwrap_or(known.node);
             Weighed { node, ..known }
         });
-        Graph::new(self.me, self.actors.keys().copied(), edges)
+        Graph::new(self.me, self.actors.keys().copied(), edges).expecting(self.expected.len())
     }
 
     /// Says of each actor, by number, whether and at what cost it may move now.
@@ -182,6 +186,9 @@ impl<K: Copy + Ord> Partitioner<K> {
     /// O(e log e) for the e edges that are known.
     pub fn round(&mut self) -> Option<(u32, Offer<K>)> {
         self.stats.rounds += 1;
+        self.exchanges = 0;
+        let now = self.stats.rounds;
+        self.expected.retain(|_, (_, until)| *until > now);
         self.edges = self.sketch.edges().collect();
         self.sketch.fade(self.rules.retained_percent);
         let graph = self.graph();
@@ -192,11 +199,25 @@ impl<K: Copy + Ord> Partitioner<K> {
         if matches!(self.phase, Phase::Resting { until } if until <= self.stats.rounds) {
             self.phase = Phase::Idle;
         }
-        if matches!(self.phase, Phase::Idle) { self.best_offer(&graph) } else { None }
+        self.queue.clear();
+        if !matches!(self.phase, Phase::Idle) {
+            return None;
+        }
+        self.rank(&graph);
+        self.ask(&graph)
     }
 
-    /// The offer that pays most. The nodes behind it are asked if that one refuses.
-    fn best_offer(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
+    /// Returns the next offer of this round, if this node is free and may have another exchange.
+    /// To be called when an exchange is over.
+    pub fn next_offer(&mut self) -> Option<(u32, Offer<K>)> {
+        if !matches!(self.phase, Phase::Idle) || self.queue.is_empty() {
+            return None;
+        }
+        self.ask(&self.graph())
+    }
+
+    /// Queues the nodes with which an exchange pays, that with which it pays most to be asked first.
+    fn rank(&mut self, graph: &Graph<K>) {
         self.declined.retain(|_, until| *until > self.stats.rounds);
         let mut peers: Vec<(u64, u32)> = Vec::new();
         for (&peer, edges) in &graph.remote {
@@ -215,25 +236,28 @@ impl<K: Copy + Ord> Partitioner<K> {
             }
         }
         gains.sort_unstable();
-        let first = gains.len().saturating_sub(ASKED_MAX);
-        let others = gains[first..].iter().map(|&(.., peer)| peer).collect();
-        self.ask(graph, others)
+        let asked = ASKED_PER_EXCHANGE * self.rules.exchanges_max as usize;
+        let first = gains.len().saturating_sub(asked);
+        self.queue = gains[first..].iter().map(|&(.., peer)| peer).collect();
     }
 
-    fn ask(&mut self, graph: &Graph<K>, mut others: Vec<u32>) -> Option<(u32, Offer<K>)> {
+    fn ask(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
         self.phase = Phase::Idle;
-        let peer = others.pop()?;
         let may = self.may();
         let may = |actor: usize| may[actor];
-        let chosen = candidates::choose(graph, peer, &self.rules, Look::Far, may);
-        if chosen.actors.is_empty() {
-            return None;
+        while let Some(peer) = self.queue.pop() {
+            let chosen = candidates::choose(graph, peer, &self.rules, Look::Far, may);
+            // Exchanges since it was queued have moved them, or what they talk with.
+            if chosen.actors.is_empty() {
+                continue;
+            }
+            let offer = candidates::offer(graph, peer, &chosen.actors, &self.rules, may);
+            let offered = offer.candidates.iter().map(|it| it.actor).collect();
+            self.phase = Phase::Asking { peer, offered };
+            self.stats.offers += 1;
+            return Some((peer, offer));
         }
-        let offer = candidates::offer(graph, peer, &chosen.actors, &self.rules, may);
-        let offered = offer.candidates.iter().map(|it| it.actor).collect();
-        self.phase = Phase::Asking { peer, offered, others };
-        self.stats.offers += 1;
-        Some((peer, offer))
+        None
     }
 
     /// SplitMix64 (G. Steele, D. Lea and C. Flood, 2014).
@@ -270,7 +294,8 @@ impl<K: Copy + Ord> Partitioner<K> {
         let answer = decide(&graph, from, offer, &self.rules, |actor| may[actor]).answer;
         let takes: BTreeSet<K> = answer.take.iter().copied().collect();
         let taken = offer.candidates.iter().filter(|it| takes.contains(&it.actor));
-        self.expected = taken.map(|it| (it.actor, it.streak)).collect();
+        let until = self.stats.rounds + EXPECTED_ROUNDS;
+        self.expected.extend(taken.map(|it| (it.actor, (it.streak, until))));
         self.phase = Phase::Idle;
         if !answer.take.is_empty() || !answer.give.is_empty() {
             self.begin(answer.give.iter().map(|&(actor, _)| actor).collect());
@@ -307,7 +332,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             self.declined.insert(from, until);
             return Ok(Vec::new());
         }
-        self.expected.clear();
+        let until = self.stats.rounds + EXPECTED_ROUNDS;
         for &(actor, streak) in &answer.give {
             // It may have been faster than the answer.
             match self.actors.get(&actor).copied() {
@@ -315,7 +340,7 @@ impl<K: Copy + Ord> Partitioner<K> {
                     self.rest(&mut here, streak);
                     self.actors.insert(actor, here);
                 }
-                None => drop(self.expected.insert(actor, streak)),
+                None => drop(self.expected.insert(actor, (streak, until))),
             }
         }
         let go = answer.take.iter().copied().filter(|&actor| self.knows(actor)).collect();
@@ -325,16 +350,16 @@ impl<K: Copy + Ord> Partitioner<K> {
     /// Another node has refused an offer, or does not answer. Returns the offer to make next in
     /// this round, if there is one.
     pub fn refused(&mut self, from: u32) -> Option<(u32, Offer<K>)> {
-        let others = match &mut self.phase {
-            Phase::Asking { peer, others, .. } if *peer == from => std::mem::take(others),
-            _ => return None,
-        };
+        if !matches!(self.phase, Phase::Asking { peer, .. } if peer == from) {
+            return None;
+        }
         self.stats.refused_there += 1;
-        self.ask(&self.graph(), others)
+        self.ask(&self.graph())
     }
 
     fn begin(&mut self, go: Vec<K>) -> Vec<K> {
         self.stats.exchanges += 1;
+        self.exchanges += 1;
         if go.is_empty() {
             self.cool_down();
         } else {
@@ -343,7 +368,13 @@ impl<K: Copy + Ord> Partitioner<K> {
         go
     }
 
+    /// An exchange is over: the next may follow, or the node rests if this was the last that it may
+    /// have in a round.
     fn cool_down(&mut self) {
+        if self.exchanges < self.rules.exchanges_max {
+            self.phase = Phase::Idle;
+            return;
+        }
         let until = self.stats.rounds + 1 + u64::from(self.rules.cooldown_rounds);
         self.phase = Phase::Resting { until };
     }

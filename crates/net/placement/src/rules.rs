@@ -24,7 +24,12 @@ pub struct Rules {
     pub imbalance_percent: u32,
     /// The same as a number of actors: the larger bound holds. Default: 2.
     pub imbalance_min: u64,
-    /// The number of rounds that a node rests after an exchange that moved something. Default: 1.
+    /// The number of exchanges, with different nodes, that a node may have in a round. The actors
+    /// of one group may be scattered over many nodes: with few exchanges they take long to meet.
+    /// Default: 16.
+    pub exchanges_max: u32,
+    /// The number of rounds that a node rests after a round with `exchanges_max` exchanges. Default:
+    /// 1.
     pub cooldown_rounds: u32,
     /// The number of rounds for which an actor that has moved stays. It is doubled, six times at
     /// most, if the actor moves again soon afterwards. Default: 4.
@@ -43,6 +48,7 @@ impl Default for Rules {
             moves_max: 64,
             imbalance_percent: 10,
             imbalance_min: 2,
+            exchanges_max: 16,
             cooldown_rounds: 1,
             rest_rounds: 4,
             offer_edges_max: 320,
@@ -85,6 +91,9 @@ impl Rules {
         }
         if !(1..=4096).contains(&self.moves_max) {
             return bad("moves_max", self.moves_max as u64, "1 to 4096");
+        }
+        if !(1..=1024).contains(&self.exchanges_max) {
+            return bad("exchanges_max", self.exchanges_max.into(), "1 to 1024");
         }
         if self.rest_rounds > 1 << 20 {
             return bad("rest_rounds", self.rest_rounds.into(), "0 to 1048576");

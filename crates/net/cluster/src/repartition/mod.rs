@@ -126,6 +126,8 @@ impl Repartitioner {
             Ok(go) => self.exchange(from, go, answer.give.len(), ctx),
             Err(why) => self.deny(from, why),
         }
+        // Nothing leaves, so that the exchange is over; else it is when the last one has left.
+        self.ask(self.traffic.next_offer(), ctx);
     }
 
     fn deny(&self, node: NodeId, why: Refusal) {
@@ -195,6 +197,7 @@ impl Actor for Repartitioner {
                     let serial = key.serial;
                     inner.tell_listeners(&NodeEvent::NotMoved { node: to, began, serial, why });
                 }
+                self.ask(self.traffic.next_offer(), ctx);
             }
         }
     }

@@ -113,6 +113,12 @@ impl Traffic {
         made.map(|(peer, offer)| (NodeId(peer), offer))
     }
 
+    /// Returns the next offer of this round, if there is one and the node is free.
+    pub(crate) fn next_offer(&self) -> Option<(NodeId, Offer<Key>)> {
+        let made = self.lock().partitioner.next_offer();
+        made.map(|(peer, offer)| (NodeId(peer), offer))
+    }
+
     /// Returns what moves an actor, if it lives here.
     pub(crate) fn mover(&self, key: Key) -> Option<Arc<dyn Mover>> {
         self.lock().movers.get(&key).cloned()

@@ -1,7 +1,7 @@
 //! Rounds, rests and graphs of a node's partitioner.
 
 use crate::world::{Traffic, World, merged};
-use actinium_placement::{Actor, Answer, BadRule, End, Partitioner, Refusal, Rules};
+use actinium_placement::{Actor, Answer, BadRule, End, Offer, Partitioner, Refusal, Rules};
 
 /// SplitMix64.
 struct Random(u64);
@@ -220,7 +220,8 @@ fn a_move_that_failed_is_not_tried_again_at_once() {
 
 #[test]
 fn a_node_that_is_busy_is_not_the_last_to_be_asked() {
-    let mut a: Partitioner<u32> = Partitioner::new(0, Rules::default(), 0);
+    let rules = Rules { exchanges_max: 1, ..Rules::default() };
+    let mut a: Partitioner<u32> = Partitioner::new(0, rules, 0);
     a.appeared(1, Actor::default());
     for (node, messages) in [(1, 500), (2, 400), (3, 300), (4, 200)] {
         a.sent(1, End::Fixed(node), node, messages);
@@ -235,6 +236,53 @@ fn a_node_that_is_busy_is_not_the_last_to_be_asked() {
     assert_eq!((a.stats().refused_there, a.stats().offers), (3, 3));
 }
 
+/// Four actors, each of which talks with another node.
+#[test]
+fn a_round_has_as_many_exchanges_as_the_rules_allow() {
+    for exchanges_max in [1, 2, 3] {
+        let rules = Rules { exchanges_max, imbalance_min: 8, ..Rules::default() };
+        let mut a: Partitioner<u32> = Partitioner::new(0, rules, 0);
+        for node in 1..5 {
+            a.appeared(node, Actor::default());
+            a.sent(node, End::Fixed(node), node, 500);
+        }
+        let (mut next, mut moved) = (a.round(), 0);
+        while let Some((peer, offer)) = next {
+            let take = offer.candidates.iter().map(|it| it.actor).collect();
+            let go = a.answered(peer, &Answer { take, give: Vec::new() }).unwrap();
+            assert_eq!(a.next_offer(), None, "the actors have not left yet");
+            go.into_iter().for_each(|actor| a.moved(actor));
+            moved += 1;
+            next = a.next_offer();
+        }
+        assert_eq!((moved, a.stats().exchanges), (exchanges_max, u64::from(exchanges_max)));
+    }
+}
+
+/// Actors that were promised count as if they were here, so that no two nodes fill the same room.
+#[test]
+fn actors_on_their_way_count_as_load() {
+    let mut a: Partitioner<u32> = Partitioner::new(0, Rules::default(), 0);
+    let mut b: Partitioner<u32> = Partitioner::new(1, Rules::default(), 0);
+    b.appeared(7, Actor::default());
+    b.sent(7, End::Fixed(0), 0, 500);
+    let (_, offer) = b.round().unwrap();
+    assert_eq!(a.offered(1, &offer).unwrap().take, [7]);
+    a.appeared(8, Actor::default());
+    a.sent(8, End::Fixed(2), 2, 500);
+    let load = |made: Option<(u32, Offer<u32>)>| made.map(|(_, offer)| offer.load);
+    assert_eq!(load(a.round()), Some(2));
+    assert_eq!(a.refused(2), None);
+    // It never comes: it is waited for no longer.
+    let loads = (0..4).map(|_| {
+        a.sent(8, End::Fixed(2), 2, 500);
+        let made = load(a.round());
+        a.refused(2);
+        made
+    });
+    assert_eq!(loads.last().unwrap(), Some(1));
+}
+
 #[test]
 fn settings_are_checked() {
     assert_eq!(Rules::default().check(), Ok(()));
@@ -247,6 +295,7 @@ fn settings_are_checked() {
     assert_eq!(bad(Rules { retained_percent: 100, ..rules() }), "retained_percent");
     assert_eq!(bad(Rules { moves_max: 0, ..rules() }), "moves_max");
     assert_eq!(bad(Rules { move_cost: u64::MAX, ..rules() }), "move_cost");
+    assert_eq!(bad(Rules { exchanges_max: 0, ..rules() }), "exchanges_max");
     assert_eq!(bad(Rules { rest_rounds: u32::MAX, ..rules() }), "rest_rounds");
     assert_eq!(bad(Rules { offer_edges_max: 0, ..rules() }), "offer_edges_max");
     let error = Rules { moves_max: 0, ..rules() }.check().unwrap_err();

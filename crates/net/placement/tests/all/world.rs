@@ -35,8 +35,11 @@ impl World {
     pub(crate) fn round(&mut self) -> u32 {
         let mut moves = 0;
         for n in 0..self.nodes.len() as u32 {
-            let next = self.nodes[n as usize].round();
-            moves += self.exchange(n, next);
+            let mut next = self.nodes[n as usize].round();
+            while next.is_some() {
+                moves += self.exchange(n, next);
+                next = self.nodes[n as usize].next_offer();
+            }
         }
         moves
     }

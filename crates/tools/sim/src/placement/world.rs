@@ -59,10 +59,13 @@ impl World {
         let mut turns = std::mem::take(&mut self.turns);
         self.random.shuffle(&mut turns);
         for &node in &turns {
-            let made = self.nodes[node as usize].round();
-            if self.exchange(node, made) {
-                self.exchanges += 1;
-                self.last_move = round;
+            let mut made = self.nodes[node as usize].round();
+            while made.is_some() {
+                if self.exchange(node, made) {
+                    self.exchanges += 1;
+                    self.last_move = round;
+                }
+                made = self.nodes[node as usize].next_offer();
             }
         }
         self.turns = turns;
