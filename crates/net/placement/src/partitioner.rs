@@ -216,7 +216,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         self.ask(&self.graph())
     }
 
-    /// Queues the nodes with which an exchange pays, that with which it pays most to be asked first.
+    /// Queues the nodes with which an exchange pays: that with which it pays most is asked first.
     fn rank(&mut self, graph: &Graph<K>) {
         self.declined.retain(|_, until| *until > self.stats.rounds);
         let mut peers: Vec<(u64, u32)> = Vec::new();

@@ -28,8 +28,8 @@ pub struct Rules {
     /// of one group may be scattered over many nodes: with few exchanges they take long to meet.
     /// Default: 16.
     pub exchanges_max: u32,
-    /// The number of rounds that a node rests after a round with `exchanges_max` exchanges. Default:
-    /// 1.
+    /// The number of rounds that a node rests after a round with `exchanges_max` exchanges.
+    /// Default: 1.
     pub cooldown_rounds: u32,
     /// The number of rounds for which an actor that has moved stays. It is doubled, six times at
     /// most, if the actor moves again soon afterwards. Default: 4.
