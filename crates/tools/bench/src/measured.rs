@@ -12,7 +12,6 @@ pub(crate) enum Unit {
     Nanoseconds,
     /// Seconds, shown in what suits.
     Seconds,
-    GigabytesPerSecond,
     Bytes,
     /// A plain number.
     Number,
@@ -32,7 +31,6 @@ impl Unit {
             Unit::Rate => rate(value),
             Unit::Nanoseconds => nanoseconds(value),
             Unit::Seconds => nanoseconds(value * 1e9),
-            Unit::GigabytesPerSecond => format!("{} GB/s", decimal(value, 2)),
             Unit::Bytes => format!("{} B", decimal(value, 0)),
             Unit::Number => decimal(value, 5),
             Unit::Times | Unit::Inverse => format!("{} ×", decimal(value, 3)),

@@ -31,6 +31,10 @@ pub struct AllToAll {
     /// The number of messages that each node sends per second, evenly but for chance; 0: all at
     /// once.
     pub rate_per_s: u64,
+    /// The number of a node's messages that may be without an answer. Who handles one answers it,
+    /// and the answer brings the next; receivers are drawn from all nodes, the own one included;
+    /// `rate_per_s` does not count. 0: nothing is answered, and a node sends to others only.
+    pub in_flight: u32,
     /// The bytes of a message itself, without its head.
     pub message_bytes: u32,
     /// The settings by which messages are aggregated into frames.
@@ -91,7 +95,9 @@ pub struct Figures {
 
 #[derive(Clone, Copy)]
 struct Message {
+    from: u32,
     to: u32,
+    is_answer: bool,
     sent_ns: u64,
     /// It is the last one of a frame of this node.
     ends_frame_of: Option<u32>,
@@ -156,6 +162,13 @@ struct Node {
     frames_max: u64,
 }
 
+impl Node {
+    fn send(&mut self, message: Message) {
+        self.sent += 1;
+        self.work.push_back(message);
+    }
+}
+
 enum Step {
     Send,
     /// The worker is done with a message.
@@ -200,8 +213,11 @@ pub fn all_to_all(settings: &AllToAll) -> Figures {
     };
     if settings.nodes >= 2 && settings.messages > 0 {
         for at in 0..settings.nodes {
-            let first_ns = world.pause_ns();
-            world.plan(first_ns, at, Step::Send);
+            // Without answers, each send plans the next.
+            for _ in 0..settings.in_flight.clamp(1, settings.messages) {
+                let first_ns = world.pause_ns();
+                world.plan(first_ns, at, Step::Send);
+            }
         }
     }
     while let Some(Reverse((now_ns, number, at))) = world.agenda.pop() {
@@ -223,6 +239,7 @@ impl World<'_> {
     fn pause_ns(&mut self) -> u64 {
         match self.settings.rate_per_s {
             0 => 0,
+            _ if self.settings.in_flight > 0 => 0,
             rate => {
                 let mean_ns = 1_000_000_000 / rate.max(1);
                 self.random.u64(mean_ns / 2..=mean_ns / 2 + mean_ns)
@@ -272,18 +289,33 @@ impl World<'_> {
     }
 
     fn send(&mut self, now_ns: u64, at: u32) {
-        // Any but itself.
-        let draw = self.random.u32(..self.settings.nodes - 1);
-        let to = draw + u32::from(draw >= at);
+        let (nodes, is_answered) = (self.settings.nodes, self.settings.in_flight > 0);
+        let to = if is_answered {
+            self.random.u32(..nodes)
+        } else {
+            // Any but itself.
+            let draw = self.random.u32(..nodes - 1);
+            draw + u32::from(draw >= at)
+        };
         let pause_ns = self.pause_ns();
         let node = &mut self.nodes[at as usize];
         node.unsent -= 1;
-        node.sent += 1;
-        node.work.push_back(Message { to, sent_ns: now_ns, ends_frame_of: None });
-        if node.unsent > 0 {
+        node.send(Message { from: at, to, is_answer: false, sent_ns: now_ns, ends_frame_of: None });
+        if node.unsent > 0 && !is_answered {
             self.plan(now_ns + pause_ns, at, Step::Send);
         }
         self.work(now_ns, at);
+    }
+
+    /// A message has been handled: it is answered, or its answer brings the next.
+    fn answer(&mut self, now_ns: u64, at: u32, handled: Message) {
+        let node = &mut self.nodes[at as usize];
+        if !handled.is_answer {
+            let (to, is_answer) = (handled.from, true);
+            node.send(Message { from: at, to, is_answer, sent_ns: now_ns, ends_frame_of: None });
+        } else if node.unsent > 0 {
+            self.send(now_ns, at);
+        }
     }
 
     /// Lets the worker go on, if it is free and there is work.
@@ -306,6 +338,9 @@ impl World<'_> {
             self.nodes[at as usize].received += 1;
             self.figures.elapsed_ns = now_ns;
             self.latencies_ns.push(now_ns - message.sent_ns);
+            if self.settings.in_flight > 0 {
+                self.answer(now_ns, at, message);
+            }
         } else {
             self.aggregator(now_ns, at, message);
         }
@@ -538,6 +573,7 @@ mod tests {
             route: Route::Direct,
             messages,
             rate_per_s: 0,
+            in_flight: 0,
             message_bytes: 64,
             aggregator: AggregatorConfig::default(),
             links: Links::default(),
@@ -582,6 +618,21 @@ mod tests {
             assert!(figures.rounds >= 2, "{figures:?}");
             assert!(figures.termination_ns > 0 && figures.termination_ns <= 3 * round_ns);
         }
+    }
+
+    #[test]
+    fn each_message_is_answered_and_more_in_flight_fill_frames() {
+        let of = |in_flight| all_to_all(&AllToAll { in_flight, ..settings(4, 1_000) });
+        let (one, many) = (of(1), of(100));
+        assert_eq!((one.delivered, many.delivered), (8_000, 8_000), "messages and answers");
+        assert!(many.elapsed_ns * 4 < one.elapsed_ns, "{many:?} {one:?}");
+        let filled = |figures: &Figures| figures.hops as f64 / figures.frames as f64;
+        assert!(filled(&one) < 2.0 && filled(&many) > 4.0, "{one:?} {many:?}");
+        // A quarter of them stays at home.
+        let share = many.hops as f64 / many.delivered as f64;
+        assert!((share - 0.75).abs() < 0.05, "{share}");
+        // More than there are.
+        assert_eq!(all_to_all(&AllToAll { in_flight: 9, ..settings(2, 3) }).delivered, 12);
     }
 
     #[test]

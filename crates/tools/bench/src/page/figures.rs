@@ -36,38 +36,30 @@ const fn figure(
     Figure { what, args, at, unit, wanted }
 }
 
-use Unit::{GigabytesPerSecond, Inverse, Nanoseconds, Rate, Seconds, Times};
+use Unit::{Inverse, Nanoseconds, Rate, Seconds, Times};
 
 const RECONSTRUCTION: &str = "workloads/reconstruction.toml --time-scale 0.02";
-const IDLE_MODULES: &str = "workloads/reconstruction.toml --time-scale 0 --events 5000 --workers 1";
 const ELASTIC: &str = "--idle 2000 --repeat 3";
 const MANY_ACTORS: &str =
     "--actors 24,240 --accesses 20,100 --state 256,4000,32000 --messages 500000 --repeat 1";
 const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 3";
-const STREAM: &str = "stream --size 256m --times 5";
 const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
+const WINDOWS: &str = "startup --fabric mpi --size 64m --repeat 5";
 const CLUSTER: &str = "cluster --nodes 1000";
+const COMMUNITIES: &str = "placement --nodes 1000 --graph communities";
+const RING: &str = "placement --nodes 1000 --graph ring";
 
 pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Event processing",
         command: "actinium events",
-        figures: &[
-            figure(
-                "ideal to elapsed, shipped workload",
-                RECONSTRUCTION,
-                "/wall_by_ideal",
-                Inverse,
-                "≥ 0.97",
-            ),
-            figure(
-                "events whose modules do nothing, 1 worker",
-                IDLE_MODULES,
-                "/events_per_s",
-                Rate,
-                "",
-            ),
-        ],
+        figures: &[figure(
+            "ideal to elapsed, shipped workload",
+            RECONSTRUCTION,
+            "/wall_by_ideal",
+            Inverse,
+            "≥ 0.97",
+        )],
     },
     Section {
         title: "Messages between 200 actors",
@@ -149,14 +141,7 @@ pub(super) const SECTIONS: &[Section] = &[
         command: "actinium memory",
         figures: &[
             figure(
-                "eager fault-in of 1 GiB, 2 threads",
-                STARTUP,
-                "/rows/mode=eager/gb_per_s",
-                GigabytesPerSecond,
-                "",
-            ),
-            figure(
-                "the same, to the fastest plain loop",
+                "eager fault-in of 1 GiB, 2 threads, to the fastest plain loop",
                 STARTUP,
                 "/rows/mode=eager/of_limit",
                 Times,
@@ -170,48 +155,45 @@ pub(super) const SECTIONS: &[Section] = &[
                 "≤ 1.05",
             ),
             figure(
-                "STREAM triad, first touch",
-                STREAM,
-                "/stores/store=first-touch/rates/kernel=triad/gb_per_s",
-                GigabytesPerSecond,
+                "a no-op job with a window of registered memory over MPI, to without",
+                WINDOWS,
+                "/jobs/registration=static/of_none/median",
+                Times,
                 "",
+            ),
+            figure(
+                "reads of 4 KiB, static to dynamic window",
+                WINDOWS,
+                "/transfers/bytes=4096/static_of_dynamic/median",
+                Times,
+                "> 1",
+            ),
+            figure(
+                "reads of 256 KiB",
+                WINDOWS,
+                "/transfers/bytes=262144/static_of_dynamic/median",
+                Times,
+                "> 1",
+            ),
+            figure(
+                "reads of 16 MiB",
+                WINDOWS,
+                "/transfers/bytes=16777216/static_of_dynamic/median",
+                Times,
+                "> 1",
             ),
         ],
     },
     Section {
-        title: "Encodings: time to encode and decode",
+        title: "Protocols",
         command: "actinium wire bench",
-        figures: &[
-            figure(
-                "control, binary, encode",
-                "",
-                "/rows/message=control&encoding=binary/encode_ns",
-                Nanoseconds,
-                "",
-            ),
-            figure(
-                "control, binary, decode",
-                "",
-                "/rows/message=control&encoding=binary/decode_ns",
-                Nanoseconds,
-                "",
-            ),
-            figure(
-                "order, binary, encode",
-                "",
-                "/rows/message=order&encoding=binary/encode_ns",
-                Nanoseconds,
-                "",
-            ),
-            figure(
-                "order, binary, decode",
-                "",
-                "/rows/message=order&encoding=binary/decode_ns",
-                Nanoseconds,
-                "",
-            ),
-            figure("a protocol's monitor, per message", "", "/monitor_ns", Nanoseconds, "≤ 5 ns"),
-        ],
+        figures: &[figure(
+            "a protocol's monitor, per message",
+            "",
+            "/monitor_ns",
+            Nanoseconds,
+            "≤ 5 ns",
+        )],
     },
     Section {
         title: "Nodes in one process",
@@ -236,20 +218,13 @@ pub(super) const SECTIONS: &[Section] = &[
         )],
     },
     Section {
-        title: "Simulated clusters: 1,000 nodes that send 100 messages each, virtual time",
+        title: "Simulated clusters of 1,000 nodes",
         command: "actinium sim",
         figures: &[
             figure(
-                "direct",
+                "100 messages of each, virtual time, direct",
                 CLUSTER,
                 "/sizes/nodes=1000/routes/route=direct/messages_per_s",
-                Rate,
-                "",
-            ),
-            figure(
-                "through a square (2d)",
-                CLUSTER,
-                "/sizes/nodes=1000/routes/route=2d/messages_per_s",
                 Rate,
                 "",
             ),
@@ -272,6 +247,27 @@ pub(super) const SECTIONS: &[Section] = &[
                 CLUSTER,
                 "/sizes/nodes=1000/detection_last_ns",
                 Nanoseconds,
+                "",
+            ),
+            figure(
+                "share of messages that cross, communities, before placement by traffic",
+                COMMUNITIES,
+                "/runs/graph=communities/crossings_per_message_before",
+                Times,
+                "",
+            ),
+            figure(
+                "after 100 rounds of it",
+                COMMUNITIES,
+                "/runs/graph=communities/crossings_per_message_after",
+                Times,
+                "",
+            ),
+            figure(
+                "a ring, after 100 rounds",
+                RING,
+                "/runs/graph=ring/crossings_per_message_after",
+                Times,
                 "",
             ),
         ],

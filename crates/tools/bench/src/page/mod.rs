@@ -61,9 +61,8 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
 
     text += "\n## Other figures\n";
     let mut figures = runs.sections(options.reps)?;
-    figures.rows.push(runs::title("Beside another process"));
+    figures.rows.push(runs::title("Beside another process, and modules of event graphs"));
     figures.rows.push(own(&disturbed::measure(&runs, options.pairs)?, disturbed::COMMAND));
-    figures.rows.push(runs::title("Modules of event graphs"));
     for section in ["overhead", "memory", "busy", "wait"] {
         let command = format!("`cargo bench -p actinium-bench -- --events --section {section}`");
         let measured = events::section(&replays::read(None)?, section)?;

@@ -145,6 +145,12 @@ pub struct Cluster {
         conflicts_with_all = ["latency", "overhead", "gap", "gap_per_kib"])]
     links: Option<PathBuf>,
 
+    /// Instead: simulate what 'actinium probe --fabric .. --json' has printed into these files, and
+    /// say how far the simulation is off
+    #[arg(long, value_name = "FILE,..", value_delimiter = ',', value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["nodes", "route", "messages", "rate", "bytes", "report"])]
+    compare: Vec<PathBuf>,
+
     /// L of LogGP: how long a frame is under way, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "1500", value_parser = from_to::<0, NS_MAX>)]
     latency: u64,
@@ -214,6 +220,10 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         Some(path) => settings.measured(MeasuredLinks::read(path)?),
         None => settings,
     };
+    if !args.compare.is_empty() {
+        let report = cluster::compare::compare(settings, &args.compare, args.output.quiet)?;
+        return args.output.report(&report, cluster::compare::Report::text);
+    }
     let settings = settings.check()?;
     args.report.check()?;
     let sizes = cluster::run::run(&settings, args.output.quiet)?;

@@ -161,3 +161,57 @@ fn a_file_of_links_that_is_none_is_refused() {
     run(&["sim", "cluster", "--links", "x", "--gap", "1"]).refused(&["--links", "--gap"]);
     run(&["sim", "links"]).refused(&["--fabric: needed"]);
 }
+
+#[test]
+fn probes_are_compared_with_their_simulations() {
+    let scratch = Scratch::new("sim-compare");
+    let probe = |nodes: &str, in_flight: &str| {
+        let args = ["probe", "--fabric", "in-process", "--nodes", nodes, "--in-flight", in_flight];
+        let more = ["--workers", "1", "--actors", "20", "--messages", "50", "--quiet", "--json"];
+        let measured = run(&[&args[..], &more].concat()).ok();
+        (scratch.file(&format!("{nodes}-{in_flight}.json"), &measured), measured)
+    };
+    let ((two, measured), (four, _)) = (probe("2", "1"), probe("4", "8"));
+    let compare = |more: &[&str]| {
+        let args = ["sim", "cluster", "--compare", &format!("{two},{four}"), "--quiet"];
+        run(&[&args[..], more].concat())
+    };
+    let json: Value = compare(&["--json"]).json();
+    let measured: Value = serde_json::from_str(&measured).expect("it is JSON");
+    let rate = number(&measured, "throughput.computation_per_s");
+    assert_eq!(number(&json, "compared.0.measured_per_s"), rate);
+    for (at, nodes, in_flight) in [(0, 2.0, 20.0), (1, 4.0, 160.0)] {
+        let of = |name: &str| number(&json, &format!("compared.{at}.{name}"));
+        assert_eq!((of("nodes"), of("in_flight_per_node")), (nodes, in_flight));
+        let error = (of("simulated_per_s") / of("measured_per_s") - 1.0) * 100.0;
+        assert!(
+            (of("error_percent") - error).abs() < 1e-6 && of("simulated_per_s") > 0.0,
+            "{json}"
+        );
+    }
+    assert!(
+        number(&json, "compared.1.simulated_messages_per_frame")
+            > number(&json, "compared.0.simulated_messages_per_frame")
+    );
+    // The costs of links count.
+    let slow = compare(&["--json", "--latency", "1000000"]).json();
+    let of = |json: &Value| number(json, "compared.0.simulated_per_s");
+    assert!(of(&slow) * 10.0 < of(&json), "{slow}");
+    let text = compare(&[]).ok();
+    assert!(text.contains("in-process") && text.contains("error"), "{text}");
+
+    let refused = |text: &str, parts: &[&str]| {
+        let file = scratch.file("wrong.json", text);
+        run(&["sim", "cluster", "--compare", &file]).refused(parts);
+    };
+    refused("{ \"schema_version\": 1 }", &["--compare: ", "is no report of 'actinium probe"]);
+    let one = measured.to_string().replace("\"node_count\":2", "\"node_count\":1");
+    refused(&one, &["--compare: ", "two nodes or more"]);
+    let long = measured.to_string().replace(
+        "\"messages\":{\"source\":\"flag\",\"value\":50}",
+        "\"messages\":{\"source\":\"flag\",\"value\":4000000000}",
+    );
+    assert_ne!(long, measured.to_string());
+    refused(&long, &["--compare: ", "pings: 1 to 50000000"]);
+    run(&["sim", "cluster", "--compare", "x", "--nodes", "2"]).refused(&["--compare", "--nodes"]);
+}

@@ -167,12 +167,12 @@ impl Report {
                 Bar::new(format!("{of} dynamic"), transfer.dynamic_gb_per_s.median),
             ]
         });
-        let (jobs, rates): (Vec<_>, Vec<_>) = (jobs.collect(), rates.collect());
-        let (job_count, rate_count) = (jobs.len(), rates.len());
+        let (jobs, rates) = (jobs.collect(), rates.collect());
+        let gb_per_s = Unit::Other("GB/s".to_owned());
         let section = Section::new("Registration with MPI")
             .text("A no-op job with a segment in each rank, and reads of another rank's: medians.")
-            .chart(Bars::new("A no-op job, start to exit", Unit::Seconds, jobs).top(job_count))
-            .chart(Bars::new("Reads", Unit::Other("GB/s".to_owned()), rates).top(rate_count));
+            .chart(Bars::new("A no-op job, start to exit", Unit::Seconds, jobs).in_order())
+            .chart(Bars::new("Reads", gb_per_s, rates).in_order());
         Page::new("Registration of segments with MPI")
             .summary(format!("{} ranks, segments of {}", self.ranks, bytes(self.size_bytes)))
             .setting("repeat", self.repeat as u64)

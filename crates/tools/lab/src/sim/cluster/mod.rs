@@ -6,9 +6,11 @@
 //! | [`run`] | the runs |
 //! | [`report`] | the tables, and JSON |
 //! | [`page`] | the page |
+//! | [`compare`] | probes of real nodes beside their simulations |
 //! | [`links`] | the costs of links, as a file has them |
 //! | [`measure`] | what is measured for that |
 
+pub mod compare;
 pub mod links;
 pub mod measure;
 pub mod page;

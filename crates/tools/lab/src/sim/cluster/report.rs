@@ -145,18 +145,7 @@ impl Report {
             settings.message_bytes,
             settings.seed
         ));
-        let from = match &settings.links_measured {
-            Some(fabric) => format!("measured over the fabric '{fabric}'"),
-            None => "assumed".to_owned(),
-        };
-        line(format!(
-            "links      LogGP, {from}: L {}, o {}, g {}, G {} per KiB; {} of a worker per message and hop",
-            nanoseconds(settings.latency_ns as f64),
-            nanoseconds(settings.overhead_ns as f64),
-            nanoseconds(settings.gap_ns as f64),
-            nanoseconds(settings.gap_per_kib_ns as f64),
-            nanoseconds(settings.message_ns as f64)
-        ));
+        line(settings.links_line());
         line("dest.      destinations that a node aggregates for, most of any node; memory of frames at one time, likewise".to_owned());
         line(format!(
             "assumed    all links are up; {} frames under way to a node at most, {} of them lost and sent again after {}; no congestion, one worker a node",

@@ -6,6 +6,7 @@ use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
 use actinium_cluster::sim::Links;
 use actinium_cluster::{AggregatorConfig, sim::AllToAll};
+use actinium_observe::number::nanoseconds;
 use serde::{Serialize, Serializer};
 
 /// Most messages of a run: more would take hours, and gigabytes.
@@ -128,6 +129,22 @@ impl Settings {
         }
     }
 
+    /// What reports say of the costs of links.
+    pub(super) fn links_line(&self) -> String {
+        let from = match &self.links_measured {
+            Some(fabric) => format!("measured over the fabric '{fabric}'"),
+            None => "assumed".to_owned(),
+        };
+        format!(
+            "links      LogGP, {from}: L {}, o {}, g {}, G {} per KiB; {} of a worker per message and hop",
+            nanoseconds(self.latency_ns as f64),
+            nanoseconds(self.overhead_ns as f64),
+            nanoseconds(self.gap_ns as f64),
+            nanoseconds(self.gap_per_kib_ns as f64),
+            nanoseconds(self.message_ns as f64)
+        )
+    }
+
     /// Returns the settings of links.
     pub fn link(&self) -> LinkConfig {
         LinkConfig {
@@ -146,6 +163,7 @@ impl Settings {
             route,
             messages: self.messages_per_node,
             rate_per_s: self.rate_per_s,
+            in_flight: 0,
             message_bytes: self.message_bytes,
             aggregator: AggregatorConfig { frame_bytes, hold_ns, ..AggregatorConfig::default() },
             links: self.links(),

@@ -1,0 +1,204 @@
+//! Probes of real nodes, and the same simulated: how far the simulation is off.
+
+use super::Settings;
+use crate::Failure;
+use actinium_cluster::route::Route;
+use actinium_cluster::sim::{AllToAll, Figures, Links, all_to_all};
+use actinium_observe::number::{count, decimal, rate};
+use actinium_report::{Column, Document, Progress, Table};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Rises when a field of the JSON goes or changes its meaning; not when one comes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The version of the probe's JSON up to which it is understood.
+const PROBE_VERSION: u32 = 1;
+
+/// What a ping has in itself beside its payload: its serial number and its kind.
+const PING_BYTES: u32 = 9;
+
+/// Most pings of a run: the simulation would take hours.
+const PINGS_MAX: u64 = 50_000_000;
+
+/// What is read of the JSON of `actinium probe --fabric`.
+#[derive(Debug, Deserialize)]
+struct Probe {
+    fabric: String,
+    node_count: u32,
+    settings: Asked,
+    throughput: Throughput,
+    messages_per_frame: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    workers: Given<u32>,
+    actors: Given<u32>,
+    in_flight: Given<u32>,
+    messages: Given<u32>,
+    payload: Given<u32>,
+    route: Given<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Given<T> {
+    value: T,
+}
+
+#[derive(Debug, Deserialize)]
+struct Throughput {
+    computation_per_s: f64,
+}
+
+/// A probe beside its simulation.
+#[derive(Debug, Serialize)]
+struct Compared {
+    probe: PathBuf,
+    fabric: String,
+    nodes: u32,
+    workers_per_node: u32,
+    in_flight_per_node: u32,
+    measured_per_s: f64,
+    simulated_per_s: f64,
+    error_percent: f64,
+    measured_messages_per_frame: f64,
+    simulated_messages_per_frame: f64,
+}
+
+/// Probes beside their simulations. It serialises as the JSON that the command prints.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    schema_version: u32,
+    actinium_version: &'static str,
+    settings: Settings,
+    compared: Vec<Compared>,
+}
+
+/// Simulates what each of these files of `actinium probe --fabric .. --json` has measured, by links
+/// of these settings.
+///
+/// # Errors
+/// If a file can not be read, is none of a probe of two nodes or more, or its probe is too long to
+/// be simulated.
+pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Report, Failure> {
+    let cases = probes.iter().map(|path| Ok((path, Probe::read(path)?)));
+    let cases = cases.collect::<Result<Vec<_>, Failure>>()?;
+    let jobs = cases.len() as u64;
+    let progress = if quiet { Progress::hidden(jobs) } else { Progress::new(jobs, "simulations") };
+    let mut compared = Vec::new();
+    for (path, probe) in cases {
+        let case = probe.simulation(&settings).map_err(|why| wrong(path, &why))?;
+        compared.push(probe.beside(path, &case, &all_to_all(&case)));
+        progress.add(1);
+    }
+    progress.finish();
+    let (schema_version, actinium_version) = (SCHEMA_VERSION, env!("CARGO_PKG_VERSION"));
+    Ok(Report { schema_version, actinium_version, settings, compared })
+}
+
+fn wrong(path: &Path, why: &str) -> Failure {
+    Failure::Asked(format!("--compare: {}: {why}", path.display()))
+}
+
+impl Probe {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let read = || {
+            let document = Document::read(path, "report of 'actinium probe --fabric .. --json'")?;
+            document.up_to(PROBE_VERSION)?.data::<Self>()
+        };
+        read().map_err(|error| Failure::Asked(format!("--compare: {error}")))
+    }
+
+    /// The same in the simulation, or why there is none.
+    fn simulation(&self, settings: &Settings) -> Result<AllToAll, String> {
+        let Asked { workers, actors, in_flight, messages, payload, route } = &self.settings;
+        if self.node_count < 2 || workers.value == 0 {
+            return Err("it is no probe of two nodes or more".to_owned());
+        }
+        let named = Route::ALL.into_iter().find(|it| it.name() == route.value);
+        let route = named.ok_or_else(|| format!("there is no route '{}'", route.value))?;
+        let actors = u64::from(workers.value) * u64::from(actors.value);
+        let pings = actors.saturating_mul(messages.value.into());
+        let in_all = pings.saturating_mul(self.node_count.into());
+        if !(1..=PINGS_MAX).contains(&in_all) {
+            return Err(format!("it has {in_all} pings: 1 to {PINGS_MAX} are simulated"));
+        }
+        let links = settings.links();
+        // Workers share the messages of their node.
+        let message_ns = links.message_ns.div_ceil(workers.value.into());
+        Ok(AllToAll {
+            // No more are sent than there are.
+            messages: pings as u32,
+            in_flight: actors.saturating_mul(in_flight.value.into()).clamp(1, pings) as u32,
+            rate_per_s: 0,
+            message_bytes: payload.value.saturating_add(PING_BYTES),
+            links: Links { message_ns, ..links },
+            ..settings.all_to_all(self.node_count, route)
+        })
+    }
+
+    fn beside(&self, path: &Path, case: &AllToAll, figures: &Figures) -> Compared {
+        let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
+        let simulated_per_s = per(figures.delivered, figures.elapsed_ns) * 1e9;
+        let measured_per_s = self.throughput.computation_per_s;
+        Compared {
+            probe: path.to_owned(),
+            fabric: self.fabric.clone(),
+            nodes: self.node_count,
+            workers_per_node: self.settings.workers.value,
+            in_flight_per_node: case.in_flight,
+            measured_per_s,
+            simulated_per_s,
+            error_percent: (simulated_per_s / measured_per_s - 1.0) * 100.0,
+            measured_messages_per_frame: self.messages_per_frame,
+            simulated_messages_per_frame: per(figures.hops, figures.frames),
+        }
+    }
+}
+
+impl Report {
+    /// Returns the report as text; remarks unless `quiet`.
+    pub fn text(&self, quiet: bool) -> String {
+        let mut text = format!("{}\n", self.table());
+        if quiet {
+            return text;
+        }
+        let mut line = |line: &str| writeln!(text, "{line}").expect("a String takes all");
+        line(&self.settings.links_line());
+        line(
+            "assumed    pings to all actors alike, warm caches, a CPU for each worker and for each node's thread; workers share the cost of messages",
+        );
+        line("error      of the simulated rate: below 0, the nodes were faster");
+        text
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            Column::left("probe"),
+            Column::left("fabric"),
+            Column::right("nodes"),
+            Column::right("workers"),
+            Column::right("measured").unit("/s"),
+            Column::right("simulated").unit("/s"),
+            Column::right("error").unit("%"),
+            Column::right("per frame"),
+            Column::right("simulated"),
+        ]);
+        for it in &self.compared {
+            table.row([
+                it.probe.display().to_string().into(),
+                it.fabric.as_str().into(),
+                count(it.nodes.into()).into(),
+                count(it.workers_per_node.into()).into(),
+                rate(it.measured_per_s).into(),
+                rate(it.simulated_per_s).into(),
+                decimal(it.error_percent, 1).into(),
+                decimal(it.measured_messages_per_frame, 1).into(),
+                decimal(it.simulated_messages_per_frame, 1).into(),
+            ]);
+        }
+        table
+    }
+}
