@@ -16,8 +16,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The version of the probe's JSON up to which it is understood.
 const PROBE_VERSION: u32 = 1;
 
-/// What a ping has in itself beside its payload: its serial number and its kind.
-const PING_BYTES: u32 = 9;
+/// What a ping has in itself beside its payload, as binary data: mostly a byte each for its kind,
+/// its time and the payload's length, and some for its sender's index.
+const PING_BYTES: u32 = 6;
 
 /// Most pings of a run: the simulation would take hours.
 const PINGS_MAX: u64 = 50_000_000;
