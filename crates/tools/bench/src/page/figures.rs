@@ -46,8 +46,8 @@ const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 3
 const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
 const WINDOWS: &str = "startup --fabric mpi --size 64m --repeat 5";
 const CLUSTER: &str = "cluster --nodes 1000";
-const COMMUNITIES: &str = "placement --nodes 1000 --graph communities";
-const RING: &str = "placement --nodes 1000 --graph ring";
+const COMMUNITIES: &str = "placement --nodes 100 --graph communities";
+const RING: &str = "placement --nodes 100 --graph ring";
 
 pub(super) const SECTIONS: &[Section] = &[
     Section {
@@ -218,11 +218,11 @@ pub(super) const SECTIONS: &[Section] = &[
         )],
     },
     Section {
-        title: "Simulated clusters of 1,000 nodes",
+        title: "Simulated clusters",
         command: "actinium sim",
         figures: &[
             figure(
-                "100 messages of each, virtual time, direct",
+                "1,000 nodes, 100 messages of each, virtual time, direct",
                 CLUSTER,
                 "/sizes/nodes=1000/routes/route=direct/messages_per_s",
                 Rate,
@@ -250,7 +250,7 @@ pub(super) const SECTIONS: &[Section] = &[
                 "",
             ),
             figure(
-                "share of messages that cross, communities, before placement by traffic",
+                "share of messages that cross, communities on 100 nodes, before placement by traffic",
                 COMMUNITIES,
                 "/runs/graph=communities/crossings_per_message_before",
                 Times,
