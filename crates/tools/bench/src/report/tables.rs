@@ -51,7 +51,7 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
     if workers > 1 {
         headings.push(format!("Actinium ×{workers} : ×1"));
     }
-    let (mut notes, mut slower) = (Vec::new(), Vec::new());
+    let mut notes = Vec::new();
     let row = |(benchmark, outcomes): &(Benchmark, Vec<Outcome>)| {
         let benchmark = *benchmark;
         let mut row = vec![benchmark.name().to_owned()];
@@ -77,15 +77,14 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
                 let overlap =
                     if scaling.is_clear() { "no two runs overlap" } else { "some runs overlap" };
                 let name = benchmark.name();
-                slower.push(format!("{name}, {scaling}, {overlap}"));
+                notes.push(format!(
+                    "{workers} workers are slower than one: {name}, {scaling}; {overlap}."
+                ));
             }
         }
         row
     };
     let rows = times.rows.iter().map(row).collect();
-    if !slower.is_empty() {
-        notes.push(format!("{workers} workers are slower than one: {}.", slower.join("; ")));
-    }
     let runs = times.rows.iter().flat_map(|(_, outcomes)| outcomes).flatten();
     let runs = runs.map(|runs| runs.runs()).max().unwrap_or(0);
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("medians of {runs} runs") };
