@@ -80,6 +80,7 @@ mod tests {
         assert_eq!(delays(WITHIN_NS, 0), [false; 5]);
         assert_eq!(delays(WITHIN_NS + 1, 10), [false; 5], "now and then, as everywhere");
     }
+
     #[test]
     fn one_that_is_delayed_again_and_again_counts_as_delayed_for_longer() {
         let delays = Delays::default();

@@ -63,9 +63,10 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     let mut figures = runs.sections(options.reps)?;
     figures.rows.push(runs::title("Beside another process, and modules of event graphs"));
     figures.rows.push(own(&disturbed::measure(&runs, options.pairs)?, disturbed::COMMAND));
+    let workload = replays::read(None)?;
     for section in ["overhead", "memory", "busy", "wait"] {
         let command = format!("`cargo bench -p actinium-bench -- --events --section {section}`");
-        let measured = events::section(&replays::read(None)?, section)?;
+        let measured = events::section(&workload, section)?;
         // What waiting modules reach of the ideal is in the section's own output.
         let shown = measured.iter().filter(|it| section != "wait" || it.unit == Unit::Nanoseconds);
         figures.rows.extend(shown.map(|it| own(it, &command)));
@@ -76,7 +77,7 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     text += &patterns::compare(options.workers, PATTERN_PAIRS, false)?.markdown();
 
     text += "\n## Event graphs beside oneTBB and Taskflow\n";
-    text += &flows::compare(&replays::read(None)?, options.pairs)?.markdown();
+    text += &flows::compare(&workload, options.pairs)?.markdown();
 
     text += "\n`cargo bench -p actinium-bench -- --encodings`: binary against the fastest other library, and the one with fewest bytes:\n";
     let compared = encodings::compare(false)?;

@@ -5,7 +5,7 @@ use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs};
 use actinium_app::parse::{from_to, one_of};
 use actinium_cluster::route::Route;
-use actinium_lab::sim::cluster::links::MeasuredLinks;
+use actinium_lab::sim::cluster::links::{MeasuredLinks, NS_MAX};
 use actinium_lab::sim::settings::{Grid, Settings};
 use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
 use clap::{ArgMatches, ValueHint};
@@ -18,7 +18,6 @@ const BATCH_MAX: u64 = 1_000_000;
 
 /// Most nodes: what is kept per node is small, but each dead node's survivors have a real link.
 const NODES_MAX: u64 = 100_000;
-const NS_MAX: u64 = 1_000_000_000;
 
 /// Sets of experiments.
 const GRIDS: &[(&str, &str)] = &[

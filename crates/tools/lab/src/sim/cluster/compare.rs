@@ -1,6 +1,7 @@
 //! Probes of real nodes, and the same simulated: how far the simulation is off.
 
 use super::Settings;
+use super::settings::ALL_MESSAGES_MAX;
 use crate::Failure;
 use actinium_cluster::route::Route;
 use actinium_cluster::sim::{AllToAll, Figures, Links, all_to_all};
@@ -19,9 +20,6 @@ const PROBE_VERSION: u32 = 1;
 /// What a ping has in itself beside its payload, as binary data: mostly a byte each for its kind,
 /// its time and the payload's length, and some for its sender's index.
 const PING_BYTES: u32 = 6;
-
-/// Most pings of a run: the simulation would take hours.
-const PINGS_MAX: u64 = 50_000_000;
 
 /// What is read of the JSON of `actinium probe --fabric`.
 #[derive(Debug, Deserialize)]
@@ -123,8 +121,8 @@ impl Probe {
         let actors = u64::from(workers.value) * u64::from(actors.value);
         let pings = actors.saturating_mul(messages.value.into());
         let in_all = pings.saturating_mul(self.node_count.into());
-        if !(1..=PINGS_MAX).contains(&in_all) {
-            return Err(format!("it has {in_all} pings: 1 to {PINGS_MAX} are simulated"));
+        if !(1..=ALL_MESSAGES_MAX).contains(&in_all) {
+            return Err(format!("it has {in_all} pings: 1 to {ALL_MESSAGES_MAX} are simulated"));
         }
         let links = settings.links();
         // Workers share the messages of their node.

@@ -10,8 +10,8 @@ use std::path::Path;
 /// Rises when a field of the JSON goes or changes its meaning; not when one comes.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The longest time that a file may give, in nanoseconds, as the flags have it.
-const NS_MAX: u64 = 1_000_000_000;
+/// The longest time that a file or a flag may give, in nanoseconds.
+pub const NS_MAX: u64 = 1_000_000_000;
 
 /// The costs of a fabric's links in the terms of LogGP. They serialise as the file's JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]

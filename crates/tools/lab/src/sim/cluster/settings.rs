@@ -10,7 +10,7 @@ use actinium_observe::number::nanoseconds;
 use serde::{Serialize, Serializer};
 
 /// Most messages of a run: more would take hours, and gigabytes.
-const ALL_MESSAGES_MAX: u64 = 50_000_000;
+pub(super) const ALL_MESSAGES_MAX: u64 = 50_000_000;
 
 /// The settings of the simulation. They serialise as in the JSON.
 #[derive(Clone, Debug, Serialize)]
