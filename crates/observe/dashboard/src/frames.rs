@@ -10,7 +10,7 @@ use serde_json::json;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -33,6 +33,7 @@ pub(crate) struct Frames {
     latest: watch::Receiver<Arc<Frame>>,
     /// `true`: end; `false`: somebody has come.
     control: Mutex<Sender<bool>>,
+    looking: Option<JoinHandle<()>>,
 }
 
 impl Frames {
@@ -41,8 +42,8 @@ impl Frames {
         let (publish, latest) = watch::channel(Arc::new(Frame::default()));
         let (control, told) = channel();
         let look = move || look_again_and_again(&sources, &publish, &told);
-        thread::Builder::new().name("dashboard".to_owned()).spawn(look)?;
-        Ok(Frames { latest, control: Mutex::new(control) })
+        let looking = thread::Builder::new().name("dashboard".to_owned()).spawn(look)?;
+        Ok(Frames { latest, control: Mutex::new(control), looking: Some(looking) })
     }
 
     /// Tells of each look from the next one on.
@@ -61,6 +62,17 @@ impl Frames {
     fn tell(&self, what: bool) {
         // The thread may have ended.
         let _ = self.control.lock().unwrap_or_else(PoisonError::into_inner).send(what);
+    }
+}
+
+impl Drop for Frames {
+    /// Waits for the look that is being taken: what is looked at is free afterwards.
+    fn drop(&mut self) {
+        self.end();
+        if let Some(looking) = self.looking.take() {
+            // If a look panicked, its thread has said so.
+            let _ = looking.join();
+        }
     }
 }
 

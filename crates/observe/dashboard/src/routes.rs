@@ -57,12 +57,6 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.frames.end();
-    }
-}
-
 type Ours = State<Arc<Shared>>;
 
 pub(crate) fn router(shared: Arc<Shared>, more: Router, admission: Admission) -> Router {

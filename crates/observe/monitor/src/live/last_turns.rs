@@ -23,12 +23,13 @@ const FORGOTTEN: Duration = Duration::from_secs(5);
 /// The actors of a system that are looked at, by all who look together: records are taken once.
 #[derive(Debug)]
 pub(super) struct LastTurnsOf {
-    system: SystemHandle,
-    watching: Mutex<Watching>,
+    /// Shared with the thread that forgets actors.
+    watching: Arc<Mutex<Watching>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Watching {
+    system: SystemHandle,
     /// Records are kept for this one.
     guest: Option<Guest>,
     actors: BTreeMap<u64, Watched>,
@@ -58,89 +59,91 @@ impl LastTurnsOf {
         let place = system.extension(Place::default);
         let mut place = place.0.lock().unwrap_or_else(PoisonError::into_inner);
         place.upgrade().unwrap_or_else(|| {
-            let made = Arc::new(LastTurnsOf { system: system.clone(), watching: Mutex::default() });
+            let watching =
+                Watching { system: system.clone(), guest: None, actors: BTreeMap::new() };
+            let made = Arc::new(LastTurnsOf { watching: Arc::new(Mutex::new(watching)) });
             *place = Arc::downgrade(&made);
             made
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Watching> {
-        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The last turns of an actor since it was first asked for. Who goes on asking sees more.
-    pub(super) fn actor(self: &Arc<Self>, id: ActorId) -> LastTurns {
-        let mut watching = self.lock();
-        if watching.actors.is_empty() && self.rest_later().is_err() {
+    pub(super) fn actor(&self, id: ActorId) -> LastTurns {
+        let mut watching = lock(&self.watching);
+        if watching.actors.is_empty() && self.forget_later().is_err() {
             let note = Some("there can be no more threads".to_owned());
             return LastTurns { note, ..LastTurns::default() };
         }
-        watching.take(&self.system);
-        let watched = watching.actor(&self.system, id);
+        watching.take();
+        let watched = watching.actor(id);
         let (turns, lost) = (watched.turns.iter().cloned().collect(), watched.lost);
         let others = "others take the records of this system, as a trace does";
         let note = watching.guest.is_none().then(|| others.to_owned());
+        let system = watching.system.clone();
         drop(watching);
-        let last = LastTurns { turns, lost, note, ..LastTurns::default() };
-        self.with_messages(id, last)
-    }
-
-    fn with_messages(&self, id: ActorId, last: LastTurns) -> LastTurns {
-        let measured = self.system.measured().actors.into_iter().find(|it| it.actor == id);
-        let Some(MeasuredActor { figures, contents, .. }) = measured else { return last };
-        let sort = |it: &MessageFigures| MessagesNow {
-            name: it.name.to_owned(),
-            handled: it.handled,
-            wait_ns: it.wait_ns / it.handled.max(1),
-        };
-        let mut messages: Vec<_> = figures.messages.iter().map(sort).collect();
-        messages.sort_by(|a, b| b.handled.cmp(&a.handled).then_with(|| a.name.cmp(&b.name)));
-        let text = |it: Contents| ContentsNow { at_s: it.at_ns as f64 * 1e-9, text: it.text };
-        let contents = contents.into_iter().map(text).collect();
-        let message_bytes = figures.bytes.checked_div(figures.handled);
-        LastTurns { messages, contents, message_bytes, ..last }
+        with_messages(&system, id, LastTurns { turns, lost, note, ..LastTurns::default() })
     }
 
     /// Has a thread forget actors that nobody asks for any more. It ends when there are none left.
-    fn rest_later(self: &Arc<Self>) -> std::io::Result<()> {
-        let weak = Arc::downgrade(self);
-        let rest = move || {
+    fn forget_later(&self) -> std::io::Result<()> {
+        let watching = Arc::downgrade(&self.watching);
+        let forget = move || {
             loop {
                 thread::park_timeout(FORGOTTEN / 5);
-                if weak.upgrade().is_none_or(|it| it.rest()) {
+                if watching.upgrade().is_none_or(|it| lock(&it).forget()) {
                     return;
                 }
             }
         };
-        thread::Builder::new().name("actinium-turns".to_owned()).spawn(rest).map(drop)
-    }
-
-    /// Whether nobody asks for any actor any more.
-    fn rest(&self) -> bool {
-        let mut watching = self.lock();
-        watching.actors.retain(|_, it| it.asked.elapsed() < FORGOTTEN);
-        let is_over = watching.actors.is_empty();
-        if is_over {
-            self.stop(&mut watching);
-        }
-        is_over
-    }
-
-    fn stop(&self, watching: &mut Watching) {
-        watching.guest.take().into_iter().for_each(|guest| self.system.stop_recording_as(guest));
+        thread::Builder::new().name("actinium-turns".to_owned()).spawn(forget).map(drop)
     }
 }
 
 impl Drop for LastTurnsOf {
     fn drop(&mut self) {
-        let mut watching = std::mem::take(&mut *self.lock());
-        self.stop(&mut watching);
+        lock(&self.watching).end();
     }
 }
 
+fn with_messages(system: &SystemHandle, id: ActorId, last: LastTurns) -> LastTurns {
+    let measured = system.measured().actors.into_iter().find(|it| it.actor == id);
+    let Some(MeasuredActor { figures, contents, .. }) = measured else { return last };
+    let sort = |it: &MessageFigures| MessagesNow {
+        name: it.name.to_owned(),
+        handled: it.handled,
+        wait_ns: it.wait_ns / it.handled.max(1),
+    };
+    let mut messages: Vec<_> = figures.messages.iter().map(sort).collect();
+    messages.sort_by(|a, b| b.handled.cmp(&a.handled).then_with(|| a.name.cmp(&b.name)));
+    let text = |it: Contents| ContentsNow { at_s: it.at_ns as f64 * 1e-9, text: it.text };
+    let contents = contents.into_iter().map(text).collect();
+    let message_bytes = figures.bytes.checked_div(figures.handled);
+    LastTurns { messages, contents, message_bytes, ..last }
+}
+
+fn lock(watching: &Mutex<Watching>) -> MutexGuard<'_, Watching> {
+    watching.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Watching {
+    /// Forgets those that nobody asks for any more. Whether none is left.
+    fn forget(&mut self) -> bool {
+        self.actors.retain(|_, it| it.asked.elapsed() < FORGOTTEN);
+        let is_over = self.actors.is_empty();
+        if is_over {
+            self.end();
+        }
+        is_over
+    }
+
+    /// Nobody looks any more.
+    fn end(&mut self) {
+        self.actors.clear();
+        self.guest.take().into_iter().for_each(|guest| self.system.stop_recording_as(guest));
+    }
+
     /// An actor that is asked for now. Of too many, the one that was not asked for longest goes.
-    fn actor(&mut self, system: &SystemHandle, id: ActorId) -> &Watched {
+    fn actor(&mut self, id: ActorId) -> &Watched {
         let actor = id.as_u64();
         if !self.actors.contains_key(&actor) && self.actors.len() == ACTORS {
             let oldest = self.actors.iter().min_by_key(|(_, it)| it.asked).map(|it| *it.0);
@@ -148,7 +151,7 @@ impl Watching {
         }
         let new = || {
             let measure = Measure::new().every_turn().actors([id]).contents();
-            let measuring = system.measure(&measure);
+            let measuring = self.system.measure(&measure);
             Watched { asked: now(), _measuring: measuring, turns: VecDeque::new(), lost: 0 }
         };
         let watched = self.actors.entry(actor).or_insert_with(new);
@@ -157,11 +160,11 @@ impl Watching {
     }
 
     /// Takes what was recorded. If nobody records, workers begin to do so.
-    fn take(&mut self, system: &SystemHandle) {
-        let taken = self.guest.as_ref().and_then(|guest| system.take_records_as(guest));
+    fn take(&mut self) {
+        let taken = self.guest.as_ref().and_then(|guest| self.system.take_records_as(guest));
         if taken.is_none() {
             // Somebody has taken the records over, and may have ended meanwhile.
-            self.guest = system.try_record(PER_WORKER);
+            self.guest = self.system.try_record(PER_WORKER);
         }
         for (worker, taken) in taken.unwrap_or_default().into_iter().enumerate() {
             self.actors.values_mut().for_each(|it| it.lost += taken.lost);
