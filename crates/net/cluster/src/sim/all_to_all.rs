@@ -7,10 +7,11 @@
 //! window of frames is under way to a node that has not handled them. Handled frames are
 //! acknowledged by the next frame that goes there, or by a frame of their own when they are a
 //! quarter of a window or the time for it has come. A frame that is lost comes when it is sent
-//! again, and those behind it wait. Not modelled: refused senders (what waits, waits), and several
-//! workers.
+//! again, and those behind it wait. Workers and threads have a CPU each, or share some. Not
+//! modelled: refused senders (what waits, waits), and several workers.
 
 use super::Links;
+use super::cpus::{Cpus, Runner};
 use super::termination::{self, Idle};
 use crate::aggregator::AggregatorConfig;
 use crate::flush::{FlushPolicy, FlushReason};
@@ -45,6 +46,9 @@ pub struct AllToAll {
     pub link: LinkConfig,
     /// The chance that a frame is lost.
     pub loss: f64,
+    /// The number of CPUs that all workers and threads share, as those of one machine; 0: each has
+    /// one of its own.
+    pub cpus: u32,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -183,8 +187,16 @@ enum Step {
     Due(u32),
 }
 
+/// What a worker or a thread does next, when it has a CPU.
+enum Task {
+    Work(Message),
+    Receive(Wire),
+    Transmit { to: u32, messages: Vec<Message> },
+}
+
 struct World<'a> {
     settings: &'a AllToAll,
+    cpus: Cpus<Task>,
     router: Router,
     random: fastrand::Rng,
     nodes: Vec<Node>,
@@ -200,6 +212,7 @@ struct World<'a> {
 pub fn all_to_all(settings: &AllToAll) -> Figures {
     let mut world = World {
         settings,
+        cpus: Cpus::new(settings.cpus),
         router: settings.route.router(settings.nodes),
         random: fastrand::Rng::with_seed(settings.seed),
         nodes: (0..settings.nodes)
@@ -249,7 +262,37 @@ impl World<'_> {
 
     fn step(&mut self, now_ns: u64, at: u32, step: Step) {
         self.do_step(now_ns, at, step);
+        let node = &self.nodes[at as usize];
+        let (has_work, has_turn) = (node.worker_is_busy, node.thread_is_busy);
+        if !has_work {
+            let next = self.cpus.leave(now_ns, Runner::Worker(at));
+            self.begin(now_ns, next);
+        }
+        if !has_turn {
+            let next = self.cpus.leave(now_ns, Runner::Thread(at));
+            self.begin(now_ns, next);
+        }
         self.note_idle(now_ns, at);
+    }
+
+    /// Lets a worker or a thread do something, as soon as it has a CPU.
+    fn run(&mut self, now_ns: u64, runner: Runner, task: Task) {
+        let next = self.cpus.ask(now_ns, runner, task);
+        self.begin(now_ns, next);
+    }
+
+    fn begin(&mut self, now_ns: u64, next: Option<(Runner, Task)>) {
+        let Some((Runner::Worker(at) | Runner::Thread(at), task)) = next else { return };
+        let links = self.settings.links;
+        match task {
+            Task::Work(message) => {
+                self.plan(now_ns + links.message_ns, at, Step::Worked(message));
+            }
+            Task::Receive(wire) => {
+                self.plan(now_ns + links.overhead_ns, at, Step::Received(wire));
+            }
+            Task::Transmit { to, messages } => self.transmit(now_ns, at, to, messages),
+        }
     }
 
     fn do_step(&mut self, now_ns: u64, at: u32, step: Step) {
@@ -325,7 +368,7 @@ impl World<'_> {
             && let Some(message) = node.work.pop_front()
         {
             node.worker_is_busy = true;
-            self.plan(now_ns + self.settings.links.message_ns, at, Step::Worked(message));
+            self.run(now_ns, Runner::Worker(at), Task::Work(message));
         }
     }
 
@@ -417,18 +460,22 @@ impl World<'_> {
         }
         if let Some(wire) = node.inbox.pop_front() {
             node.thread_is_busy = true;
-            return self.plan(now_ns + self.settings.links.overhead_ns, at, Step::Received(wire));
+            return self.run(now_ns, Runner::Thread(at), Task::Receive(wire));
         }
         let (taken, due_ns) = self.next_frame(now_ns, at);
-        if let Some((next, frame)) = taken {
-            return self.transmit(now_ns, at, next, frame.messages);
+        if let Some((to, frame)) = taken {
+            self.nodes[at as usize].thread_is_busy = true;
+            let task = Task::Transmit { to, messages: frame.messages };
+            return self.run(now_ns, Runner::Thread(at), task);
         }
         let node = &mut self.nodes[at as usize];
-        while let Some(next) = node.acknowledges.pop_front() {
+        while let Some(to) = node.acknowledges.pop_front() {
             // A frame may have said it meanwhile.
-            if node.destinations.get(&next).is_some_and(|destination| destination.owed > 0) {
+            if node.destinations.get(&to).is_some_and(|destination| destination.owed > 0) {
+                node.thread_is_busy = true;
                 self.figures.acknowledgements += 1;
-                return self.transmit(now_ns, at, next, Vec::new());
+                let task = Task::Transmit { to, messages: Vec::new() };
+                return self.run(now_ns, Runner::Thread(at), task);
             }
         }
         if due_ns != u64::MAX && node.wakes_ns.is_none_or(|wakes_ns| wakes_ns > due_ns) {
@@ -472,7 +519,6 @@ impl World<'_> {
     fn transmit(&mut self, now_ns: u64, at: u32, next: u32, mut messages: Vec<Message>) {
         let (settings, links) = (self.settings, &self.settings.links);
         let node = &mut self.nodes[at as usize];
-        node.thread_is_busy = true;
         let bytes = frame_bytes(settings, messages.len()) as u64;
         let wire_ns = bytes * links.gap_per_kib_ns / 1_024;
         let mut arrives_ns = now_ns + links.overhead_ns + wire_ns + links.latency_ns;
@@ -579,6 +625,7 @@ mod tests {
             links: Links::default(),
             link: LinkConfig::default(),
             loss: 0.0,
+            cpus: 0,
             seed: 1,
         }
     }
@@ -633,6 +680,22 @@ mod tests {
         assert!((share - 0.75).abs() < 0.05, "{share}");
         // More than there are.
         assert_eq!(all_to_all(&AllToAll { in_flight: 9, ..settings(2, 3) }).delivered, 12);
+    }
+
+    #[test]
+    fn nodes_that_share_cpus_take_as_long_as_their_work_on_these() {
+        let of = |cpus| {
+            let costs = Links { message_ns: 1_000, ..Links::default() };
+            all_to_all(&AllToAll { cpus, links: costs, in_flight: 50, ..settings(8, 2_000) })
+        };
+        let (own, as_many, two, one) = (of(0), of(16), of(2), of(1));
+        assert_eq!(own, as_many, "a CPU for each worker and thread");
+        assert_eq!((two.delivered, one.delivered), (32_000, 32_000));
+        // Each message is handled at least once, and mostly handed on before.
+        assert!(one.elapsed_ns > 50_000_000, "{one:?}");
+        let (slower, twice) = (two.elapsed_ns / own.elapsed_ns, one.elapsed_ns / two.elapsed_ns);
+        assert!(slower >= 3, "{own:?} {two:?}");
+        assert!((1..=2).contains(&twice), "{two:?} {one:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! The network is LogGP: see [`Links`]. One seed gives one run: there is no clock and no thread.
 
 mod all_to_all;
+mod cpus;
 mod failure;
 mod termination;
 mod tree;

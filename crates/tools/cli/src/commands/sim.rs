@@ -174,6 +174,10 @@ pub struct Cluster {
     #[arg(long, value_name = "N", default_value = "64", value_parser = from_to::<1, 4_096>)]
     window: u64,
 
+    /// CPUs that all workers and threads of nodes share, as on one machine; 0: each has its own
+    #[arg(long, value_name = "N", default_value = "0", value_parser = from_to::<0, 65_536>)]
+    cpus: u64,
+
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
     message: u64,
@@ -212,6 +216,7 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         message_ns: args.message,
         loss: args.loss,
         window_frames: args.window as u32,
+        cpus: args.cpus as u32,
         seed: args.seed,
         ..cluster::Settings::default()
     };

@@ -59,6 +59,9 @@ fn each_cost_counts() {
     let small = ["--messages", "20000", "--nodes", "2", "--route", "direct", "--window", "1"];
     let stopped = run(&[&["sim", "cluster", "--quiet", "--json"], &small[..]].concat()).json();
     assert!(figure(&stopped, "no_credit") > 0.0);
+    // Workers and threads that share a CPU take turns.
+    assert!(elapsed(&["--cpus", "1"]) > 5.0 * elapsed(&[]));
+    assert_eq!(elapsed(&["--cpus", "60"]), elapsed(&[]));
     // Held frames leave later, but fuller.
     let per_frame = |more: &[&str]| {
         let pair = [

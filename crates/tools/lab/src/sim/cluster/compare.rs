@@ -166,9 +166,10 @@ impl Report {
         }
         let mut line = |line: &str| writeln!(text, "{line}").expect("a String takes all");
         line(&self.settings.links_line());
-        line(
-            "assumed    pings to all actors alike, warm caches, a CPU for each worker and for each node's thread; workers share the cost of messages",
-        );
+        line(&format!(
+            "assumed    pings to all actors alike, warm caches, {}; workers share the cost of messages",
+            self.settings.cpus_text()
+        ));
         line("error      of the simulated rate: below 0, the nodes were faster");
         text
     }

@@ -148,10 +148,11 @@ impl Report {
         line(settings.links_line());
         line("dest.      destinations that a node aggregates for, most of any node; memory of frames at one time, likewise".to_owned());
         line(format!(
-            "assumed    all links are up; {} frames under way to a node at most, {} of them lost and sent again after {}; no congestion, one worker a node",
+            "assumed    all links are up; {} frames under way to a node at most, {} of them lost and sent again after {}; no congestion, one worker a node, {}",
             count(settings.window_frames.into()),
             percent(settings.loss),
-            nanoseconds(settings.link().resend_ns as f64)
+            nanoseconds(settings.link().resend_ns as f64),
+            settings.cpus_text()
         ));
         line("ended      from the last message until all nodes know, by rounds of the four-counter method".to_owned());
         line(

@@ -6,7 +6,7 @@ use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
 use actinium_cluster::sim::Links;
 use actinium_cluster::{AggregatorConfig, sim::AllToAll};
-use actinium_observe::number::nanoseconds;
+use actinium_observe::number::{count, nanoseconds};
 use serde::{Serialize, Serializer};
 
 /// Most messages of a run: more would take hours, and gigabytes.
@@ -46,6 +46,8 @@ pub struct Settings {
     pub loss: f64,
     /// The frames that may be under way to a node.
     pub window_frames: u32,
+    /// The CPUs that all workers and threads share; 0: each has its own.
+    pub cpus: u32,
     /// The seed of all random numbers.
     pub seed: u64,
     /// How often a node is heard, at least.
@@ -77,6 +79,7 @@ impl Default for Settings {
             message_ns: 80,
             loss: 0.0,
             window_frames: link.window_frames,
+            cpus: 0,
             seed: 42,
             heartbeat_ns: link.heartbeat_ns,
             down_after_ns: link.down_after_ns,
@@ -145,6 +148,14 @@ impl Settings {
         )
     }
 
+    /// What reports say of CPUs.
+    pub(super) fn cpus_text(&self) -> String {
+        match self.cpus {
+            0 => "a CPU for each worker and for each node's thread".to_owned(),
+            cpus => format!("{} CPUs for all workers and threads of nodes", count(cpus.into())),
+        }
+    }
+
     /// Returns the settings of links.
     pub fn link(&self) -> LinkConfig {
         LinkConfig {
@@ -169,6 +180,7 @@ impl Settings {
             links: self.links(),
             link: self.link(),
             loss: self.loss,
+            cpus: self.cpus,
             seed: self.seed,
         }
     }
