@@ -97,6 +97,30 @@ pub struct Figures {
     pub frame_bytes_max: u64,
 }
 
+impl Figures {
+    /// The messages handled per second.
+    #[must_use]
+    pub fn messages_per_s(&self) -> f64 {
+        per(self.delivered, self.elapsed_ns) * 1e9
+    }
+
+    /// The messages in a frame, on average.
+    #[must_use]
+    pub fn messages_per_frame(&self) -> f64 {
+        per(self.hops, self.frames)
+    }
+
+    /// The nodes that a message reaches after its first, on average.
+    #[must_use]
+    pub fn hops_per_message(&self) -> f64 {
+        per(self.hops, self.delivered)
+    }
+}
+
+fn per(a: u64, b: u64) -> f64 {
+    a as f64 / b.max(1) as f64
+}
+
 #[derive(Clone, Copy)]
 struct Message {
     from: u32,

@@ -139,8 +139,7 @@ impl Probe {
     }
 
     fn beside(&self, path: &Path, case: &AllToAll, figures: &Figures) -> Compared {
-        let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
-        let simulated_per_s = per(figures.delivered, figures.elapsed_ns) * 1e9;
+        let simulated_per_s = figures.messages_per_s();
         let measured_per_s = self.throughput.computation_per_s;
         Compared {
             probe: path.to_owned(),
@@ -152,7 +151,7 @@ impl Probe {
             simulated_per_s,
             error_percent: (simulated_per_s / measured_per_s - 1.0) * 100.0,
             measured_messages_per_frame: self.messages_per_frame,
-            simulated_messages_per_frame: per(figures.hops, figures.frames),
+            simulated_messages_per_frame: figures.messages_per_frame(),
         }
     }
 }

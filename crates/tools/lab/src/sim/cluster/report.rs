@@ -62,17 +62,16 @@ impl SizeReport {
     fn new(size: &Size) -> Self {
         let route = |(route, figures): &(_, actinium_cluster::sim::Figures)| {
             let route: &actinium_cluster::route::Route = route;
-            let per = |a: u64, b: u64| a as f64 / b.max(1) as f64;
             RouteReport {
                 route: route.name(),
                 delivered: figures.delivered,
                 elapsed_ns: figures.elapsed_ns,
-                messages_per_s: per(figures.delivered, figures.elapsed_ns) * 1e9,
+                messages_per_s: figures.messages_per_s(),
                 latency_mean_ns: figures.latency_mean_ns,
                 latency_p99_ns: figures.latency_p99_ns,
-                hops_per_message: per(figures.hops, figures.delivered),
+                hops_per_message: figures.hops_per_message(),
                 frames: figures.frames,
-                messages_per_frame: per(figures.hops, figures.frames),
+                messages_per_frame: figures.messages_per_frame(),
                 left_full: figures.full,
                 left_free: figures.free,
                 left_idle: figures.idle,
