@@ -456,8 +456,9 @@ fn read_plain(payload: &[u8]) -> Option<(Item<'_>, &[u8])> {
         TELL_WITH => {
             let (key, body) = read_key(body)?;
             let (words, body) = body.split_first_chunk::<24>()?;
-            let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| words[at + byte]));
-            let offer = Offer { incarnation: word(0), id: word(8), bytes: word(16) };
+            let (words, _) = words.as_chunks();
+            let word = |index: usize| u64::from_le_bytes(words[index]);
+            let offer = Offer { incarnation: word(0), id: word(1), bytes: word(2) };
             Item::TellWith(key, encoding, offer, body)
         }
         ASK => {

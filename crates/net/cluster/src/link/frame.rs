@@ -112,9 +112,9 @@ impl Header {
             self.arrived,
             self.handled,
         ];
-        for (place, word) in frame[8..HEADER_BYTES].chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
+        // Of constant length: a word is stored at once, not by a call that copies bytes.
+        let (places, _) = frame[8..HEADER_BYTES].as_chunks_mut();
+        places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
         let sum = check_sum(frame);
         frame[4..8].copy_from_slice(&sum.to_le_bytes());
     }
@@ -127,13 +127,12 @@ impl Header {
         if frame[2] != VERSION {
             return Err(BadFrame::Version(frame[2]));
         }
-        let (Some(kind), true) = (Kind::of(frame[3]), frame.len() >= HEADER_BYTES) else {
+        let (Some(kind), Some(header)) = (Kind::of(frame[3]), frame.first_chunk::<HEADER_BYTES>())
+        else {
             return Err(BadFrame::Garbage);
         };
-        let word = |index: usize| {
-            let at = 8 + 8 * index;
-            u64::from_le_bytes(std::array::from_fn(|byte| frame[at + byte]))
-        };
+        let (words, _) = header[8..].as_chunks();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
         Ok(Header {
             kind,
             from_incarnation: word(0),

@@ -390,20 +390,20 @@ impl Link {
             Kind::Data => {
                 let (session, events) = (self.session, &mut self.events);
                 let delivered = &mut self.counters.delivered;
-                // What was lost is told before what came after it.
-                let mut ready = Vec::new();
-                let arrival = self.incoming.data(header, frame, |frame| ready.push(frame));
+                let before = events.len();
+                let arrival = self.incoming.data(header, frame, |frame| {
+                    let (is_awaited, is_malformed) = (false, false);
+                    let delivery = Delivery { session, frame, is_awaited, is_malformed };
+                    events.push_back(LinkEvent::Frame(delivery));
+                });
+                *delivered += (events.len() - before) as u64;
                 if let Arrival::New(lost) = arrival
                     && lost.frames > 0
                 {
-                    events.push_back(LinkEvent::Lost(lost));
+                    // What was lost is told before what came after it.
+                    events.insert(before, LinkEvent::Lost(lost));
                     self.say.heartbeat = true;
                 }
-                *delivered += ready.len() as u64;
-                events.extend(ready.into_iter().map(|frame| {
-                    let (is_awaited, is_malformed) = (false, false);
-                    LinkEvent::Frame(Delivery { session, frame, is_awaited, is_malformed })
-                }));
                 match arrival {
                     Arrival::New(_) => {}
                     Arrival::Duplicate => {

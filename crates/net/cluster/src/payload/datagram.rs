@@ -111,8 +111,9 @@ impl<'a> Datagram<'a> {
             GONE if body.is_empty() => Says::Gone,
             _ => return None,
         };
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| head[at + byte]));
-        Some(Datagram { incarnation: word(8), id: word(16), offset: word(24), says })
+        let (words, _) = head.as_chunks();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
+        Some(Datagram { incarnation: word(1), id: word(2), offset: word(3), says })
     }
 }
 

@@ -105,9 +105,8 @@ impl Trailer {
     /// If there is none of this version.
     pub(super) fn take(bytes: &mut Vec<u8>) -> Result<Self, NotOurs> {
         let (_, trailer) = bytes.split_last_chunk::<TRAILER_BYTES>().ok_or(NotOurs)?;
-        let word = |index: usize| {
-            u64::from_le_bytes(std::array::from_fn(|byte| trailer[8 * index + byte]))
-        };
+        let (words, _) = trailer.as_chunks();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
         let above = word(4) >> NUMBER_BITS;
         if above >> 8 != u64::from(VERSION) {
             return Err(NotOurs);
