@@ -11,7 +11,7 @@
 //! modelled: refused senders (what waits, waits), and several workers.
 
 use super::Links;
-use super::cpus::{Cpus, Runner};
+use super::cpus::{Begun, Cpus, Runner, SharedCpus};
 use super::termination::{self, Idle};
 use crate::aggregator::AggregatorConfig;
 use crate::flush::{FlushPolicy, FlushReason};
@@ -46,9 +46,8 @@ pub struct AllToAll {
     pub link: LinkConfig,
     /// The chance that a frame is lost.
     pub loss: f64,
-    /// The number of CPUs that all workers and threads share, as those of one machine; 0: each has
-    /// one of its own.
-    pub cpus: u32,
+    /// The CPUs of workers and threads.
+    pub cpus: SharedCpus,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -289,33 +288,34 @@ impl World<'_> {
         let node = &self.nodes[at as usize];
         let (has_work, has_turn) = (node.worker_is_busy, node.thread_is_busy);
         if !has_work {
-            let next = self.cpus.leave(now_ns, Runner::Worker(at));
-            self.begin(now_ns, next);
+            let begun = self.cpus.leave(now_ns, Runner::Worker(at));
+            self.begin(begun);
         }
         if !has_turn {
-            let next = self.cpus.leave(now_ns, Runner::Thread(at));
-            self.begin(now_ns, next);
+            let begun = self.cpus.leave(now_ns, Runner::Thread(at));
+            self.begin(begun);
         }
         self.note_idle(now_ns, at);
     }
 
     /// Lets a worker or a thread do something, as soon as it has a CPU.
     fn run(&mut self, now_ns: u64, runner: Runner, task: Task) {
-        let next = self.cpus.ask(now_ns, runner, task);
-        self.begin(now_ns, next);
+        let begun = self.cpus.ask(now_ns, runner, task);
+        self.begin(begun);
     }
 
-    fn begin(&mut self, now_ns: u64, next: Option<(Runner, Task)>) {
-        let Some((Runner::Worker(at) | Runner::Thread(at), task)) = next else { return };
+    fn begin(&mut self, begun: Option<Begun<Task>>) {
+        let Some(Begun { runner, task, at_ns }) = begun else { return };
+        let (Runner::Worker(at) | Runner::Thread(at)) = runner;
         let links = self.settings.links;
         match task {
             Task::Work(message) => {
-                self.plan(now_ns + links.message_ns, at, Step::Worked(message));
+                self.plan(at_ns + links.message_ns, at, Step::Worked(message));
             }
             Task::Receive(wire) => {
-                self.plan(now_ns + links.overhead_ns, at, Step::Received(wire));
+                self.plan(at_ns + links.overhead_ns, at, Step::Received(wire));
             }
-            Task::Transmit { to, messages } => self.transmit(now_ns, at, to, messages),
+            Task::Transmit { to, messages } => self.transmit(at_ns, at, to, messages),
         }
     }
 
@@ -649,7 +649,7 @@ mod tests {
             links: Links::default(),
             link: LinkConfig::default(),
             loss: 0.0,
-            cpus: 0,
+            cpus: SharedCpus::default(),
             seed: 1,
         }
     }
@@ -708,8 +708,9 @@ mod tests {
 
     #[test]
     fn nodes_that_share_cpus_take_as_long_as_their_work_on_these() {
-        let of = |cpus| {
+        let of = |count| {
             let costs = Links { message_ns: 1_000, ..Links::default() };
+            let cpus = SharedCpus { count, switch_ns: 0, ..SharedCpus::default() };
             all_to_all(&AllToAll { cpus, links: costs, in_flight: 50, ..settings(8, 2_000) })
         };
         let (own, as_many, two, one) = (of(0), of(16), of(2), of(1));
@@ -720,6 +721,14 @@ mod tests {
         let (slower, twice) = (two.elapsed_ns / own.elapsed_ns, one.elapsed_ns / two.elapsed_ns);
         assert!(slower >= 3, "{own:?} {two:?}");
         assert!((1..=2).contains(&twice), "{two:?} {one:?}");
+        // Changes cost time; and who keeps a CPU for longer sends fuller frames.
+        let of = |slice_ns, switch_ns| {
+            let cpus = SharedCpus { count: 2, slice_ns, switch_ns };
+            all_to_all(&AllToAll { cpus, in_flight: 400, ..settings(2, 20_000) })
+        };
+        let (short, long) = (of(1_000, 2_000), of(1_000_000, 2_000));
+        assert!(short.elapsed_ns > of(1_000, 0).elapsed_ns, "{short:?}");
+        assert!(short.messages_per_frame() < long.messages_per_frame(), "{short:?} {long:?}");
     }
 
     #[test]

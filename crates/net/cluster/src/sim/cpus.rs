@@ -1,14 +1,28 @@
 //! CPUs that the workers and threads of all nodes share.
 //!
-//! Who has a CPU keeps it until nothing is left to do, or until others have waited for a slice of
-//! time. Those who wait get one in the order in which they asked, as a fair scheduler has it. What
-//! a change costs is not modelled.
+//! Who has a CPU keeps it until nothing is left to do, or until others wait and a slice of time is
+//! over. Those who wait get one in the order in which they asked. Each change costs some time.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// The longest that somebody keeps a CPU for which another waits: `base_slice_ns` of Linux on two
-/// CPUs.
-const SLICE_NS: u64 = 1_400_000;
+/// CPUs that the workers and threads of all nodes share, as those of one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedCpus {
+    /// The number of CPUs; 0: each worker and each thread has one of its own.
+    pub count: u32,
+    /// The time after which one who has a CPU gives it to another who waits.
+    pub slice_ns: u64,
+    /// The time that a CPU takes to go over to another.
+    pub switch_ns: u64,
+}
+
+impl Default for SharedCpus {
+    /// One for each. Where they are shared: what comes nearest to two nodes over MPI on two virtual
+    /// CPUs, whose threads Linux lets preempt each other when they wake.
+    fn default() -> Self {
+        SharedCpus { count: 0, slice_ns: 10_000, switch_ns: 2_000 }
+    }
+}
 
 /// Who needs a CPU: the worker or the thread of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,36 +31,44 @@ pub(super) enum Runner {
     Thread(u32),
 }
 
+/// A task that has a CPU from a time on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Begun<T> {
+    pub(super) runner: Runner,
+    pub(super) task: T,
+    pub(super) at_ns: u64,
+}
+
 /// The CPUs, and those who wait for one with something to do.
 #[derive(Debug)]
 pub(super) struct Cpus<T> {
-    /// 0: everybody has one.
-    count: u32,
+    shared: SharedCpus,
     /// Who has one, and since when.
     held: BTreeMap<Runner, u64>,
     waiting: VecDeque<(Runner, T)>,
 }
 
 impl<T> Cpus<T> {
-    pub(super) fn new(count: u32) -> Self {
-        Cpus { count, held: BTreeMap::new(), waiting: VecDeque::new() }
+    pub(super) fn new(shared: SharedCpus) -> Self {
+        Cpus { shared, held: BTreeMap::new(), waiting: VecDeque::new() }
     }
 
     /// Returns what begins now: this task, if its runner has a CPU or gets one; else it waits, and
     /// the task of another begins if the runner's slice is over.
-    pub(super) fn ask(&mut self, now_ns: u64, runner: Runner, task: T) -> Option<(Runner, T)> {
-        if self.count == 0 {
-            return Some((runner, task));
+    pub(super) fn ask(&mut self, now_ns: u64, runner: Runner, task: T) -> Option<Begun<T>> {
+        if self.shared.count == 0 {
+            return Some(Begun { runner, task, at_ns: now_ns });
         }
         match self.held.get(&runner) {
-            Some(since_ns) if !self.waiting.is_empty() && now_ns - since_ns >= SLICE_NS => {
+            Some(since_ns)
+                if !self.waiting.is_empty() && now_ns >= since_ns + self.shared.slice_ns =>
+            {
                 self.waiting.push_back((runner, task));
                 self.leave(now_ns, runner)
             }
-            Some(_) => Some((runner, task)),
-            None if self.held.len() < self.count as usize => {
-                self.held.insert(runner, now_ns);
-                Some((runner, task))
+            Some(_) => Some(Begun { runner, task, at_ns: now_ns }),
+            None if self.held.len() < self.shared.count as usize => {
+                Some(self.switch(now_ns, runner, task))
             }
             None => {
                 self.waiting.push_back((runner, task));
@@ -56,11 +78,16 @@ impl<T> Cpus<T> {
     }
 
     /// The runner gives up its CPU, if it has one. Returns what begins there.
-    pub(super) fn leave(&mut self, now_ns: u64, runner: Runner) -> Option<(Runner, T)> {
+    pub(super) fn leave(&mut self, now_ns: u64, runner: Runner) -> Option<Begun<T>> {
         self.held.remove(&runner)?;
         let (next, task) = self.waiting.pop_front()?;
-        self.held.insert(next, now_ns);
-        Some((next, task))
+        Some(self.switch(now_ns, next, task))
+    }
+
+    fn switch(&mut self, now_ns: u64, runner: Runner, task: T) -> Begun<T> {
+        let at_ns = now_ns + self.shared.switch_ns;
+        self.held.insert(runner, at_ns);
+        Begun { runner, task, at_ns }
     }
 }
 
@@ -71,33 +98,41 @@ mod tests {
     const A: Runner = Runner::Worker(0);
     const B: Runner = Runner::Thread(0);
 
+    fn one() -> Cpus<&'static str> {
+        Cpus::new(SharedCpus { count: 1, slice_ns: 100, switch_ns: 5 })
+    }
+
+    fn begun(runner: Runner, task: &'static str, at_ns: u64) -> Option<Begun<&'static str>> {
+        Some(Begun { runner, task, at_ns })
+    }
+
     #[test]
     fn who_waits_gets_what_another_leaves() {
-        let mut cpus = Cpus::new(1);
-        assert_eq!(cpus.ask(0, A, "a"), Some((A, "a")));
-        assert_eq!(cpus.ask(1, B, "b"), None);
-        assert_eq!(cpus.leave(2, B), None, "it has none");
-        assert_eq!(cpus.leave(2, A), Some((B, "b")));
-        assert_eq!(cpus.leave(3, B), None);
-        assert_eq!(cpus.ask(4, A, "again"), Some((A, "again")));
+        let mut cpus = one();
+        assert_eq!(cpus.ask(0, A, "a"), begun(A, "a", 5));
+        assert_eq!(cpus.ask(10, B, "b"), None);
+        assert_eq!(cpus.leave(20, B), None, "it has none");
+        assert_eq!(cpus.leave(20, A), begun(B, "b", 25));
+        assert_eq!(cpus.leave(30, B), None);
+        assert_eq!(cpus.ask(40, A, "again"), begun(A, "again", 45));
     }
 
     #[test]
     fn a_slice_ends_only_if_another_waits() {
-        let mut cpus = Cpus::new(1);
+        let mut cpus = one();
         cpus.ask(0, A, "a");
-        assert_eq!(cpus.ask(2 * SLICE_NS, A, "alone"), Some((A, "alone")));
-        cpus.ask(2 * SLICE_NS, B, "b");
-        assert_eq!(cpus.ask(2 * SLICE_NS + 1, A, "later"), Some((B, "b")));
-        assert_eq!(cpus.ask(2 * SLICE_NS + 2, B, "next"), Some((B, "next")), "within its slice");
-        assert_eq!(cpus.leave(2 * SLICE_NS + 3, B), Some((A, "later")));
+        assert_eq!(cpus.ask(500, A, "alone"), begun(A, "alone", 500));
+        cpus.ask(500, B, "b");
+        assert_eq!(cpus.ask(501, A, "later"), begun(B, "b", 506));
+        assert_eq!(cpus.ask(605, B, "next"), begun(B, "next", 605), "within its slice");
+        assert_eq!(cpus.ask(606, B, "last"), begun(A, "later", 611));
     }
 
     #[test]
     fn without_a_number_everybody_has_one() {
-        let mut cpus = Cpus::new(0);
-        assert_eq!(cpus.ask(0, A, "a"), Some((A, "a")));
-        assert_eq!(cpus.ask(0, B, "b"), Some((B, "b")));
+        let mut cpus = Cpus::new(SharedCpus::default());
+        assert_eq!(cpus.ask(0, A, "a"), begun(A, "a", 0));
+        assert_eq!(cpus.ask(0, B, "b"), begun(B, "b", 0));
         assert_eq!(cpus.leave(1, A), None);
     }
 }

@@ -11,6 +11,7 @@ mod termination;
 mod tree;
 
 pub use all_to_all::{AllToAll, Figures, all_to_all};
+pub use cpus::SharedCpus;
 pub use failure::{Detection, detection};
 pub use tree::all_reduce_ns;
 

@@ -178,6 +178,14 @@ pub struct Cluster {
     #[arg(long, value_name = "N", default_value = "0", value_parser = from_to::<0, 65_536>)]
     cpus: u64,
 
+    /// Of shared CPUs: after so long one who has it gives it to another who waits, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "10000", value_parser = from_to::<0, NS_MAX>)]
+    slice: u64,
+
+    /// Of shared CPUs: the time that such a change takes, in nanoseconds
+    #[arg(long, value_name = "NS", default_value = "2000", value_parser = from_to::<0, NS_MAX>)]
+    switch: u64,
+
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
     message: u64,
@@ -217,6 +225,8 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         loss: args.loss,
         window_frames: args.window as u32,
         cpus: args.cpus as u32,
+        slice_ns: args.slice,
+        switch_ns: args.switch,
         seed: args.seed,
         ..cluster::Settings::default()
     };

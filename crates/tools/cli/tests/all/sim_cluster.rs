@@ -61,7 +61,9 @@ fn each_cost_counts() {
     assert!(figure(&stopped, "no_credit") > 0.0);
     // Workers and threads that share a CPU take turns.
     assert!(elapsed(&["--cpus", "1"]) > 5.0 * elapsed(&[]));
-    assert_eq!(elapsed(&["--cpus", "60"]), elapsed(&[]));
+    assert_eq!(elapsed(&["--cpus", "60", "--switch", "0"]), elapsed(&[]));
+    assert!(elapsed(&["--cpus", "1", "--switch", "0"]) < elapsed(&["--cpus", "1"]));
+    assert!(elapsed(&["--cpus", "1", "--slice", "0"]) > elapsed(&["--cpus", "1"]));
     // Held frames leave later, but fuller.
     let per_frame = |more: &[&str]| {
         let pair = [

@@ -4,7 +4,7 @@ use super::links::MeasuredLinks;
 use crate::Failure;
 use actinium_cluster::link::LinkConfig;
 use actinium_cluster::route::Route;
-use actinium_cluster::sim::Links;
+use actinium_cluster::sim::{Links, SharedCpus};
 use actinium_cluster::{AggregatorConfig, sim::AllToAll};
 use actinium_observe::number::{count, nanoseconds};
 use serde::{Serialize, Serializer};
@@ -48,6 +48,10 @@ pub struct Settings {
     pub window_frames: u32,
     /// The CPUs that all workers and threads share; 0: each has its own.
     pub cpus: u32,
+    /// After so long one who has a CPU gives it to another who waits.
+    pub slice_ns: u64,
+    /// What that costs.
+    pub switch_ns: u64,
     /// The seed of all random numbers.
     pub seed: u64,
     /// How often a node is heard, at least.
@@ -62,7 +66,7 @@ fn names<S: Serializer>(routes: &[Route], serializer: S) -> Result<S::Ok, S::Err
 
 impl Default for Settings {
     fn default() -> Self {
-        let link = LinkConfig::default();
+        let (link, cpus) = (LinkConfig::default(), SharedCpus::default());
         Settings {
             nodes: vec![10, 100, 1_000, 10_000],
             routes: Route::ALL.to_vec(),
@@ -79,7 +83,9 @@ impl Default for Settings {
             message_ns: 80,
             loss: 0.0,
             window_frames: link.window_frames,
-            cpus: 0,
+            cpus: cpus.count,
+            slice_ns: cpus.slice_ns,
+            switch_ns: cpus.switch_ns,
             seed: 42,
             heartbeat_ns: link.heartbeat_ns,
             down_after_ns: link.down_after_ns,
@@ -152,8 +158,18 @@ impl Settings {
     pub(super) fn cpus_text(&self) -> String {
         match self.cpus {
             0 => "a CPU for each worker and for each node's thread".to_owned(),
-            cpus => format!("{} CPUs for all workers and threads of nodes", count(cpus.into())),
+            cpus => format!(
+                "{} CPUs for all workers and threads of nodes, which change after {} at {}",
+                count(cpus.into()),
+                nanoseconds(self.slice_ns as f64),
+                nanoseconds(self.switch_ns as f64)
+            ),
         }
+    }
+
+    fn shared_cpus(&self) -> SharedCpus {
+        let Settings { cpus: count, slice_ns, switch_ns, .. } = *self;
+        SharedCpus { count, slice_ns, switch_ns }
     }
 
     /// Returns the settings of links.
@@ -180,7 +196,7 @@ impl Settings {
             links: self.links(),
             link: self.link(),
             loss: self.loss,
-            cpus: self.cpus,
+            cpus: self.shared_cpus(),
             seed: self.seed,
         }
     }
