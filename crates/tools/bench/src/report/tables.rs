@@ -8,9 +8,6 @@ use crate::harness::{Cost, Outcome};
 use crate::runtime::Runtime;
 use actinium_observe::number::decimal;
 
-/// Two workers that do less than this share of what one does are pointed out.
-const SCALING_MIN: f64 = 0.95;
-
 impl Report {
     /// For a terminal.
     pub(crate) fn text(&self) -> String {
@@ -51,7 +48,6 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
     if workers > 1 {
         headings.push(format!("Actinium ×{workers} : ×1"));
     }
-    let mut notes = Vec::new();
     let row = |(benchmark, outcomes): &(Benchmark, Vec<Outcome>)| {
         let benchmark = *benchmark;
         let mut row = vec![benchmark.name().to_owned()];
@@ -69,18 +65,7 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
         row.push(verdict.map_or(NONE, |verdict| verdict.name()).to_owned());
         if workers > 1 {
             let scaling = times.scaling(benchmark, outcomes, workers);
-            row.push(
-                scaling
-                    .map_or(NONE.to_owned(), |scaling| format!("{} ×", decimal(scaling.median, 2))),
-            );
-            if let Some(scaling) = scaling.filter(|scaling| scaling.median < SCALING_MIN) {
-                let overlap =
-                    if scaling.is_clear() { "no two runs overlap" } else { "some runs overlap" };
-                let name = benchmark.name();
-                notes.push(format!(
-                    "{workers} workers are slower than one: {name}, {scaling}; {overlap}."
-                ));
-            }
+            row.push(scaling.map_or(NONE.to_owned(), |scaling| scaling.to_string()));
         }
         row
     };
@@ -89,7 +74,7 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
     let runs = runs.map(|runs| runs.runs()).max().unwrap_or(0);
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("medians of {runs} runs") };
     let title = format!("Rates per second and bytes per idle actor: {runs}");
-    Grid { title, headings, rows, notes }
+    Grid { title, headings, rows, notes: Vec::new() }
 }
 
 fn policies(policies: &Comparison) -> Grid {
@@ -191,9 +176,6 @@ mod tests {
         }
         let memory = line("memory ").expect("it has a line");
         assert!(memory.contains("200 B") && memory.contains("≤ 256 B"), "{memory}");
-        let note = line("2 workers are slower than one: ring").expect("it has a note");
-        assert!(note.contains("0.75 ×"), "{note}");
-        assert!(!text.contains("slower than one: count"), "{text}");
     }
 
     #[test]
