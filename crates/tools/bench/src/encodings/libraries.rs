@@ -79,7 +79,7 @@ impl Library for Bitcode {
 struct Rmp;
 
 impl Library for Rmp {
-    const NAME: &'static str = "rmp-serde, no names";
+    const NAME: &'static str = "rmp-serde";
 
     #[inline(always)]
     fn encode<M: Serialize>(message: &M, buffer: &mut Vec<u8>) -> Option<usize> {
