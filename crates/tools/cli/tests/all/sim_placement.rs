@@ -39,6 +39,10 @@ fn each_flag_counts() {
     assert!(default > 100.0);
     assert_eq!(moves(&["--move-cost", "1000000"]), 0.0);
     assert!(moves(&["--moves-max", "1"]) < default);
+    // A node offers one exchange in a round, and may be offered another one.
+    let exchanges = |max: &str| of(&["--exchanges-max", max], "exchanges");
+    assert!(exchanges("1") * 2.0 < exchanges("16"));
+    assert_eq!(of(&["--exchanges-max", "3"], "exchanges_max"), 3.0);
     let short = whole(&["--nodes", "6", "--rounds", "2", "--graph", "communities"]);
     assert!(figure(&short, "moves") < default);
     assert_ne!(moves(&["--sample-every", "64"]), default);
@@ -70,6 +74,7 @@ fn what_is_asked_wrongly_is_refused() {
     for (arguments, says) in [
         (&["--graph", "heap"][..], "--graph: 'heap' is not allowed: communities, ring, star"),
         (&["--nodes", "0"], "--nodes: '0' is not allowed: 1 to 100000"),
+        (&["--exchanges-max", "1025"], "--exchanges-max: '1025' is not allowed: 1 to 1024"),
         (&["--nodes", "100000", "--actors", "1000"], "at most 2000000 are simulated"),
     ] {
         run(&[&["sim", "placement"], arguments].concat()).refused(&[says]);
