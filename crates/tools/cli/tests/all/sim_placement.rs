@@ -27,6 +27,9 @@ fn the_same_call_gives_the_same_json_and_another_seed_another() {
     let (before, after) = ("crossings_per_message_before", "crossings_per_message_after");
     assert!(figure(&first, after) * 4.0 < figure(&first, before), "{first}");
     assert_eq!(at(&first, "runs.0.crossings_per_message").as_array().unwrap().len(), 10);
+    let messages = figure(&first, "protocol_messages_per_move") * figure(&first, "moves");
+    assert_eq!(messages.round(), 2.0 * figure(&first, "offers"));
+    assert!(figure(&first, "offers") >= figure(&first, "offers_refused"));
 }
 
 #[test]
@@ -64,7 +67,9 @@ fn each_flag_counts() {
 fn the_table_names_its_columns() {
     let text = run(&["sim", "placement", "--nodes", "4", "--graph", "ring", "--rounds", "5"]);
     let text = text.ok();
-    for word in ["before", "after", "moves", "last move", "on a node", "ring"] {
+    for word in
+        ["before", "after", "moves", "refused", "messages", "last move", "on a node", "ring"]
+    {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
