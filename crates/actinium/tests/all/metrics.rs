@@ -1,14 +1,14 @@
 //! Figures for Prometheus of a program that is more than actors: a graph, and two nodes.
 
 use actinium::cluster::fabric::{NodeId, in_process::Network};
-use actinium::cluster::{Node, NodeConfig};
+use actinium::cluster::{Node, NodeConfig, RepartitionConfig};
 use actinium::events::{Builder, Cause, Event, Next, Processor, Settings, Source, Threads};
 use actinium::metrics::Metrics;
 use actinium::prelude::*;
 use std::collections::BTreeSet;
 
 /// What the names of metrics of parts have behind `actinium_`.
-const PARTS: [&str; 3] = ["graph", "link", "node"];
+const PARTS: [&str; 4] = ["graph", "link", "node", "placement"];
 
 struct Endless;
 
@@ -37,7 +37,9 @@ fn graphs_and_nodes_are_among_the_figures_and_in_the_docs() -> Result<(), Box<dy
     let network = Network::new();
     let start = |id| {
         let fabric = network.node(NodeId(id));
-        Node::start(system.handle(), NodeConfig::default(), move || Ok(fabric))
+        let repartition = Some(RepartitionConfig::default());
+        let config = NodeConfig { repartition, ..NodeConfig::default() };
+        Node::start(system.handle(), config, move || Ok(fabric))
             .map_err(Box::<dyn std::error::Error>::from)
     };
     let (first, second) = (start(1)?, start(2)?);
@@ -53,6 +55,8 @@ fn graphs_and_nodes_are_among_the_figures_and_in_the_docs() -> Result<(), Box<dy
     assert_eq!(value(&text, &up), Some(1.0), "{text}");
     let malformed = format!("actinium_node_messages_malformed_total{{node=\"{node}\"}}");
     assert_eq!(value(&text, &malformed), Some(0.0));
+    let offers = format!("actinium_placement_offers_total{{node=\"{node}\"}}");
+    assert_eq!(value(&text, &offers), Some(0.0));
 
     // The second table of the docs has these metrics, and no other.
     let served: BTreeSet<String> = text

@@ -297,6 +297,75 @@ fn alternating_talk_does_not_thrash() {
     assert!(talking.moved() <= 64 * 6, "{}", talking.moved());
 }
 
+/// Node 0's actors talk with pinned ones of three nodes. One round is enough for all to leave.
+#[test]
+fn a_node_has_exchanges_with_several_nodes_in_one_round() {
+    let after_a_round = |exchanges_max| {
+        let mut config = config();
+        let rules = ExchangeRules { exchanges_max, imbalance_min: 8, ..Default::default() };
+        config.repartition.as_mut().unwrap().rules = rules;
+        let state = |me: u32| (me / 3, Talker { me, is_pinned: me >= 3, ..Talker::default() });
+        let states = (0..12).map(state).collect();
+        let mut talking = Talking::new(4, Faults::default(), config, states);
+        // The first of each other node.
+        let to = |me: usize| if me < 3 { vec![3 * (me + 1)] } else { Vec::new() };
+        talking.meet((0..12).map(to).collect());
+        talking.round(200);
+        talking.look();
+        let with = |event: &NodeEvent| match event {
+            NodeEvent::Exchange { node, leave: 1, come: 0 } => Some(node.0),
+            _ => None,
+        };
+        let told = [std::mem::take(&mut talking.events[0]), talking.cluster.events(0)].concat();
+        let mut with: Vec<u32> = told.iter().filter_map(with).collect();
+        with.sort_unstable();
+        let stats = talking.stats(0);
+        assert_eq!(stats.rounds, 1);
+        assert_eq!((stats.exchanges, stats.moved), (with.len() as u64, with.len() as u64));
+        (with, stats.offers, talking.crossing())
+    };
+    assert_eq!(after_a_round(16), (vec![1, 2, 3], 3, 0));
+    let (with, offers, crossing) = after_a_round(1);
+    assert_eq!((with.len(), offers, crossing), (1, 1, 666));
+}
+
+/// Nodes 0 and 1 offer to each other, and nodes 2 and 3 to node 0, all at the same moment. Node 0
+/// waits for an answer, so that it refuses all three.
+#[test]
+fn a_busy_node_refuses_and_is_asked_again() {
+    let state = |me: u32| (me / 2, Talker { me, is_pinned: me % 2 == 1, ..Talker::default() });
+    let states = (0..8).map(state).collect();
+    let mut config = config();
+    let rules = ExchangeRules { imbalance_min: 8, ..Default::default() };
+    config.repartition.as_mut().unwrap().rules = rules;
+    let mut talking = Talking::new(4, Faults::default(), config, states);
+    // Actors 1 and 3 are pinned to nodes 0 and 1.
+    let whom = |me: usize| match me {
+        0 => vec![3],
+        2 | 4 | 6 => vec![1],
+        _ => Vec::new(),
+    };
+    talking.meet((0..8).map(whom).collect());
+    talking.round(200);
+    talking.look();
+    assert_eq!(talking.stats(0).refused_here, 3);
+    // Node 1's offer was over before it was refused: it has taken node 0's.
+    let refused = |talking: &Talking| [1, 2, 3].map(|host| talking.stats(host).refused_there);
+    assert_eq!(refused(&talking), [0, 1, 1]);
+    assert_eq!(talking.stats(1).refused_here, 0);
+    for _ in 0..4 {
+        talking.round(200);
+    }
+    talking.look();
+    assert_eq!(talking.crossing(), 0, "{:?}", talking.at);
+    // What the refusals cost: nodes 2 and 3 offer twice, node 1 in vain. With answers, 12 messages
+    // for 4 moves.
+    let sum = |of: fn(&RepartitionStats) -> u64| (0..4).map(|host| of(&talking.stats(host))).sum();
+    let (offers, moved, refused): (u64, u64, u64) =
+        (sum(|it| it.offers), sum(|it| it.moved), sum(|it| it.refused_here));
+    assert_eq!((offers, moved, refused), (6, 4, 3));
+}
+
 #[test]
 fn by_default_nothing_moves() {
     let mut talking = Talking::plain(2, config(), &[]);

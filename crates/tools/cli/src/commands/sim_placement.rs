@@ -60,6 +60,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value = "64", value_parser = from_to::<1, 4096>)]
     moves_max: u64,
 
+    /// Exchanges of a node, with different nodes, in a round
+    #[arg(long, value_name = "N", default_value = "16", value_parser = from_to::<1, 1024>)]
+    exchanges_max: u64,
+
     /// The difference that exchanges may make between two nodes, in percent of their mean
     #[arg(long, value_name = "N", default_value = "10", value_parser = from_to::<0, 200>)]
     imbalance: u64,
@@ -86,6 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         rules: Rules {
             move_cost: args.move_cost,
             moves_max: args.moves_max as usize,
+            exchanges_max: args.exchanges_max as u32,
             imbalance_percent: args.imbalance as u32,
             ..Rules::default()
         },

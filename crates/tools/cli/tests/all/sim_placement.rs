@@ -27,6 +27,9 @@ fn the_same_call_gives_the_same_json_and_another_seed_another() {
     let (before, after) = ("crossings_per_message_before", "crossings_per_message_after");
     assert!(figure(&first, after) * 4.0 < figure(&first, before), "{first}");
     assert_eq!(at(&first, "runs.0.crossings_per_message").as_array().unwrap().len(), 10);
+    let messages = figure(&first, "protocol_messages_per_move") * figure(&first, "moves");
+    assert_eq!(messages.round(), 2.0 * figure(&first, "offers"));
+    assert!(figure(&first, "offers") >= figure(&first, "offers_refused"));
 }
 
 #[test]
@@ -39,6 +42,10 @@ fn each_flag_counts() {
     assert!(default > 100.0);
     assert_eq!(moves(&["--move-cost", "1000000"]), 0.0);
     assert!(moves(&["--moves-max", "1"]) < default);
+    // A node offers one exchange in a round, and may be offered another one.
+    let exchanges = |max: &str| of(&["--exchanges-max", max], "exchanges");
+    assert!(exchanges("1") * 2.0 < exchanges("16"));
+    assert_eq!(of(&["--exchanges-max", "3"], "exchanges_max"), 3.0);
     let short = whole(&["--nodes", "6", "--rounds", "2", "--graph", "communities"]);
     assert!(figure(&short, "moves") < default);
     assert_ne!(moves(&["--sample-every", "64"]), default);
@@ -60,7 +67,9 @@ fn each_flag_counts() {
 fn the_table_names_its_columns() {
     let text = run(&["sim", "placement", "--nodes", "4", "--graph", "ring", "--rounds", "5"]);
     let text = text.ok();
-    for word in ["before", "after", "moves", "last move", "on a node", "ring"] {
+    for word in
+        ["before", "after", "moves", "refused", "messages", "last move", "on a node", "ring"]
+    {
         assert!(text.contains(word), "{word}: {text}");
     }
 }
@@ -70,6 +79,7 @@ fn what_is_asked_wrongly_is_refused() {
     for (arguments, says) in [
         (&["--graph", "heap"][..], "--graph: 'heap' is not allowed: communities, ring, star"),
         (&["--nodes", "0"], "--nodes: '0' is not allowed: 1 to 100000"),
+        (&["--exchanges-max", "1025"], "--exchanges-max: '1025' is not allowed: 1 to 1024"),
         (&["--nodes", "100000", "--actors", "1000"], "at most 2000000 are simulated"),
     ] {
         run(&[&["sim", "placement"], arguments].concat()).refused(&[says]);

@@ -33,6 +33,7 @@ struct Run {
     change_every: u32,
     move_cost: u64,
     moves_max: usize,
+    exchanges_max: u32,
     imbalance_percent: u32,
     seed: u64,
     crossings_per_message_before: f64,
@@ -43,7 +44,10 @@ struct Run {
     moves_per_actor: f64,
     moves_of_one_actor_max: u32,
     exchanges: u64,
+    offers: u64,
     offers_refused: u64,
+    /// Offers and their answers; null if nothing moved.
+    protocol_messages_per_move: Option<f64>,
     last_move_in_round: u32,
     actors_of_a_node_min: u64,
     actors_of_a_node_max: u64,
@@ -61,14 +65,17 @@ impl Run {
             change_every: settings.change_every,
             move_cost: settings.rules.move_cost,
             moves_max: settings.rules.moves_max,
+            exchanges_max: settings.rules.exchanges_max,
             imbalance_percent: settings.rules.imbalance_percent,
             seed: settings.seed,
             crossings_per_message_before: figures.crossings_before,
             crossings_per_message_after: figures.crossings_after,
+            protocol_messages_per_move: figures.messages_per_move(),
             moves: figures.moves,
             moves_per_actor: figures.moves_per_actor(),
             moves_of_one_actor_max: figures.moves_of_one_max,
             exchanges: figures.exchanges,
+            offers: figures.offers,
             offers_refused: figures.refused,
             last_move_in_round: figures.last_move,
             actors_of_a_node_min: figures.load_min,
@@ -123,6 +130,9 @@ impl Report {
             Column::right("moves"),
             Column::right("most"),
             Column::right("exchanges"),
+            Column::right("offers"),
+            Column::right("refused"),
+            Column::right("messages"),
             Column::right("last move"),
             Column::right("on a node"),
         ]);
@@ -136,6 +146,9 @@ impl Report {
                 decimal(run.moves_per_actor, 2).into(),
                 count(run.moves_of_one_actor_max.into()).into(),
                 count(run.exchanges).into(),
+                count(run.offers).into(),
+                count(run.offers_refused).into(),
+                run.protocol_messages_per_move.map_or("-".into(), |it| decimal(it, 2)).into(),
                 count(run.last_move_in_round.into()).into(),
                 format!("{} to {}", run.actors_of_a_node_min, run.actors_of_a_node_max).into(),
             ]);
@@ -153,6 +166,10 @@ impl Report {
                 .to_owned(),
         );
         line("moves      per actor, in all rounds; most: of one actor".to_owned());
+        line(
+            "refused    offers that a busy node refused; messages: of offers and answers, per move"
+                .to_owned(),
+        );
         line("last move  the last round in which an actor moved".to_owned());
         line("on a node  the fewest and the most actors of a node after the last round".to_owned());
         text

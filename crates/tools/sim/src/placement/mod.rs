@@ -41,6 +41,8 @@ pub struct Figures {
     pub moves_of_one_max: u32,
     /// The number of exchanges in which something moved.
     pub exchanges: u64,
+    /// The number of offers, those that were refused included.
+    pub offers: u64,
     /// The number of offers that a busy node refused.
     pub refused: u64,
     /// The last round in which something moved, counted from 1.
@@ -56,6 +58,13 @@ impl Figures {
     #[must_use]
     pub fn moves_per_actor(&self) -> f64 {
         self.moves as f64 / self.actors.max(1) as f64
+    }
+
+    /// The messages of the exchange protocol for each move: an offer and its answer, or refusal,
+    /// are two. `None` if nothing moved.
+    #[must_use]
+    pub fn messages_per_move(&self) -> Option<f64> {
+        (self.moves > 0).then(|| 2.0 * self.offers as f64 / self.moves as f64)
     }
 }
 
@@ -90,6 +99,7 @@ pub fn place(settings: &Settings) -> Result<Figures, BadRule> {
         moves: world.moves.iter().map(|&moves| u64::from(moves)).sum(),
         moves_of_one_max: world.moves.iter().copied().max().unwrap_or(0),
         exchanges: world.exchanges,
+        offers: world.sum(|stats| stats.offers),
         refused: world.sum(|stats| stats.refused_here),
         last_move: world.last_move,
         load_min: loads.iter().copied().min().unwrap_or(0),

@@ -39,6 +39,25 @@ fn a_single_node_has_nobody_to_exchange_with() {
     assert_eq!((figures.moves, figures.crossings_before, figures.crossings_after), (0, 0.0, 0.0));
 }
 
+/// A node that has had its exchange of this round rests, and refuses those of others.
+#[test]
+fn what_refusals_cost_is_counted() {
+    let with = |exchanges_max| {
+        let rules = Rules { exchanges_max, ..Rules::default() };
+        let settings = Settings { nodes: 8, rounds: 20, rules, ..Settings::new(GraphKind::Ring) };
+        place(&settings).unwrap()
+    };
+    let (one, many) = (with(1), with(16));
+    for figures in [&one, &many] {
+        assert!(figures.offers >= figures.exchanges + figures.refused, "{figures:?}");
+        let messages = figures.messages_per_move().unwrap() * figures.moves as f64;
+        assert_eq!(messages.round() as u64, 2 * figures.offers);
+    }
+    let refused = |it: &Figures| it.refused as f64 / it.offers as f64;
+    assert!(one.refused > 0 && refused(&one) > refused(&many), "{one:?} {many:?}");
+    assert_eq!(run(GraphKind::Communities, 1).messages_per_move(), None);
+}
+
 #[test]
 fn rules_that_make_no_sense_are_refused() {
     let rules = Rules { moves_max: 0, ..Rules::default() };
