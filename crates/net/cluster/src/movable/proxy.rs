@@ -6,8 +6,8 @@
 //!        +------------------------------- the new way is the old way <----- answered --------------+
 //! ```
 
-use super::outbox::{Back, Delivery, Outbox};
 use super::lost;
+use super::outbox::{Back, Delivery, Outbox};
 use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;

@@ -99,8 +99,7 @@ pub trait Migrate: SpawnArgs {
 }
 
 /// Handles a message to a state together with its payload: see [`Migrate::with_payload`].
-pub type PayloadHandler<S> =
-    fn(&mut S, <S as Migrate>::Message, Payload, &Context<'_, Movable<S>>);
+pub type PayloadHandler<S> = fn(&mut S, <S as Migrate>::Message, Payload, &Context<'_, Movable<S>>);
 
 /// Names an actor that moves, wherever it is: the node where it began, and which one of those it
 /// is. It may be sent to other nodes.
