@@ -1,6 +1,6 @@
 //! What the clones of an address share: the actor's name, and its proxy.
 
-use super::outbox::Delivery;
+use super::delivery::Delivery;
 use super::proxy::{self, Proxy, ProxyMsg};
 use super::shell::{self, Answer, CLOSE, Migrate, MovableId};
 use crate::error::RemoteAskError;

@@ -1,6 +1,6 @@
 //! The news that a message is lost, together with its payload, on its way to an actor that moves.
 
-use super::outbox::{Delivery, Waiting};
+use super::delivery::{Delivery, Waiting};
 use crate::actor::RemoteActor;
 use crate::fabric::NodeId;
 use crate::message::{self, Control};

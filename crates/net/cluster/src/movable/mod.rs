@@ -14,6 +14,7 @@
 //! the answer. The old shell stays and forwards, for those who come later: an id names the node
 //! where the actor began.
 
+mod delivery;
 mod handle;
 mod known;
 mod leaving;
@@ -33,9 +34,9 @@ use crate::repartition;
 use crate::traffic::scope::{self, Used};
 use actinium_actor::{Context, SpawnOptions};
 use actinium_memory::heap::Payload;
+use delivery::Delivery;
 use handle::{Handle, WAITING_MAX, flush};
 use known::Known;
-use outbox::Delivery;
 use proxy::{Proxy, ProxyMsg, locate};
 use shell::{ASK, Arrival, GRANTS, MOVE};
 pub use shell::{Migrate, Movable, MovableId, PayloadHandler};
@@ -271,12 +272,13 @@ impl<S: Migrate> MovableAddress<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`MovableAddress::send`]. [`RemoteSendError::Full`], too, if the payloads that wait in
-    /// this address are of more bytes than
-    /// [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max) (see
-    /// [`MovableAddress::ready`]); [`RemoteSendError::NotTaken`] if the type takes none
-    /// ([`Migrate::with_payload`]); [`RemoteSendError::NotNeighbour`] if the actor is known to be on
-    /// a node that is no neighbour of this one in a grid.
+    /// - What [`MovableAddress::send`] says.
+    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more bytes
+    ///   than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max), of
+    ///   which one passes whatever its size. See [`MovableAddress::ready`].
+    /// - [`RemoteSendError::NotTaken`] if the type takes none: see [`Migrate::with_payload`].
+    /// - [`RemoteSendError::NotNeighbour`] if the actor is known to be on a node that is no
+    ///   neighbour of this one in a grid.
     pub fn send_with_payload(
         &self,
         message: S::Message,

@@ -1,35 +1,16 @@
 //! The outbox: messages and requests on their way to a shell, in order.
 
+use super::delivery::{Delivery, Waiting};
 use super::lost;
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::error::{RemoteAskError, RemoteSendError};
-use crate::fabric::NodeId;
 use crate::node::NodeEvent;
 use crate::node::state::Inner;
 use actinium_actor::{Actor, Context, Reply};
-use actinium_memory::heap::Payload;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
-
-/// Something for the state, or for its shell.
-pub(super) enum Delivery<A: RemoteActor> {
-    Tell(A::Message),
-    /// With the node that sent it last.
-    TellWith(NodeId, A::Message, Payload),
-    Ask(A::Request, Reply<A::Answer>),
-}
-
-impl<A: RemoteActor> Delivery<A> {
-    /// The number of bytes of its payload.
-    pub(super) fn payload_bytes(&self) -> usize {
-        if let Delivery::TellWith(_, _, payload) = self { payload.len() } else { 0 }
-    }
-}
-
-/// A delivery that waits, and the token by which it is counted while it does.
-pub(super) type Waiting<A> = (Delivery<A>, Option<Arc<()>>);
 
 /// The timeout of requests on the way: none in effect, because whoever asks has a timeout of its
 /// own.

@@ -6,8 +6,9 @@
 //!        +------------------------------- the new way is the old way <----- answered --------------+
 //! ```
 
+use super::delivery::Delivery;
 use super::lost;
-use super::outbox::{Back, Delivery, Outbox};
+use super::outbox::{Back, Outbox};
 use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;

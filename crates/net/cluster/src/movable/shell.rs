@@ -9,9 +9,10 @@
 //!  +---not copied--+
 //! ```
 
+use super::delivery::{Delivery, Waiting};
 use super::leaving::{Leaving, Next};
 use super::lost;
-use super::outbox::{Back, Delivery, Outbox, Waiting};
+use super::outbox::{Back, Outbox};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::denial::Denial;
