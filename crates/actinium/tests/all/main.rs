@@ -11,6 +11,8 @@ mod graphs;
 mod logging;
 #[cfg(all(feature = "cluster", feature = "events", feature = "metrics"))]
 mod metrics;
+#[cfg(all(feature = "cluster", feature = "memory"))]
+mod moving_payloads;
 #[cfg(all(feature = "cluster", feature = "gateway"))]
 mod outside;
 #[cfg(feature = "memory")]

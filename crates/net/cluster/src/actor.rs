@@ -88,6 +88,20 @@ pub trait RemoteActor: Actor {
     ) -> Result<Self::Msg, (Self::Message, Payload)> {
         Err((message, payload))
     }
+
+    /// Converts a message and its payload together with the node that sent them. By default it
+    /// calls [`RemoteActor::with_payload`].
+    ///
+    /// # Errors
+    /// As [`RemoteActor::with_payload`].
+    fn with_payload_from(
+        node: NodeId,
+        message: Self::Message,
+        payload: Payload,
+    ) -> Result<Self::Msg, (Self::Message, Payload)> {
+        let _ = node;
+        Self::with_payload(message, payload)
+    }
 }
 
 /// Builds a node's hello for the messages of an actor's type: their schema, and the encodings in

@@ -66,11 +66,12 @@ impl<A: RemoteActor> AnyAddress<A> {
         payload: Payload,
     ) -> Result<(), RemoteSendError<(A::Message, Payload)>> {
         match self {
-            AnyAddress::Here(_, here) => {
+            AnyAddress::Here(node, here) => {
                 if is_refused(here) {
                     return Err(RemoteSendError::Full((message, payload)));
                 }
-                here.tell(A::with_payload(message, payload).map_err(RemoteSendError::NotTaken)?);
+                let msg = A::with_payload_from(*node, message, payload);
+                here.tell(msg.map_err(RemoteSendError::NotTaken)?);
                 Ok(())
             }
             AnyAddress::There(there) => there.send_with_payload(message, payload),

@@ -20,8 +20,9 @@ pub enum RemoteSendError<M> {
     /// The message can not be encoded.
     Codec(M, CodecError),
     /// The actor takes no payloads: its
-    /// [`RemoteActor::with_payload`](crate::RemoteActor::with_payload) says so. (One of another
-    /// node's is told of by an event.)
+    /// [`RemoteActor::with_payload`](crate::RemoteActor::with_payload) or
+    /// [`Migrate::with_payload`](crate::Migrate::with_payload) says so. (Of the former, one of
+    /// another node's is told of by an event.)
     NotTaken(M),
     /// In a grid: the node is no neighbour of this one, and payloads do not go through others.
     NotNeighbour(M),

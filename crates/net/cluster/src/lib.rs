@@ -62,7 +62,7 @@ pub use codec::CodecError;
 pub use denial::Denial;
 pub use error::{RemoteAskError, RemoteDown, RemoteDownReason, RemoteSendError};
 pub use job::JoinError;
-pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables};
+pub use movable::{Migrate, Movable, MovableAddress, MovableId, Movables, PayloadHandler};
 pub use names::{Names, NamesConfig};
 pub use node::{
     ExportError, Grants, ManualNode, Node, NodeConfig, NodeEvent, NodeHandle, NodeStats,

@@ -1,15 +1,16 @@
 //! What the clones of an address share: the actor's name, and its proxy.
 
-use super::outbox::Delivery;
+use super::delivery::Delivery;
 use super::proxy::{self, Proxy, ProxyMsg};
 use super::shell::{self, Answer, CLOSE, Migrate, MovableId};
 use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
+use crate::node::state::Inner;
 use crate::traffic::Key;
 use crate::traffic::scope::Flushed;
 use actinium_actor::{Address, AskError};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Messages that may wait at this node for one actor; then senders are refused.
@@ -18,6 +19,7 @@ pub(super) const WAITING_MAX: usize = 4096;
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Handle<S: Migrate> {
+    pub(super) inner: Weak<Inner>,
     pub(super) id: MovableId,
     pub(super) key: Key,
     pub(super) proxy: Address<Proxy<S>>,
@@ -25,6 +27,13 @@ pub(super) struct Handle<S: Migrate> {
 }
 
 impl<S: Migrate> Handle<S> {
+    /// Whether a payload of so many bytes may wait here: one may, whatever its size.
+    pub(super) fn has_room_for(&self, inner: &Inner, bytes: usize) -> bool {
+        let waiting = self.known.payload_bytes();
+        let bytes_max = inner.payload_config().waiting_bytes_max;
+        waiting == 0 || waiting.saturating_add(bytes) <= bytes_max
+    }
+
     pub(super) fn has_waiting(&self) -> bool {
         self.known.waiting() > 0
     }

@@ -8,7 +8,7 @@
 //! Nobody waits in a circle. An actor that holds answers whoever asks it the same, at once if it
 //! holds nothing that came before by that way. Otherwise it goes on with its work, and tries again.
 
-use super::outbox::Waiting;
+use super::delivery::Waiting;
 use crate::actor::RemoteActor;
 use crate::fabric::NodeId;
 use crate::traffic::Key;

@@ -14,9 +14,11 @@
 //! the answer. The old shell stays and forwards, for those who come later: an id names the node
 //! where the actor began.
 
+mod delivery;
 mod handle;
 mod known;
 mod leaving;
+mod lost;
 mod outbox;
 mod proxy;
 mod shell;
@@ -31,12 +33,13 @@ use crate::node::{NodeHandle, RegisterError};
 use crate::repartition;
 use crate::traffic::scope::{self, Used};
 use actinium_actor::{Context, SpawnOptions};
+use actinium_memory::heap::Payload;
+use delivery::Delivery;
 use handle::{Handle, WAITING_MAX, flush};
 use known::Known;
-use outbox::Delivery;
 use proxy::{Proxy, ProxyMsg, locate};
 use shell::{ASK, Arrival, GRANTS, MOVE};
-pub use shell::{Migrate, Movable, MovableId};
+pub use shell::{Migrate, Movable, MovableId, PayloadHandler};
 
 use std::any::Any;
 use std::fmt;
@@ -151,7 +154,8 @@ impl<S: Migrate> Movables<S> {
         let proxy = Proxy::new(&self.inner, id, shell, known.clone());
         let proxy = self.inner.system().spawn(proxy);
         proxy.tell(ProxyMsg::Begin);
-        MovableAddress(Arc::new(Handle { id, key: id.key(S::KIND), proxy, known }))
+        let (inner, key) = (Arc::downgrade(&self.inner), id.key(S::KIND));
+        MovableAddress(Arc::new(Handle { inner, id, key, proxy, known }))
     }
 }
 
@@ -207,6 +211,110 @@ impl<S: Migrate> MovableAddress<S> {
         self.0.proxy.tell(ProxyMsg::Delivery(Delivery::Tell(message)));
         self.note(1);
         Ok(())
+    }
+
+    /// Sends a message together with bytes that do not travel in its frame, as
+    /// [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload) does: wherever
+    /// the actor is, and in order with all else that is sent by this address. Each node that the
+    /// actor may move to has to have somewhere to put it
+    /// ([`take_payloads_in`](NodeHandle::take_payloads_in)), and so has each that it has left: if
+    /// the payload arrives there, that node keeps it and sends it after the actor.
+    ///
+    /// If the payload or the actor's node is lost on the way, the node that sent it last is told:
+    /// [`NodeEvent::PayloadLostThere`](crate::NodeEvent::PayloadLostThere).
+    ///
+    /// ```
+    /// use actinium_actor::{Context, System};
+    /// use actinium_cluster::fabric::{NodeId, in_process::Network};
+    /// use actinium_cluster::{Migrate, Movable, Node, NodeConfig, PayloadHandler};
+    /// use actinium_memory::heap::Heap;
+    /// use serde::{Deserialize, Serialize};
+    /// use std::time::Duration;
+    ///
+    /// /// Counts the bytes of pictures.
+    /// #[derive(Clone, Serialize, Deserialize, actinium_wire::Message)]
+    /// struct Pictures { bytes: u64 }
+    ///
+    /// impl Migrate for Pictures {
+    ///     const KIND: &'static str = "example.pictures";
+    ///     type Message = u32;
+    ///     type Request = ();
+    ///     type Answer = u64;
+    ///     fn message(&mut self, _camera: u32, _ctx: &Context<'_, Movable<Self>>) {}
+    ///     fn request(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) -> u64 { self.bytes }
+    ///     fn with_payload() -> Option<PayloadHandler<Self>> {
+    ///         Some(|state, _camera, pixels, _ctx| state.bytes += pixels.len() as u64)
+    ///     }
+    /// }
+    ///
+    /// let network = Network::new();
+    /// let (here, there) = (network.node(NodeId(0)), network.node(NodeId(1)));
+    /// let systems = [System::builder().workers(1).build()?, System::builder().workers(1).build()?];
+    /// let a = Node::start(systems[0].handle(), NodeConfig::default(), move || Ok(here))?;
+    /// let b = Node::start(systems[1].handle(), NodeConfig::default(), move || Ok(there))?;
+    ///
+    /// // In a program: Heap::leak(segment).
+    /// let heap = Heap::leak_plain(3, 64)?;
+    /// let mut arena = heap.arena(0).expect("free");
+    /// a.take_payloads_in(heap.arena(1).expect("free"));
+    /// b.take_payloads_in(heap.arena(2).expect("free"));
+    ///
+    /// let timeout = Duration::from_secs(60);
+    /// let pictures = a.movables::<Pictures>()?.spawn(Pictures { bytes: 0 });
+    /// let from_there = b.movables::<Pictures>()?.find(pictures.id(), timeout).wait()?;
+    /// pictures.move_to(NodeId(1), timeout).wait()?;
+    /// for address in [&pictures, &from_there] {
+    ///     address.send_with_payload(3, arena.payload_with(1 << 20, |bytes| bytes.fill(7))?)?;
+    ///     address.ask((), timeout).wait()?;
+    /// }
+    /// assert_eq!(pictures.ask((), timeout).wait()?, 2 << 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - What [`MovableAddress::send`] says.
+    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more bytes
+    ///   than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max), of
+    ///   which one passes whatever its size. See [`MovableAddress::ready`].
+    /// - [`RemoteSendError::NotTaken`] if the type takes none: see [`Migrate::with_payload`].
+    /// - [`RemoteSendError::NotNeighbour`] if the actor is known to be on a node that is no
+    ///   neighbour of this one in a grid.
+    pub fn send_with_payload(
+        &self,
+        message: S::Message,
+        payload: Payload,
+    ) -> Result<(), RemoteSendError<(S::Message, Payload)>> {
+        let known = &self.0.known;
+        let what = (message, payload);
+        if S::with_payload().is_none() {
+            return Err(RemoteSendError::NotTaken(what));
+        }
+        let Some(inner) = self.0.inner.upgrade().filter(|_| !self.0.proxy.is_closed()) else {
+            return Err(RemoteSendError::NodeDown(what));
+        };
+        if !inner.is_neighbour(known.node()) {
+            return Err(RemoteSendError::NotNeighbour(what));
+        }
+        let bytes = what.1.len();
+        if known.waiting() >= WAITING_MAX || !self.0.has_room_for(&inner, bytes) {
+            return Err(RemoteSendError::Full(what));
+        }
+        known.add();
+        known.add_payload(bytes);
+        let delivery = Delivery::TellWith(inner.id(), what.0, what.1);
+        self.0.proxy.tell(ProxyMsg::Delivery(delivery));
+        self.note(1);
+        Ok(())
+    }
+
+    /// Waits until a send that was refused as [`RemoteSendError::Full`] is worth trying again. For
+    /// an actor: `ctx.pipe(address.ready(), |()| ..)`.
+    pub fn ready(&self) -> impl Future<Output = ()> + Send + use<S> {
+        let ready = self.0.known.ready();
+        async move {
+            // That it was dropped says the same.
+            let _ = ready.await;
+        }
     }
 
     /// Notes messages for whoever's turn it is.

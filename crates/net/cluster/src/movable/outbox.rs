@@ -1,5 +1,7 @@
 //! The outbox: messages and requests on their way to a shell, in order.
 
+use super::delivery::{Delivery, Waiting};
+use super::lost;
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::error::{RemoteAskError, RemoteSendError};
@@ -7,17 +9,8 @@ use crate::node::NodeEvent;
 use crate::node::state::Inner;
 use actinium_actor::{Actor, Context, Reply};
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
-
-/// Something for the state, or for its shell.
-pub(super) enum Delivery<A: RemoteActor> {
-    Tell(A::Message),
-    Ask(A::Request, Reply<A::Answer>),
-}
-
-/// A delivery that waits, and the token by which it is counted while it does.
-pub(super) type Waiting<A> = (Delivery<A>, Option<Arc<()>>);
 
 /// The timeout of requests on the way: none in effect, because whoever asks has a timeout of its
 /// own.
@@ -26,6 +19,8 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// See the module.
 pub(super) struct Outbox<A: RemoteActor> {
     deliveries: VecDeque<Waiting<A>>,
+    /// The bytes of all payloads among them.
+    payload_bytes: usize,
     waits_for_capacity: bool,
 }
 
@@ -40,18 +35,41 @@ pub(super) struct Back<A: RemoteActor, B: Actor> {
 
 impl<A: RemoteActor> Outbox<A> {
     pub(super) fn new() -> Self {
-        Outbox { deliveries: VecDeque::new(), waits_for_capacity: false }
+        Outbox { deliveries: VecDeque::new(), payload_bytes: 0, waits_for_capacity: false }
     }
 
     pub(super) fn push(&mut self, waiting: Waiting<A>) {
+        self.payload_bytes += waiting.0.payload_bytes();
         self.deliveries.push_back(waiting);
+    }
+
+    fn pop(&mut self) -> Option<Waiting<A>> {
+        let waiting = self.deliveries.pop_front()?;
+        self.payload_bytes -= waiting.0.payload_bytes();
+        Some(waiting)
+    }
+
+    fn put_back(&mut self, waiting: Waiting<A>) {
+        self.payload_bytes += waiting.0.payload_bytes();
+        self.deliveries.push_front(waiting);
     }
 
     pub(super) fn len(&self) -> usize {
         self.deliveries.len()
     }
 
-    /// The number of messages, without requests.
+    /// The bytes of all payloads that wait.
+    pub(super) fn payload_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
+    /// All that waits.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Waiting<A>> {
+        self.payload_bytes = 0;
+        std::mem::take(&mut self.deliveries).into_iter()
+    }
+
+    /// The number of messages, without requests and without messages that have a payload.
     pub(super) fn messages(&self) -> u64 {
         let is_message = |(delivery, _): &&Waiting<A>| matches!(delivery, Delivery::Tell(_));
         self.deliveries.iter().filter(is_message).count() as u64
@@ -73,12 +91,12 @@ impl<A: RemoteActor> Outbox<A> {
         B::Msg: 'static,
     {
         while !self.waits_for_capacity
-            && let Some((delivery, counted)) = self.deliveries.pop_front()
+            && let Some((delivery, counted)) = self.pop()
         {
             if let AnyAddress::There(there) = to
                 && there.is_full()
             {
-                self.deliveries.push_front((delivery, counted));
+                self.put_back((delivery, counted));
                 self.waits_for_capacity = true;
                 let ready = back.ready;
                 return ctx.pipe(there.ready(), move |()| ready());
@@ -88,7 +106,7 @@ impl<A: RemoteActor> Outbox<A> {
                     Ok(()) => {}
                     // Others have filled it up just now: the next turn of the loop waits.
                     Err(RemoteSendError::Full(message)) => {
-                        self.deliveries.push_front((Delivery::Tell(message), counted));
+                        self.put_back((Delivery::Tell(message), counted));
                     }
                     Err(_) => {
                         if let Some(inner) = inner.upgrade() {
@@ -97,6 +115,24 @@ impl<A: RemoteActor> Outbox<A> {
                         }
                     }
                 },
+                Delivery::TellWith(from, message, payload) => {
+                    match to.send_with_payload(message, payload) {
+                        Ok(()) => {}
+                        Err(RemoteSendError::Full((message, payload))) => {
+                            self.put_back((Delivery::TellWith(from, message, payload), counted));
+                            if let AnyAddress::There(there) = to {
+                                self.waits_for_capacity = true;
+                                let ready = back.ready;
+                                return ctx.pipe(there.ready_for_payload(), move |()| ready());
+                            }
+                        }
+                        Err(error) => {
+                            let why = error.to_string();
+                            let (_, payload) = error.into_inner();
+                            lost::tell(inner, from, to.node(), payload.len(), why);
+                        }
+                    }
+                }
                 Delivery::Ask(request, reply) => {
                     let answered = back.answered;
                     ctx.pipe(to.ask(request, FOREVER), move |answer| answered(reply, answer));

@@ -6,17 +6,21 @@
 //!        +------------------------------- the new way is the old way <----- answered --------------+
 //! ```
 
-use super::outbox::{Back, Delivery, Outbox};
+use super::delivery::Delivery;
+use super::lost;
+use super::outbox::{Back, Outbox};
 use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
+use crate::locks::lock;
 use crate::node::NodeEvent;
 use crate::node::state::Inner;
-use actinium_actor::{Actor, Context, Reply};
+use actinium_actor::{Actor, Context, Reply, StopReason};
+use futures_channel::oneshot;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// For what is answered when it happens, and not before.
@@ -41,12 +45,21 @@ pub(super) fn locate<S: Migrate>(
 pub(super) struct Known {
     /// The number of deliveries that were given to the proxy and have not left it yet.
     waiting: AtomicUsize,
+    /// The bytes of the payloads among them.
+    payload_bytes: AtomicUsize,
     node: AtomicU32,
+    /// Those who wait for room. `None`: the proxy has ended.
+    waiters: Mutex<Option<Vec<oneshot::Sender<()>>>>,
 }
 
 impl Known {
     pub(super) fn new(node: NodeId) -> Self {
-        Known { waiting: AtomicUsize::new(0), node: AtomicU32::new(node.0) }
+        Known {
+            waiting: AtomicUsize::new(0),
+            payload_bytes: AtomicUsize::new(0),
+            node: AtomicU32::new(node.0),
+            waiters: Mutex::new(Some(Vec::new())),
+        }
     }
 
     // Relaxed, all: bounds that hold roughly, and figures.
@@ -59,6 +72,44 @@ impl Known {
     pub(super) fn add(&self) {
         // Relaxed: see above.
         self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The bytes of the payloads that wait.
+    pub(super) fn payload_bytes(&self) -> usize {
+        // Relaxed: see above.
+        self.payload_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_payload(&self, bytes: usize) {
+        // Relaxed: see above.
+        self.payload_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// So many deliveries, with payloads of so many bytes, have left the proxy.
+    fn have_left(&self, deliveries: usize, payload_bytes: usize) {
+        if deliveries == 0 {
+            return;
+        }
+        // Relaxed, both: see above. Whoever waits for room looks behind the lock that follows.
+        self.waiting.fetch_sub(deliveries, Ordering::Relaxed);
+        self.payload_bytes.fetch_sub(payload_bytes, Ordering::Relaxed);
+        let waiters = lock(&self.waiters).as_mut().map(std::mem::take);
+        // After the lock: whoever is called may send at once. It may have stopped waiting.
+        for waiter in waiters.into_iter().flatten() {
+            let _ = waiter.send(());
+        }
+    }
+
+    /// Is done when something has left the proxy, or it has ended; at once if nothing waits.
+    pub(super) fn ready(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        if let Some(waiters) = &mut *lock(&self.waiters)
+            && self.waiting() > 0
+        {
+            waiters.push(sender);
+        }
+        // Else dropping it is news enough.
+        receiver
     }
 
     /// The node where the actor is, as far as the proxy knows.
@@ -150,12 +201,14 @@ impl<S: Migrate> Proxy<S> {
     }
 
     /// Ends. What waits does not arrive.
-    fn give_up(&self, ctx: &Context<'_, Self>) {
+    fn give_up(&mut self, ctx: &Context<'_, Self>) {
         let messages = self.outbox.messages();
         if let (1.., Some(inner)) = (messages, self.inner.upgrade()) {
             let node = self.known.node();
             inner.tell_listeners(&NodeEvent::Undelivered { node, messages });
         }
+        let why = "nobody knows where its actor is";
+        lost::tell_of_all(&self.inner, self.known.node(), self.outbox.drain(), why);
         ctx.stop();
     }
 
@@ -177,16 +230,16 @@ impl<S: Migrate> Proxy<S> {
 
     fn pump(&mut self, ctx: &Context<'_, Self>) {
         let Some(to) = self.to.as_ref().filter(|_| self.closing.is_none()) else { return };
-        let before = self.outbox.len();
+        let (before, bytes_before) = (self.outbox.len(), self.outbox.payload_bytes());
         let back = Back { answered: ProxyMsg::Answered, ready: || ProxyMsg::Ready };
         self.outbox.pump(to, &self.inner, ctx, &back);
-        // Relaxed: a bound that holds roughly.
-        self.known.waiting.fetch_sub(before - self.outbox.len(), Ordering::Relaxed);
+        let bytes = bytes_before - self.outbox.payload_bytes();
+        self.known.have_left(before - self.outbox.len(), bytes);
     }
 
     /// Follows a state that has moved: the answer tells the node where it is now, and the number of
     /// its moves.
-    fn gone(&self, asked: Asked<S>, ctx: &Context<'_, Self>) {
+    fn gone(&mut self, asked: Asked<S>, ctx: &Context<'_, Self>) {
         match (asked, self.inner.upgrade(), &self.to) {
             (Ok((_, Some((node, moves)), _)), Some(inner), Some(to))
                 if inner.has_met(NodeId(node)) =>
@@ -203,6 +256,11 @@ impl<S: Migrate> Proxy<S> {
 
 impl<S: Migrate> Actor for Proxy<S> {
     type Msg = ProxyMsg<S>;
+
+    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+        // That they are dropped is news enough for those who wait for room.
+        drop(lock(&self.known.waiters).take());
+    }
 
     fn handle(&mut self, msg: ProxyMsg<S>, ctx: &mut Context<'_, Self>) {
         match msg {

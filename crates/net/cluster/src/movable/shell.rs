@@ -9,8 +9,10 @@
 //!  +---not copied--+
 //! ```
 
+use super::delivery::{Delivery, Waiting};
 use super::leaving::{Leaving, Next};
-use super::outbox::{Back, Delivery, Outbox, Waiting};
+use super::lost;
+use super::outbox::{Back, Outbox};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::denial::Denial;
@@ -21,6 +23,7 @@ use crate::node::{Grants, NodeEvent, SpawnArgs};
 use crate::traffic::scope::{self, Flush, Sender, Used};
 use crate::traffic::{Done, Key, Mover};
 use actinium_actor::{Actor, Context, Reply, StopReason, WeakAddress};
+use actinium_memory::heap::Payload;
 use actinium_placement as placement;
 use actinium_wire::Message;
 use actinium_wire::schema::Describe;
@@ -67,6 +70,17 @@ pub trait Migrate: SpawnArgs {
     fn request(&mut self, request: Self::Request, ctx: &Context<'_, Movable<Self>>)
     -> Self::Answer;
 
+    /// What handles a message that comes together with a payload, which is how
+    /// [`MovableAddress::send_with_payload`] sends one. `None`, as if nothing is said here: actors
+    /// of this type take no payloads, and who sends one gets it back
+    /// ([`RemoteSendError::NotTaken`](crate::RemoteSendError::NotTaken)). The payload is in memory
+    /// of the node where the actor is, and does not move with its state.
+    ///
+    /// [`MovableAddress::send_with_payload`]: crate::MovableAddress::send_with_payload
+    fn with_payload() -> Option<PayloadHandler<Self>> {
+        None
+    }
+
     /// Whether the actor stays where it is, unless [`MovableAddress::move_to`] moves it by hand:
     /// for an actor that uses what only its node has. Always true pins the type. It is asked from
     /// time to time, and before each move.
@@ -84,6 +98,9 @@ pub trait Migrate: SpawnArgs {
         0
     }
 }
+
+/// Handles a message to a state together with its payload: see [`Migrate::with_payload`].
+pub type PayloadHandler<S> = fn(&mut S, <S as Migrate>::Message, Payload, &Context<'_, Movable<S>>);
 
 /// Names an actor that moves, wherever it is: the node where it began, and which one of those it
 /// is. It may be sent to other nodes.
@@ -140,7 +157,7 @@ pub(super) type Answer<S> = (Option<<S as Migrate>::Answer>, Option<(u32, u64)>,
 
 /// Whether it is for the state. What is for its shell is of the cluster's own machinery.
 fn is_for_state<S: Migrate>(delivery: &Delivery<Movable<S>>) -> bool {
-    matches!(delivery, Delivery::Tell(_) | Delivery::Ask((ASK, ..), _))
+    matches!(delivery, Delivery::Tell(_) | Delivery::TellWith(..) | Delivery::Ask((ASK, ..), _))
 }
 
 /// Hands an answer on. There is none: whoever asked hears that, too.
@@ -360,6 +377,12 @@ impl<S: Migrate> Movable<S> {
                 Delivery::Tell(message) => {
                     self.run(|state| state.message(message, ctx));
                 }
+                Delivery::TellWith(_, message, payload) => {
+                    // Without a handler none is made: see `with_payload_from`.
+                    if let Some(handle) = S::with_payload() {
+                        self.run(|state| handle(state, message, payload, ctx));
+                    }
+                }
                 Delivery::Ask((ASK, _, Some(request)), reply) => {
                     let answer = self.run(|state| state.request(request, ctx));
                     // Whoever asked may have stopped waiting, here and below.
@@ -502,6 +525,22 @@ impl<S: Migrate> Movable<S> {
         going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
     }
 
+    /// Tells of the payloads that wait here when the shell ends.
+    fn tell_what_is_lost(&mut self) {
+        let (inner, why) = (&self.inner, "it has ended there");
+        let here = inner.upgrade().map_or(NodeId(self.id.node), |inner| inner.id());
+        if let Some(leaving) = &mut self.leaving {
+            lost::tell_of_all(inner, here, leaving.release().into_iter(), why);
+        }
+        match &mut self.state {
+            State::Moving(going) => {
+                lost::tell_of_all(inner, going.node, going.deliveries.drain(..), why);
+            }
+            State::Gone(to, outbox) => lost::tell_of_all(inner, to.node(), outbox.drain(), why),
+            State::Here(_) | State::Nowhere => {}
+        }
+    }
+
     fn pump(&mut self, ctx: &Context<'_, Self>) {
         if let State::Gone(to, outbox) = &mut self.state {
             let back = Back {
@@ -528,6 +567,7 @@ impl<S: Migrate> Actor for Movable<S> {
     }
 
     fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+        self.tell_what_is_lost();
         // It may have come back since, to another shell.
         if !matches!(self.state, State::Gone(..)) {
             self.vanish();
@@ -584,6 +624,17 @@ impl<S: Migrate> RemoteActor for Movable<S> {
 
     fn message_from(node: NodeId, message: S::Message) -> ShellMsg<S> {
         ShellMsg(Shell::Delivery(node, Delivery::Tell(message)))
+    }
+
+    fn with_payload_from(
+        node: NodeId,
+        message: S::Message,
+        payload: Payload,
+    ) -> Result<ShellMsg<S>, (S::Message, Payload)> {
+        if S::with_payload().is_none() {
+            return Err((message, payload));
+        }
+        Ok(ShellMsg(Shell::Delivery(node, Delivery::TellWith(node, message, payload))))
     }
 
     fn request(request: Request<S>, reply: Reply<Answer<S>>) -> ShellMsg<S> {

@@ -80,13 +80,15 @@ pub enum NodeEvent {
         /// The reason.
         why: PayloadError,
     },
-    /// A message of this node to that one is lost, because its payload did not come there.
+    /// A message of this node to that one is lost, because its payload did not come there; or to an
+    /// actor that moves, because that node could not send the payload after it, or this one could
+    /// not send it there.
     PayloadLostThere {
         /// The node that the message was for.
         node: NodeId,
         /// The number of bytes of the payload.
         bytes: u64,
-        /// The reason, in the words of that node.
+        /// The reason, in the words of the node that found it.
         why: String,
     },
     /// The other node has tried an operation that it may not do, and was refused. Told of the first

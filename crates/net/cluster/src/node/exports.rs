@@ -32,7 +32,13 @@ pub(super) trait Exported: Send + Sync {
     /// Whether the actor has ended.
     fn has_ended(&self) -> bool;
     /// Sends the actor a message with a payload, like `tell`. None: the actor takes no payloads.
-    fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool>;
+    fn tell_with(
+        &self,
+        from: NodeId,
+        encoding: Encoding,
+        message: &[u8],
+        payload: Payload,
+    ) -> Option<bool>;
     /// Asks the actor, in a session with the other node.
     fn ask(
         &self,
@@ -80,9 +86,15 @@ where
         self.is_closed()
     }
 
-    fn tell_with(&self, encoding: Encoding, message: &[u8], payload: Payload) -> Option<bool> {
+    fn tell_with(
+        &self,
+        from: NodeId,
+        encoding: Encoding,
+        message: &[u8],
+        payload: Payload,
+    ) -> Option<bool> {
         let Ok(message) = decode(encoding, message) else { return Some(false) };
-        Address::tell(self, A::with_payload(message, payload).ok()?);
+        Address::tell(self, A::with_payload_from(from, message, payload).ok()?);
         Some(true)
     }
 

@@ -753,10 +753,11 @@ impl Receiver {
         // Now there may be capacity for the next.
         self.peer.payloads.wanted.is_done(payload.len());
         self.inner.ring();
+        let from = self.peer.node;
         let Some(actor) = self.actor(key, Grants::SEND) else { return self.not_there(key) };
         let has_ended = actor.has_ended();
         // How bytes become its message is the user's code.
-        match guarded(|| actor.tell_with(encoding, message, payload)) {
+        match guarded(|| actor.tell_with(from, encoding, message, payload)) {
             Some(Some(true)) => self.misaddressed += u64::from(has_ended),
             Some(None) => self.payload_lost(offer, PayloadError::NotTaken),
             Some(Some(false)) | None => self.inner.not_understood(),

@@ -151,6 +151,11 @@ impl Inner {
         node == self.node || self.known(node).is_some()
     }
 
+    /// Whether a node is this one, or one that messages reach without a third.
+    pub(crate) fn is_neighbour(&self, node: NodeId) -> bool {
+        node == self.node || self.grid.are_neighbours(self.node.0, node.0)
+    }
+
     /// Returns the state of a node, if this node knows it.
     pub(super) fn known(&self, node: NodeId) -> Option<Arc<Peer>> {
         let peers = read(&self.peers);
@@ -166,7 +171,7 @@ impl Inner {
     /// Returns the state of a node, and makes it if necessary. The node may not be there yet: then
     /// messages for it wait.
     pub(crate) fn peer(&self, node: NodeId) -> Arc<Peer> {
-        let is_multihop = node != self.node && !self.grid.are_neighbours(self.node.0, node.0);
+        let is_multihop = !self.is_neighbour(node);
         // The next node on the way is a neighbour.
         let via = is_multihop.then(|| self.peer(NodeId(self.grid.next(self.node.0, node.0))));
         let mut peers = write(&self.peers);

@@ -70,7 +70,8 @@ pub enum PayloadError {
     /// [`NodeHandle::take_payloads_in`](crate::NodeHandle::take_payloads_in).
     NoArena,
     /// The actor takes messages without payloads only: see
-    /// [`RemoteActor::with_payload`](crate::RemoteActor::with_payload).
+    /// [`RemoteActor::with_payload`](crate::RemoteActor::with_payload) and
+    /// [`Migrate::with_payload`](crate::Migrate::with_payload).
     NotTaken,
     /// The sender's node has it no more.
     Gone,

@@ -17,6 +17,7 @@ mod leaving;
 mod liar;
 mod link;
 mod movable;
+mod movable_payloads;
 mod moving;
 mod names;
 mod node;

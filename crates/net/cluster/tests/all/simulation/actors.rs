@@ -2,7 +2,7 @@
 
 use super::books::{Books, Who};
 use actinium_actor::{Actor, Context, Reply};
-use actinium_cluster::{Migrate, Movable, RemoteActor, RemoteAskError, RemoteDown};
+use actinium_cluster::{Migrate, Movable, PayloadHandler, RemoteActor, RemoteAskError, RemoteDown};
 use actinium_memory::heap::Payload;
 use actinium_wire::Message;
 use serde::{Deserialize, Serialize};
@@ -276,6 +276,15 @@ impl Migrate for Ledger {
         let last = self.last.entry(from).or_default();
         self.disorder += u64::from(number <= *last);
         *last = number;
+    }
+
+    fn with_payload() -> Option<PayloadHandler<Self>> {
+        Some(|ledger, message, payload, ctx| {
+            // Bytes of another message, or of none, are out of order, too.
+            let is_whole = payload.iter().all(|&byte| byte == message.1 as u8);
+            ledger.disorder += u64::from(!is_whole);
+            ledger.message(message, ctx);
+        })
     }
 
     fn request(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) -> (u64, u64) {

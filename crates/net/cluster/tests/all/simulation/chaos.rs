@@ -307,6 +307,15 @@ impl World {
                 let read = ledger.ask((), limit);
                 self.wait(n, "a ledger's answer", limit, async move { Outcome::Read(read.await) });
             }
+            2 => {
+                let Some(arena) = &mut up.arena else { return };
+                let bytes = 4_097 + pick % 4_000;
+                let write = |place: &mut [u8]| place.fill((*last + 1) as u8);
+                let Ok(payload) = arena.payload_with(bytes, write) else { return };
+                if ledger.send_with_payload((*from, *last + 1), payload).is_ok() {
+                    *last += 1;
+                }
+            }
             _ => {
                 for _ in 0..count {
                     if ledger.send((*from, *last + 1)).is_ok() {
