@@ -78,6 +78,11 @@ pub struct Partitioner<K> {
     /// The edges as they were when the last round began. Both sides of an exchange weigh by these:
     /// between rounds weights grow, and then they fade, so that others could not be compared.
     edges: Vec<Weighed<K>>,
+    /// Whether the sketch may know better than `edges` where receivers are.
+    has_news: bool,
+    /// The graph of `actors` and `edges`, as long as neither changes: to build it costs more than
+    /// all else of an exchange.
+    built: Option<Graph<K>>,
     actors: BTreeMap<K, Here>,
     phase: Phase<K>,
     /// The nodes that are to be asked in this round, the last one first.
@@ -106,6 +111,8 @@ impl<K: Copy + Ord> Partitioner<K> {
             random: seed,
             sketch,
             edges: Vec::new(),
+            has_news: false,
+            built: None,
             actors: BTreeMap::new(),
             phase: Phase::Idle,
             queue: Vec::new(),
@@ -137,6 +144,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         }
         self.expected.remove(&actor);
         self.actors.insert(actor, here);
+        self.built = None;
     }
 
     fn rest(&self, here: &mut Here, streak: u8) {
@@ -148,7 +156,9 @@ impl<K: Copy + Ord> Partitioner<K> {
 
     /// An actor has left this node, or has ended.
     pub fn vanished(&mut self, actor: K) {
-        self.actors.remove(&actor);
+        if self.actors.remove(&actor).is_some() {
+            self.built = None;
+        }
         self.sketch.forget(actor);
         self.settle(actor);
     }
@@ -164,15 +174,21 @@ impl<K: Copy + Ord> Partitioner<K> {
         if self.actors.contains_key(&from) {
             self.stats.samples += 1;
             self.sketch.add(Edge { from, to }, node, messages);
+            self.has_news = true;
         }
     }
 
-    fn graph(&self) -> Graph<K> {
-        let edges = self.edges.iter().map(|&known| {
-            let node = self.sketch.node(&known.edge).unwrap_or(known.node);
-            Weighed { node, ..known }
-        });
-        Graph::new(self.me, self.actors.keys().copied(), edges).expecting(self.expected.len())
+    /// Takes the graph as it is now, or builds it. Who has not changed actors or edges puts it back.
+    fn graph(&mut self) -> Graph<K> {
+        if std::mem::take(&mut self.has_news) {
+            self.built = None;
+            for known in &mut self.edges {
+                known.node = self.sketch.node(&known.edge).unwrap_or(known.node);
+            }
+        }
+        let built = self.built.take();
+        let build = || Graph::new(self.me, self.actors.keys().copied(), self.edges.iter().copied());
+        built.unwrap_or_else(build).expecting(self.expected.len())
     }
 
     /// Says of each actor, by number, whether and at what cost it may move now.
@@ -200,6 +216,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         self.expected.retain(|_, (_, until)| *until > now);
         self.edges = self.sketch.edges().collect();
         self.sketch.fade(self.rules.retained_percent);
+        (self.has_news, self.built) = (false, None);
         let graph = self.graph();
         (self.stats.weight_local, self.stats.weight_remote) = graph.weights();
         if self.stats.remote_share_first_ppm == 0 {
@@ -213,7 +230,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             return None;
         }
         self.rank(&graph);
-        self.ask(&graph)
+        self.ask(graph)
     }
 
     /// Returns the next offer of this round, if this node is free and may have another exchange.
@@ -222,7 +239,8 @@ impl<K: Copy + Ord> Partitioner<K> {
         if !matches!(self.phase, Phase::Idle) || self.queue.is_empty() {
             return None;
         }
-        self.ask(&self.graph())
+        let graph = self.graph();
+        self.ask(graph)
     }
 
     /// Queues the nodes with which an exchange pays: that with which it pays most is asked first.
@@ -250,8 +268,15 @@ impl<K: Copy + Ord> Partitioner<K> {
         self.queue = gains[first..].iter().map(|&(.., peer)| peer).collect();
     }
 
-    fn ask(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
+    /// Offers what `graph` has to the next node in the queue, and keeps the graph.
+    fn ask(&mut self, graph: Graph<K>) -> Option<(u32, Offer<K>)> {
         self.phase = Phase::Idle;
+        let made = self.offer_next(&graph);
+        self.built = Some(graph);
+        made
+    }
+
+    fn offer_next(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
         let may = self.may();
         let may = |actor: usize| may[actor];
         while let Some(peer) = self.queue.pop() {
@@ -303,6 +328,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         let (graph, may) = (self.graph(), self.may());
         let mean = self.mean.map(|parts| (parts + MEAN_PARTS / 2) / MEAN_PARTS);
         let answer = decide(&graph, from, offer, &self.rules, mean, |actor| may[actor]).answer;
+        self.built = Some(graph);
         let takes: BTreeSet<K> = answer.take.iter().copied().collect();
         let taken = offer.candidates.iter().filter(|it| takes.contains(&it.actor));
         let until = self.stats.rounds + EXPECTED_ROUNDS;
@@ -375,7 +401,8 @@ impl<K: Copy + Ord> Partitioner<K> {
             return None;
         }
         self.stats.refused_there += 1;
-        self.ask(&self.graph())
+        let graph = self.graph();
+        self.ask(graph)
     }
 
     fn begin(&mut self, go: Vec<K>) -> Vec<K> {
