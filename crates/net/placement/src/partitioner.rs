@@ -55,6 +55,11 @@ const EXPECTED_ROUNDS: u64 = 4;
 /// Other nodes for which a round looks beyond moves that save nothing.
 const LOOKED_AT_MAX: usize = 8;
 
+/// The parts of an actor in which the mean of all nodes is estimated.
+const MEAN_PARTS: u64 = 256;
+/// The number of offers, about, over which that mean is taken.
+const MEAN_OF: u64 = 16;
+
 enum Phase<K> {
     Idle,
     Asking { peer: u32, offered: BTreeSet<K> },
@@ -73,6 +78,11 @@ pub struct Partitioner<K> {
     /// The edges as they were when the last round began. Both sides of an exchange weigh by these:
     /// between rounds weights grow, and then they fade, so that others could not be compared.
     edges: Vec<Weighed<K>>,
+    /// Whether the sketch may know better than `edges` where receivers are.
+    has_news: bool,
+    /// The graph of `actors` and `edges`, as long as neither changes: to build it costs more than
+    /// all else of an exchange.
+    built: Option<Graph<K>>,
     actors: BTreeMap<K, Here>,
     phase: Phase<K>,
     /// The nodes that are to be asked in this round, the last one first.
@@ -84,6 +94,9 @@ pub struct Partitioner<K> {
     expected: BTreeMap<K, (u8, u64)>,
     /// Nodes that wanted none of what was offered, and the rounds in which they may be asked again.
     declined: BTreeMap<u32, u64>,
+    /// What others have said of their numbers of actors, on average, the last ones counting most:
+    /// an estimate of the mean of all nodes, in parts of an actor ([`MEAN_PARTS`]).
+    mean: Option<u64>,
     stats: Stats,
 }
 
@@ -98,12 +111,15 @@ impl<K: Copy + Ord> Partitioner<K> {
             random: seed,
             sketch,
             edges: Vec::new(),
+            has_news: false,
+            built: None,
             actors: BTreeMap::new(),
             phase: Phase::Idle,
             queue: Vec::new(),
             exchanges: 0,
             expected: BTreeMap::new(),
             declined: BTreeMap::new(),
+            mean: None,
             stats: Stats::default(),
         }
     }
@@ -128,6 +144,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         }
         self.expected.remove(&actor);
         self.actors.insert(actor, here);
+        self.built = None;
     }
 
     fn rest(&self, here: &mut Here, streak: u8) {
@@ -139,7 +156,9 @@ impl<K: Copy + Ord> Partitioner<K> {
 
     /// An actor has left this node, or has ended.
     pub fn vanished(&mut self, actor: K) {
-        self.actors.remove(&actor);
+        if self.actors.remove(&actor).is_some() {
+            self.built = None;
+        }
         self.sketch.forget(actor);
         self.settle(actor);
     }
@@ -155,15 +174,21 @@ impl<K: Copy + Ord> Partitioner<K> {
         if self.actors.contains_key(&from) {
             self.stats.samples += 1;
             self.sketch.add(Edge { from, to }, node, messages);
+            self.has_news = true;
         }
     }
 
-    fn graph(&self) -> Graph<K> {
-        let edges = self.edges.iter().map(|&known| {
-            let node = self.sketch.node(&known.edge).unwrap_or(known.node);
-            Weighed { node, ..known }
-        });
-        Graph::new(self.me, self.actors.keys().copied(), edges).expecting(self.expected.len())
+    /// Takes the graph as it is now, or builds it. Who has not changed actors or edges puts it back.
+    fn graph(&mut self) -> Graph<K> {
+        if std::mem::take(&mut self.has_news) {
+            self.built = None;
+            for known in &mut self.edges {
+                known.node = self.sketch.node(&known.edge).unwrap_or(known.node);
+            }
+        }
+        let built = self.built.take();
+        let build = || Graph::new(self.me, self.actors.keys().copied(), self.edges.iter().copied());
+        built.unwrap_or_else(build).expecting(self.expected.len())
     }
 
     /// Says of each actor, by number, whether and at what cost it may move now.
@@ -191,6 +216,7 @@ impl<K: Copy + Ord> Partitioner<K> {
         self.expected.retain(|_, (_, until)| *until > now);
         self.edges = self.sketch.edges().collect();
         self.sketch.fade(self.rules.retained_percent);
+        (self.has_news, self.built) = (false, None);
         let graph = self.graph();
         (self.stats.weight_local, self.stats.weight_remote) = graph.weights();
         if self.stats.remote_share_first_ppm == 0 {
@@ -204,7 +230,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             return None;
         }
         self.rank(&graph);
-        self.ask(&graph)
+        self.ask(graph)
     }
 
     /// Returns the next offer of this round, if this node is free and may have another exchange.
@@ -213,7 +239,8 @@ impl<K: Copy + Ord> Partitioner<K> {
         if !matches!(self.phase, Phase::Idle) || self.queue.is_empty() {
             return None;
         }
-        self.ask(&self.graph())
+        let graph = self.graph();
+        self.ask(graph)
     }
 
     /// Queues the nodes with which an exchange pays: that with which it pays most is asked first.
@@ -241,8 +268,15 @@ impl<K: Copy + Ord> Partitioner<K> {
         self.queue = gains[first..].iter().map(|&(.., peer)| peer).collect();
     }
 
-    fn ask(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
+    /// Offers what `graph` has to the next node in the queue, and keeps the graph.
+    fn ask(&mut self, graph: Graph<K>) -> Option<(u32, Offer<K>)> {
         self.phase = Phase::Idle;
+        let made = self.offer_next(&graph);
+        self.built = Some(graph);
+        made
+    }
+
+    fn offer_next(&mut self, graph: &Graph<K>) -> Option<(u32, Offer<K>)> {
         let may = self.may();
         let may = |actor: usize| may[actor];
         while let Some(peer) = self.queue.pop() {
@@ -280,6 +314,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             self.stats.malformed += 1;
             return Err(why);
         }
+        self.hear(offer.load);
         let is_free = match &self.phase {
             Phase::Idle => true,
             Phase::Asking { peer, .. } => *peer == from && from < self.me,
@@ -291,7 +326,9 @@ impl<K: Copy + Ord> Partitioner<K> {
             return Err(Refusal::Busy);
         }
         let (graph, may) = (self.graph(), self.may());
-        let answer = decide(&graph, from, offer, &self.rules, |actor| may[actor]).answer;
+        let mean = self.mean.map(|parts| (parts + MEAN_PARTS / 2) / MEAN_PARTS);
+        let answer = decide(&graph, from, offer, &self.rules, mean, |actor| may[actor]).answer;
+        self.built = Some(graph);
         let takes: BTreeSet<K> = answer.take.iter().copied().collect();
         let taken = offer.candidates.iter().filter(|it| takes.contains(&it.actor));
         let until = self.stats.rounds + EXPECTED_ROUNDS;
@@ -301,6 +338,16 @@ impl<K: Copy + Ord> Partitioner<K> {
             self.begin(answer.give.iter().map(|&(actor, _)| actor).collect());
         }
         Ok(answer)
+    }
+
+    /// Another node has said how many actors it has. The estimate begins between that number and
+    /// this node's own, as one of them may have none yet, and then follows what is heard.
+    fn hear(&mut self, load: u64) {
+        let parts = load * MEAN_PARTS;
+        self.mean = Some(match self.mean {
+            None => u64::midpoint(self.actors.len() as u64 * MEAN_PARTS, parts),
+            Some(mean) => mean - mean / MEAN_OF + parts / MEAN_OF,
+        });
     }
 
     /// Another node has answered an offer. Returns the actors that are to move to it now.
@@ -354,7 +401,8 @@ impl<K: Copy + Ord> Partitioner<K> {
             return None;
         }
         self.stats.refused_there += 1;
-        self.ask(&self.graph())
+        let graph = self.graph();
+        self.ask(graph)
     }
 
     fn begin(&mut self, go: Vec<K>) -> Vec<K> {
