@@ -274,9 +274,9 @@ impl<S: Migrate> MovableAddress<S> {
     ///
     /// # Errors
     /// - What [`MovableAddress::send`] says.
-    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more bytes
-    ///   than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max), of
-    ///   which one passes whatever its size. See [`MovableAddress::ready`].
+    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more
+    ///   bytes than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max),
+    ///   of which one passes whatever its size. See [`MovableAddress::ready`].
     /// - [`RemoteSendError::NotTaken`] if the type takes none: see [`Migrate::with_payload`].
     /// - [`RemoteSendError::NotNeighbour`] if the actor is known to be on a node that is no
     ///   neighbour of this one in a grid.
