@@ -178,7 +178,8 @@ impl<K: Copy + Ord> Partitioner<K> {
         }
     }
 
-    /// Takes the graph as it is now, or builds it. Who has not changed actors or edges puts it back.
+    /// Takes the graph as it is now, or builds it. Who has changed neither actors nor edges puts it
+    /// back.
     fn graph(&mut self) -> Graph<K> {
         if std::mem::take(&mut self.has_news) {
             self.built = None;

@@ -198,8 +198,8 @@ impl<S: Migrate> MovableAddress<S> {
     /// Sends a message.
     ///
     /// # Errors
-    /// If too much waits here already, or the node where the actor is, or was when it was last
-    /// heard of, is down.
+    /// If too much waits here already ([`MovableAddress::ready`]), or the node where the actor is,
+    /// or was when it was last heard of, is down.
     pub fn send(&self, message: S::Message) -> Result<(), RemoteSendError<S::Message>> {
         if self.0.known.waiting() >= WAITING_MAX {
             return Err(RemoteSendError::Full(message));
@@ -220,8 +220,9 @@ impl<S: Migrate> MovableAddress<S> {
     /// ([`take_payloads_in`](NodeHandle::take_payloads_in)), and so has each that it has left: if
     /// the payload arrives there, that node keeps it and sends it after the actor.
     ///
-    /// If the payload or the actor's node is lost on the way, the node that sent it last is told:
-    /// [`NodeEvent::PayloadLostThere`](crate::NodeEvent::PayloadLostThere).
+    /// If the payload is lost on the way, the node that sent it last is told
+    /// ([`NodeEvent::PayloadLostThere`](crate::NodeEvent::PayloadLostThere)): this one, or one that
+    /// the actor has left.
     ///
     /// ```
     /// use actinium_actor::{Context, System};
@@ -273,9 +274,9 @@ impl<S: Migrate> MovableAddress<S> {
     ///
     /// # Errors
     /// - What [`MovableAddress::send`] says.
-    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more bytes
-    ///   than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max), of
-    ///   which one passes whatever its size. See [`MovableAddress::ready`].
+    /// - [`RemoteSendError::Full`], too, if the payloads that wait in this address are of more
+    ///   bytes than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max),
+    ///   of which one passes whatever its size. See [`MovableAddress::ready`].
     /// - [`RemoteSendError::NotTaken`] if the type takes none: see [`Migrate::with_payload`].
     /// - [`RemoteSendError::NotNeighbour`] if the actor is known to be on a node that is no
     ///   neighbour of this one in a grid.
