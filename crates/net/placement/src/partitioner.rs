@@ -327,7 +327,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             return Err(Refusal::Busy);
         }
         let (graph, may) = (self.graph(), self.may());
-        let mean = self.mean.map(|parts| parts.saturating_add(MEAN_PARTS / 2) / MEAN_PARTS);
+        let mean = self.mean.map(|parts| (parts + MEAN_PARTS / 2) / MEAN_PARTS);
         let answer = decide(&graph, from, offer, &self.rules, mean, |actor| may[actor]).answer;
         self.built = Some(graph);
         let takes: BTreeSet<K> = answer.take.iter().copied().collect();
@@ -344,7 +344,7 @@ impl<K: Copy + Ord> Partitioner<K> {
     /// Another node has said how many actors it has. The estimate begins between that number and
     /// this node's own, as one of them may have none yet, and then follows what is heard.
     fn hear(&mut self, load: u64) {
-        let parts = load.saturating_mul(MEAN_PARTS);
+        let parts = load * MEAN_PARTS;
         self.mean = Some(match self.mean {
             None => u64::midpoint(self.actors.len() as u64 * MEAN_PARTS, parts),
             Some(mean) => mean - mean / MEAN_OF + parts / MEAN_OF,
