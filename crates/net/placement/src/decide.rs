@@ -7,7 +7,6 @@ use crate::rules::Rules;
 use crate::sketch::End;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::ops::RangeInclusive;
 
 /// What a node decides about an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +46,6 @@ struct Exchange {
     /// The actors of both nodes if it ended now, and the bound on their difference.
     loads: [u64; 2],
     imbalance_max: u64,
-    /// The numbers that exchanges may leave on a node, whatever the other one has.
-    allowed: RangeInclusive<u64>,
     /// How many more may leave either side.
     left: [usize; 2],
     moved: Vec<usize>,
@@ -77,10 +74,6 @@ fn signed(weight: u64) -> i64 {
 /// are dropped that were chosen after the sum of savings was largest (Kernighan and Lin). So half a
 /// group follows the other half, though the first of them saves nothing.
 ///
-/// `mean` estimates the mean number of actors of all nodes, if it is known. Then neither node goes
-/// farther from it than [`Rules::imbalance_max`] allows two nodes to differ, unless the difference
-/// of the two becomes smaller: bounds of pairs alone let the spread over all nodes grow.
-///
 /// `may` says which actors of this node, by their numbers in `graph`, may move, each with its cost
 /// and its streak. The offer has been checked. O(e log e) for e edges.
 pub fn decide<K: Copy + Ord>(
@@ -88,14 +81,10 @@ pub fn decide<K: Copy + Ord>(
     from: u32,
     offer: &Offer<K>,
     rules: &Rules,
-    mean: Option<u64>,
     may: impl Fn(usize) -> Option<(u64, u8)>,
 ) -> Decision<K> {
     let own = graph.len();
     let mut exchange = Exchange::new(graph, from, offer, rules, &may);
-    if let Some(mean) = mean {
-        exchange.allowed = rules.loads_around(mean);
-    }
     while exchange.step() {}
     let mut answer = Answer { take: Vec::new(), give: Vec::new() };
     for &vertex in &exchange.moved[..exchange.best_moves] {
@@ -143,7 +132,6 @@ impl Exchange {
             heaps: Default::default(),
             loads,
             imbalance_max: rules.imbalance_max(loads[0], loads[1]),
-            allowed: 0..=u64::MAX,
             left: [rules.moves_max; 2],
             moved: Vec::new(),
             gain: 0,
@@ -237,16 +225,12 @@ impl Exchange {
         None
     }
 
-    /// Whether one may leave a side alone. What makes the two nodes more even always may.
+    /// Whether one may leave a side alone.
     fn is_allowed(&self, side: usize) -> bool {
         let before = self.loads[0].abs_diff(self.loads[1]);
         let (from, to) = (self.loads[side], self.loads[1 - side]);
         let after = from.saturating_sub(1).abs_diff(to + 1);
-        if after < before {
-            return from > 0;
-        }
-        let is_far = from <= *self.allowed.start() || to >= *self.allowed.end();
-        from > 0 && after <= self.imbalance_max && !is_far
+        from > 0 && after <= self.imbalance_max.max(before.saturating_sub(1))
     }
 
     /// Moves the one whose move saves most, of those that may; of equal ones, one that is offered.

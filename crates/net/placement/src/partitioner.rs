@@ -55,11 +55,6 @@ const EXPECTED_ROUNDS: u64 = 4;
 /// Other nodes for which a round looks beyond moves that save nothing.
 const LOOKED_AT_MAX: usize = 8;
 
-/// The parts of an actor in which the mean of all nodes is estimated.
-const MEAN_PARTS: u64 = 256;
-/// The number of offers, about, over which that mean is taken.
-const MEAN_OF: u64 = 16;
-
 enum Phase<K> {
     Idle,
     Asking { peer: u32, offered: BTreeSet<K> },
@@ -94,9 +89,6 @@ pub struct Partitioner<K> {
     expected: BTreeMap<K, (u8, u64)>,
     /// Nodes that wanted none of what was offered, and the rounds in which they may be asked again.
     declined: BTreeMap<u32, u64>,
-    /// What others have said of their numbers of actors, on average, the last ones counting most:
-    /// an estimate of the mean of all nodes, in parts of an actor ([`MEAN_PARTS`]).
-    mean: Option<u64>,
     stats: Stats,
 }
 
@@ -119,7 +111,6 @@ impl<K: Copy + Ord> Partitioner<K> {
             exchanges: 0,
             expected: BTreeMap::new(),
             declined: BTreeMap::new(),
-            mean: None,
             stats: Stats::default(),
         }
     }
@@ -315,7 +306,6 @@ impl<K: Copy + Ord> Partitioner<K> {
             self.stats.malformed += 1;
             return Err(why);
         }
-        self.hear(offer.load);
         let is_free = match &self.phase {
             Phase::Idle => true,
             Phase::Asking { peer, .. } => *peer == from && from < self.me,
@@ -327,8 +317,7 @@ impl<K: Copy + Ord> Partitioner<K> {
             return Err(Refusal::Busy);
         }
         let (graph, may) = (self.graph(), self.may());
-        let mean = self.mean.map(|parts| (parts + MEAN_PARTS / 2) / MEAN_PARTS);
-        let answer = decide(&graph, from, offer, &self.rules, mean, |actor| may[actor]).answer;
+        let answer = decide(&graph, from, offer, &self.rules, |actor| may[actor]).answer;
         self.built = Some(graph);
         let takes: BTreeSet<K> = answer.take.iter().copied().collect();
         let taken = offer.candidates.iter().filter(|it| takes.contains(&it.actor));
@@ -339,16 +328,6 @@ impl<K: Copy + Ord> Partitioner<K> {
             self.begin(answer.give.iter().map(|&(actor, _)| actor).collect());
         }
         Ok(answer)
-    }
-
-    /// Another node has said how many actors it has. The estimate begins between that number and
-    /// this node's own, as one of them may have none yet, and then follows what is heard.
-    fn hear(&mut self, load: u64) {
-        let parts = load * MEAN_PARTS;
-        self.mean = Some(match self.mean {
-            None => u64::midpoint(self.actors.len() as u64 * MEAN_PARTS, parts),
-            Some(mean) => mean - mean / MEAN_OF + parts / MEAN_OF,
-        });
     }
 
     /// Another node has answered an offer. Returns the actors that are to move to it now.

@@ -1,7 +1,6 @@
 //! The settings of a partitioner.
 
 use std::fmt;
-use std::ops::RangeInclusive;
 
 /// The settings of a [`Partitioner`](crate::Partitioner).
 ///
@@ -116,11 +115,5 @@ impl Rules {
         let share = u128::from(here) + u128::from(there);
         let share = share * u128::from(self.imbalance_percent) / 200;
         u64::try_from(share).unwrap_or(u64::MAX).max(self.imbalance_min)
-    }
-
-    /// The numbers of actors that an exchange may leave on a node if this is the mean of all nodes.
-    pub(crate) fn loads_around(&self, mean: u64) -> RangeInclusive<u64> {
-        let far = self.imbalance_max(mean, mean);
-        mean.saturating_sub(far)..=mean.saturating_add(far)
     }
 }

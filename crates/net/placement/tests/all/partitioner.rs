@@ -1,9 +1,7 @@
 //! Rounds, rests and graphs of a node's partitioner.
 
 use crate::world::{Traffic, World, merged};
-use actinium_placement::{
-    Actor, Answer, BadRule, Candidate, End, Offer, Partitioner, Refusal, Rules,
-};
+use actinium_placement::{Actor, Answer, BadRule, End, Offer, Partitioner, Refusal, Rules};
 
 /// SplitMix64.
 struct Random(u64);
@@ -302,32 +300,4 @@ fn settings_are_checked() {
     assert_eq!(bad(Rules { offer_edges_max: 0, ..rules() }), "offer_edges_max");
     let error = Rules { moves_max: 0, ..rules() }.check().unwrap_err();
     assert_eq!(error.to_string(), "moves_max: 0 is not allowed: 1 to 4096");
-}
-
-/// Two nodes may differ by 2. Where all others have 20 actors, one of 22 takes none of another one
-/// of 22, and gives it none.
-#[test]
-fn no_node_goes_far_from_what_it_has_heard_of_the_others() {
-    let taken = |heard: &[u64]| {
-        let mut node = Partitioner::new(0, Rules::default(), 1);
-        (0..22).for_each(|actor| node.appeared(actor, Actor::default()));
-        for (peer, &load) in (2..).zip(heard) {
-            let nothing = Offer { load, candidates: Vec::new(), pulls: Vec::new() };
-            assert_eq!(node.offered(peer, &nothing).unwrap().take, []);
-        }
-        let candidate = Candidate {
-            actor: 100,
-            cost: 64,
-            streak: 1,
-            home: 0,
-            there: 1000,
-            among: Vec::new(),
-            edges: Vec::new(),
-        };
-        let offer = Offer { load: 22, candidates: vec![candidate], pulls: Vec::new() };
-        node.offered(1, &offer).unwrap().take
-    };
-    assert_eq!(taken(&[]), [100]);
-    assert_eq!(taken(&[22; 100]), [100]);
-    assert_eq!(taken(&[20; 100]), []);
 }

@@ -50,7 +50,7 @@ proptest! {
         while let Some(other) = asked {
             asked = world.nodes[peer as usize].refused(other).map(|(other, _)| other);
         }
-        let decision = decide(&known(peer), 0, &offer, &rules, None, |_| Some((move_cost, 1)));
+        let decision = decide(&known(peer), 0, &offer, &rules, |_| Some((move_cost, 1)));
         let answer = world.nodes[peer as usize].offered(0, &offer).unwrap();
         prop_assert_eq!(&answer, &decision.answer);
 
