@@ -11,8 +11,8 @@ pub struct RepartitionConfig {
     /// Of so many messages that actors that move send, one is looked at, on average: it stands for
     /// all of them. 1 looks at each. Default: 16.
     pub sample_every: u32,
-    /// The time from one round to the next. In a round a node may offer an exchange to one other
-    /// node. Default: 10 s.
+    /// The time from one round to the next. In a round a node has at most
+    /// [`exchanges_max`](Rules::exchanges_max) exchanges, each with another node. Default: 10 s.
     pub round: Duration,
     /// What is exchanged: bounds, costs and rests.
     pub rules: Rules,
