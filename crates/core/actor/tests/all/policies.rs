@@ -249,6 +249,8 @@ const EAGER_BUT_LIGHT: Affine = Affine {
     footprint_ns_per_kib: u64::MAX,
     balance_every_ns: 0,
     colocate_after: 0,
+    // Nor does anything leave a worker that the system keeps waiting.
+    talk_worth_moving_ns: 0,
     ..Affine::DEFAULT
 };
 
@@ -474,6 +476,7 @@ fn two_that_talk_to_each_other_come_together() {
         wait_worth_moving_ns: u64::MAX,
         steals_to_rehome: u32::MAX,
         away_to_rehome: u32::MAX,
+        talk_worth_moving_ns: 0,
         ..Affine::DEFAULT
     };
     let system = system(Policy::Affine(affine), 2);
