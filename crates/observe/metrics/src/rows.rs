@@ -17,6 +17,7 @@ pub(crate) struct Row<T> {
 }
 
 /// A gauge that is a part of a whole, from 0 to 1. A source of which it is unknown has no series.
+#[cfg(feature = "cluster")]
 pub(crate) struct Ratio<T> {
     /// Its name, which ends with `_ratio`.
     pub(crate) name: &'static str,
@@ -51,6 +52,7 @@ pub(crate) fn encode<T, const N: usize>(
 
 /// Writes all series of these ratios; each source has these labels. A ratio that is unknown of all
 /// sources is told by name only.
+#[cfg(feature = "cluster")]
 pub(crate) fn encode_ratios<T, const N: usize>(
     encoder: &mut DescriptorEncoder<'_>,
     ratios: &[Ratio<T>],
