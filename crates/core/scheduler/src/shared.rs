@@ -11,7 +11,7 @@ use crate::ids::Ids;
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::owned::Owned;
-use crate::policy::{Elastic, Policy, ScaleEvent, WakeTo};
+use crate::policy::{Domains, Elastic, Policy, ScaleEvent, WakeTo};
 use crate::recording::Recording;
 use crate::runnable::{DEAD, Header, IN_TRANSIT, Runnable, SCHEDULED};
 use crate::scaling::Scaling;
@@ -83,6 +83,8 @@ pub struct Shared {
     pub(crate) seats: Box<[Seat]>,
     /// For each worker: the others by rising distance, with the distance's rank.
     pub(crate) neighbours: Box<[Vec<(usize, u32)>]>,
+    /// Which workers are near each other.
+    pub(crate) domains: Domains,
     counters: Box<[Counters]>,
     latencies: Box<[Mutex<Latencies>]>,
     /// The measured time per turn of each worker, for thieves.
@@ -135,6 +137,7 @@ impl Shared {
         let latencies = || {
             Latencies::new_with_bounds(1, 60_000_000_000, DIGITS).expect("these bounds are valid")
         };
+        let rank = |a, b| rank(&settings, topology, a, b);
         Shared {
             clock,
             ids: Ids::take(n),
@@ -146,7 +149,8 @@ impl Shared {
             sleep: Sleep::new(n),
             control: Control::new(n),
             seats: (0..n).map(|_| Seat::default()).collect(),
-            neighbours: (0..n).map(|worker| neighbours(worker, &settings, topology)).collect(),
+            neighbours: (0..n).map(|worker| neighbours(worker, n, rank)).collect(),
+            domains: Domains::new(n, rank),
             counters: (0..n).map(|_| Counters::default()).collect(),
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
@@ -517,20 +521,19 @@ fn has_scheduled(queue: &StealQueue) -> bool {
     !queue.is_empty() && queue.lock().iter().any(is_scheduled)
 }
 
-/// The other workers by rising distance between the PUs. Who has none may be anywhere, and without
+/// The rank of the distance between two workers' PUs. Who has none may be anywhere, and without
 /// topology everybody: far away.
-fn neighbours(
-    worker: usize,
-    settings: &Settings,
-    topology: Option<&Topology>,
-) -> Vec<(usize, u32)> {
-    let n = settings.workers;
+fn rank(settings: &Settings, topology: Option<&Topology>, a: usize, b: usize) -> u32 {
+    let pu = |worker: usize| settings.pus.get(worker).copied().flatten();
+    let distance = || Some(topology?.distance(pu(a)?, pu(b)?));
+    distance().unwrap_or(Distance::Machine).rank()
+}
+
+/// The other workers by rising distance between the PUs.
+fn neighbours(worker: usize, n: usize, rank: impl Fn(usize, usize) -> u32) -> Vec<(usize, u32)> {
     // Starting behind oneself spreads thieves over victims at equal distance.
     let others = (1..n).map(|step| (worker + step) % n);
-    let pu = |worker: usize| settings.pus.get(worker).copied().flatten();
-    let distance = |other| Some(topology?.distance(pu(worker)?, pu(other)?));
-    let rank = |other| distance(other).unwrap_or(Distance::Machine).rank();
-    let mut order: Vec<(usize, u32)> = others.map(|other| (other, rank(other))).collect();
+    let mut order: Vec<(usize, u32)> = others.map(|other| (other, rank(worker, other))).collect();
     order.sort_by_key(|&(_, rank)| rank);
     order
 }

@@ -35,6 +35,12 @@ pub struct Figures {
     pub pushed_rank_max: u32,
     /// Runnables that moved to the worker of those that they communicate with.
     pub colocated: u64,
+    /// Messages to actors of other workers.
+    pub crossed_workers: u64,
+    /// Messages to actors of workers with other third-level caches.
+    pub crossed_caches: u64,
+    /// Messages to actors of workers of other NUMA nodes.
+    pub crossed_nodes: u64,
     /// Homes that moved to a thief.
     pub rehomed: u64,
     /// KiB that an actor seems to work on, as first turns elsewhere have shown; 0: there is no

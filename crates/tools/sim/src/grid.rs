@@ -4,6 +4,7 @@
 //! and 8,000 actors, and a hash map. On other machines two thirds (half) of the PUs work, and each
 //! worker has as many actors.
 
+use crate::placement::GraphKind;
 use crate::receivers::Skew;
 use crate::workload::Workload;
 use serde::Serialize;
@@ -156,6 +157,30 @@ pub fn skewed_grid(pus: usize, messages: u32) -> Vec<Cell> {
     };
     rows.into_iter().map(cell).collect()
 }
+
+/// Actors that talk with those that a graph says, 800 of them or so many that there are three for
+/// each PU, on a worker for each PU. They have [`TALK_BEFORE`] times as many messages before the
+/// measured round as in it, in which to find together.
+pub fn talking_grid(pus: usize, messages: u32) -> Vec<Cell> {
+    let workers = pus.max(1);
+    let actors = (3 * workers as u32).next_multiple_of(100).max(800);
+    let n = each(messages, workers, actors);
+    let graphs = [GraphKind::Communities, GraphKind::Ring, GraphKind::Star, GraphKind::Changing];
+    let cell = |graph: GraphKind| Cell {
+        group: format!("{workers} workers, {actors} actors that talk"),
+        row: graph.name().to_owned(),
+        workers,
+        workload: Workload {
+            warm_up: n.saturating_mul(TALK_BEFORE),
+            ..Workload::graph(graph, actors, n)
+        },
+        published: None,
+    };
+    graphs.map(cell).into()
+}
+
+/// See [`talking_grid`].
+pub const TALK_BEFORE: u32 = 20;
 
 /// Machines by their number of PUs, in hwloc's synthetic syntax: that of the published experiments,
 /// a desktop with SMT, and two and four packages of eight-core caches.

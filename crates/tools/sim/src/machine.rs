@@ -1,6 +1,7 @@
 //! The machine as its workers see it: caches, distances, siblings.
 
 use crate::costs::Costs;
+use actinium_scheduler::policy::Domains;
 use actinium_topology::{CacheKind, PuId, Topology};
 use std::fmt;
 
@@ -61,6 +62,8 @@ pub struct Machine {
     pub neighbours: Vec<Vec<(usize, u32)>>,
     /// For each worker, the others on the same core.
     pub siblings: Vec<Vec<usize>>,
+    /// The workers that are near each other: as the runtime groups them.
+    pub domains: Domains,
     ranks: Vec<u8>,
 }
 
@@ -94,6 +97,7 @@ impl Machine {
             node: node.collect(),
             neighbours: neighbours.collect(),
             siblings: siblings.collect(),
+            domains: Domains::new(workers, rank),
             ranks: ranks.collect(),
         })
     }

@@ -1,6 +1,7 @@
 //! The workloads: who sends what to whom, and the cost of handling it.
 
 use crate::machine::LINE_BYTES;
+use crate::placement::{Graph, GraphKind, Random};
 use crate::receivers::{Receivers, Skew};
 use actinium_scheduler::mixing::SplitMix64;
 use serde::Serialize;
@@ -19,6 +20,13 @@ pub enum Shape {
     Groups {
         /// How many are a group; the last may have fewer.
         actors: u32,
+    },
+    /// Whoever has handled a message sends one to a random one of those that it talks with; who
+    /// talks with nobody sends to anybody. A graph that changes does so after each quarter of a
+    /// round.
+    Graph {
+        /// Who talks with whom.
+        graph: GraphKind,
     },
     /// Each actor gets a message from outside, all at once; when all are handled, the next.
     Burst,
@@ -116,6 +124,15 @@ impl Workload {
         }
     }
 
+    /// Actors that talk with those that a graph says, with a message for every two of them.
+    pub fn graph(graph: GraphKind, actors: u32, messages: u32) -> Self {
+        Workload {
+            shape: Shape::Graph { graph },
+            in_flight: actors.div_ceil(2),
+            ..Workload::closed_loop(actors, 4, 256, messages)
+        }
+    }
+
     /// Bursts of a message for each actor, each so much work.
     pub fn burst(actors: u32, work_ns: f64, bursts: u32) -> Self {
         Workload {
@@ -145,6 +162,13 @@ pub(crate) struct Traffic {
     pub(crate) quota: Option<u32>,
     random: SplitMix64,
     receivers: Receivers,
+    graph: Option<Graph>,
+    /// What draws the graph.
+    drawing: Random,
+    /// A graph that changes is drawn anew when so many messages are yet to be sent, and after as
+    /// many again.
+    redraw_at: u64,
+    redraw_every: u64,
 }
 
 impl Traffic {
@@ -155,6 +179,12 @@ impl Traffic {
             _ => None,
         };
         let receivers = Receivers::new(skew, workload.actors, &mut random);
+        let mut drawing = Random(seed);
+        let graph = match workload.shape {
+            // Nobody moves for an adversary here: there are no nodes.
+            Shape::Graph { graph } => Some(Graph::new(graph, &[], workload.actors, &mut drawing)),
+            _ => None,
+        };
         Traffic {
             shape: workload.shape,
             actors: workload.actors,
@@ -164,6 +194,10 @@ impl Traffic {
             quota: None,
             random,
             receivers,
+            graph,
+            drawing,
+            redraw_at: 0,
+            redraw_every: 0,
         }
     }
 
@@ -184,7 +218,7 @@ impl Traffic {
             }
             Shape::PingPong => (0..self.in_flight.min(self.actors / 2)).map(|n| 2 * n).collect(),
             // One that is alone has a message, too: for itself.
-            Shape::Groups { .. } => {
+            Shape::Groups { .. } | Shape::Graph { .. } => {
                 (0..self.in_flight.min(self.actors.div_ceil(2))).map(|n| 2 * n).collect()
             }
             Shape::Skewed(_) => {
@@ -193,6 +227,8 @@ impl Traffic {
             }
         };
         self.left = total - (first.len() as u64).min(total);
+        self.redraw_every = (total / 4).max(1);
+        self.redraw_at = total - self.redraw_every;
         (total, first)
     }
 
@@ -214,6 +250,7 @@ impl Traffic {
                 sends.extend((0..sent).map(|_| actor));
             }
             Shape::Burst => {}
+            Shape::Graph { .. } => self.talk(actor, messages, sends),
             Shape::PingPong => {
                 let sent = self.left.min(messages.into());
                 self.left -= sent;
@@ -237,6 +274,25 @@ impl Traffic {
                     sends.push(first + (actor - first + step) % size);
                 }
             }
+        }
+    }
+
+    /// The actor has handled so many messages, and sends as many to those that it talks with.
+    fn talk(&mut self, actor: u32, messages: u32, sends: &mut Vec<u32>) {
+        let sent = self.left.min(messages.into());
+        self.left -= sent;
+        let Some(graph) = &mut self.graph else { return };
+        let changes = self.shape == Shape::Graph { graph: GraphKind::Changing };
+        if changes && self.left < self.redraw_at {
+            self.redraw_at = self.redraw_at.saturating_sub(self.redraw_every);
+            graph.draw(&[], self.actors, &mut self.drawing);
+        }
+        let others = &graph.others[actor as usize];
+        for _ in 0..sent {
+            sends.push(match others.len() as u64 {
+                0 => self.random.below(self.actors.into()) as u32,
+                n => others[self.random.below(n) as usize],
+            });
         }
     }
 

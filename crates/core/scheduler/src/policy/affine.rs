@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::communication::{is_mover, spread};
+use super::domains::{Affinities, Domains};
 use super::views::{
     ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
 };
@@ -74,10 +76,6 @@ const CHEAP: u32 = 16;
 
 /// A first turn elsewhere counts as at most so many times as long as one at home.
 const FIRST_TURN_MOST: u64 = 32;
-
-/// The numbers of sends to two workers differ when the square of the difference is more than so
-/// many times the sum.
-const CERTAIN: u32 = 4;
 
 /// Looks at others' loads become rarer until each comes after 2 to the power of so many times as
 /// long a pause.
@@ -285,23 +283,40 @@ impl Affine {
         }
     }
 
+    /// From the widest level to the narrowest: of two workers there, drawn by lot, the one with
+    /// less to do. All with a reason to go there would else meet at the one with the least to do
+    /// (M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001).
+    pub(super) fn colocate(
+        &self,
+        affinities: &Affinities,
+        domains: &Domains,
+        view: &ColocateView,
+        load: impl Fn(usize) -> Option<u64>,
+    ) -> Option<usize> {
+        let draw = spread(view.sender ^ spread(view.own_ns));
+        affinities.elsewhere(domains, view.own).find_map(|elsewhere| {
+            if self.colocate_after == 0 || !elsewhere.is_better() {
+                return None;
+            }
+            let lot = |draw: u64| elsewhere.workers[draw as usize % elsewhere.workers.len()];
+            let drawn = [lot(draw >> 40), lot((draw >> 16) & 0xff_ffff)];
+            let loads = drawn.into_iter().filter_map(|worker| Some((load(worker)?, worker)));
+            let (other_ns, other) = loads.min()?;
+            self.may_colocate(view, other_ns).then_some(other)
+        })
+    }
+
     /// Never to one that has more to do. Between two that have about the same, one of the two that
     /// talk, not both: else they would change places; and not always towards the same worker, or
     /// that would soon have more to do.
-    pub(super) fn should_colocate(&self, view: &ColocateView) -> bool {
-        let more = view.other_sends.saturating_sub(view.own_sends);
-        // Two standard deviations, if both were alike.
-        let noise = CERTAIN * (view.other_sends + view.own_sends);
-        if self.colocate_after == 0 || more * more <= noise {
-            return false;
-        }
+    fn may_colocate(&self, view: &ColocateView, other_ns: u64) -> bool {
         // One that moves makes the one load less, and the other more.
-        let part_ns = view.own_ns.max(view.other_ns) / self.balance_part.max(1);
+        let part_ns = view.own_ns.max(other_ns) / self.balance_part.max(1);
         let noise_ns = part_ns.saturating_add(view.turn_ns.saturating_mul(2));
-        if view.own_ns.abs_diff(view.other_ns) <= noise_ns {
-            view.is_mover
+        if view.own_ns.abs_diff(other_ns) <= noise_ns {
+            is_mover(view.sender, view.target)
         } else {
-            view.other_ns < view.own_ns
+            other_ns < view.own_ns
         }
     }
 
@@ -488,35 +503,62 @@ mod tests {
         assert!(affine.set("steals_to_rehome", 1 << 32).is_err());
     }
 
+    /// Where something at worker 0 goes that has sent so much to worker 1, and so much to its own.
+    fn goes(affine: &Affine, sends: (u32, u32), numbers: (u64, u64), loads: (u64, u64)) -> bool {
+        let domains = Domains::new(2, |_, _| 3);
+        let mut affinities = Affinities::default();
+        for (worker, sends) in [(1, sends.0), (0, sends.1)] {
+            for _ in 0..sends {
+                affinities.note(&domains, worker, 1_000);
+            }
+        }
+        let (sender, target) = numbers;
+        let view = ColocateView { own: 0, sender, target, own_ns: loads.0, turn_ns: 100 };
+        let load = |worker: usize| Some([loads.0, loads.1][worker]);
+        affine.colocate(&affinities, &domains, &view, load) == Some(1)
+    }
+
     #[test]
     fn of_two_that_talk_one_moves_and_never_to_who_has_more_to_do() {
-        let view = |is_mover, own_ns, other_ns| {
-            let (other_sends, own_sends, turn_ns) = (16, 0, 100);
-            ColocateView { other_sends, own_sends, is_mover, own_ns, turn_ns, other_ns }
-        };
-        let goes = |is_mover, own_ns, other_ns| {
-            Affine::DEFAULT.should_colocate(&view(is_mover, own_ns, other_ns))
-        };
-        let goes_with = |other_sends, own_sends| {
-            Affine::DEFAULT.should_colocate(&ColocateView {
-                other_sends,
-                own_sends,
-                ..view(true, 0, 0)
-            })
-        };
+        let mover = if is_mover(1, 2) { (1, 2) } else { (2, 1) };
+        let other = (mover.1, mover.0);
+        let goes_with = |other, own| goes(&Affine::DEFAULT, (other, own), mover, (0, 0));
         assert!(goes_with(5, 0) && !goes_with(4, 0), "not often enough");
         assert!(goes_with(13, 3) && !goes_with(12, 4), "it may talk to both alike");
         assert!(goes_with(36, 18) && !goes_with(0, 0) && !goes_with(3, 13));
         for own_ns in (0..20_000).step_by(100) {
             for other_ns in (0..20_000).step_by(100) {
-                let there = goes(true, own_ns, other_ns);
-                let back = goes(false, other_ns, own_ns);
+                let there = goes(&Affine::DEFAULT, (16, 0), mover, (own_ns, other_ns));
+                let back = goes(&Affine::DEFAULT, (16, 0), other, (other_ns, own_ns));
                 assert!(there != back, "one of them, and only one: {own_ns} {other_ns}");
                 assert!(!there || other_ns <= own_ns + 20_000 / 32 + 200, "{own_ns} {other_ns}");
             }
         }
         let never = Affine { colocate_after: 0, ..Affine::DEFAULT };
-        assert!(!never.should_colocate(&view(true, 0, 0)));
+        assert!(!goes(&never, (16, 0), mover, (0, 0)));
+    }
+
+    #[test]
+    fn what_talks_to_all_of_a_node_goes_to_the_worker_of_it_with_less_to_do() {
+        // Two nodes of four workers, whose caches are their own.
+        let domains = Domains::new(8, |a, b| if a / 4 == b / 4 { 4 } else { 6 });
+        let mut affinities = Affinities::default();
+        for n in 0..16 {
+            affinities.note(&domains, 4 + n % 4, 1_000);
+        }
+        affinities.note(&domains, 0, 1_000);
+        let goes = |sender, load: &dyn Fn(usize) -> Option<u64>| {
+            let view = ColocateView { own: 0, sender, target: 0, own_ns: 9_000, turn_ns: 100 };
+            Affine::DEFAULT.colocate(&affinities, &domains, &view, load)
+        };
+        let places: Vec<usize> =
+            (0..64).filter_map(|sender| goes(sender, &|worker| Some(worker as u64))).collect();
+        let at = |worker| places.iter().filter(|&&place| place == worker).count();
+        assert_eq!((places.len(), at(4) + at(5) + at(6) + at(7)), (64, 64));
+        assert!(at(4) > at(7), "of two that are drawn, the one with less to do");
+        assert!((4..8).all(|worker| at(worker) > 0), "not all go to the same one");
+        assert!((0..64).all(|sender| goes(sender, &|_| Some(10_000)).is_none()), "more to do");
+        assert!((0..64).all(|sender| goes(sender, &|_| None).is_none()), "nobody takes it");
     }
 
     fn load(own_ns: u64, other_ns: u64) -> LoadView {

@@ -1,34 +1,34 @@
-//! Communication affinity: to which workers something sends.
+//! Communication affinity: to which workers, or domains of workers, something sends.
 
-/// Workers of which it is kept how much was sent to them.
+/// Places of which it is kept how much was sent to them.
 const KEPT: usize = 6;
 /// After so many times [`crate::policy::Affine::colocate_after`] sampled sends, older ones count
 /// half: what it says may change.
 const WINDOW: u32 = 4;
 
-/// To which workers a runnable sends, by the sends that were sampled: those that it sends most to
-/// are known, others push each other out.
+/// To which places a runnable sends, by the sends that were sampled: those that it sends most to
+/// are known, others push each other out. A place is a worker, or a domain of workers.
 ///
 /// The counters of the most frequent are kept as in J. Misra and D. Gries, "Finding repeated
 /// elements" (1982): one that is not among them takes one off each when there is no room. O(1).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CommunicationAffinity {
-    /// Workers, and sampled sends to each; a counter of 0 is free.
+pub(super) struct CommunicationAffinity {
+    /// Places, and sampled sends to each; a counter of 0 is free.
     counts: [(u16, u16); KEPT],
     /// Sampled sends, until they count half.
     seen: u32,
 }
 
 impl CommunicationAffinity {
-    /// Notes a sampled send to something at this worker; true once in `every`: time to ask what
+    /// Notes a sampled send to something at this place; true once in `every`: time to ask what
     /// follows from it.
     #[inline]
-    pub fn note(&mut self, worker: usize, every: u32) -> bool {
+    pub(super) fn note(&mut self, place: usize, every: u32) -> bool {
         // A worker's index is less than 2^16: an actor's header keeps it so, too.
-        let worker = worker as u16;
-        let at = self.counts.iter().position(|&(known, n)| known == worker && n > 0);
+        let place = place as u16;
+        let at = self.counts.iter().position(|&(known, n)| known == place && n > 0);
         match at.or_else(|| self.counts.iter().position(|&(_, n)| n == 0)) {
-            Some(at) => self.counts[at] = (worker, self.counts[at].1.saturating_add(1)),
+            Some(at) => self.counts[at] = (place, self.counts[at].1.saturating_add(1)),
             None => self.counts.iter_mut().for_each(|(_, n)| *n -= 1),
         }
         self.seen += 1;
@@ -40,15 +40,15 @@ impl CommunicationAffinity {
         is_time
     }
 
-    /// Sampled sends to things at this worker.
-    pub fn sends_to(&self, worker: usize) -> u32 {
-        let known = |&&(known, n): &&(u16, u16)| usize::from(known) == worker && n > 0;
+    /// Sampled sends to things at this place.
+    pub(super) fn sends_to(&self, place: usize) -> u32 {
+        let known = |&&(known, n): &&(u16, u16)| usize::from(known) == place && n > 0;
         self.counts.iter().find(known).map_or(0, |&(_, n)| n.into())
     }
 
-    /// The worker but this one that most was sent to, and how much. `None`: nothing was sent
+    /// The place but this one that most was sent to, and how much. `None`: nothing was sent
     /// elsewhere.
-    pub fn most_elsewhere(&self, own: usize) -> Option<(usize, u32)> {
+    pub(super) fn most_elsewhere(&self, own: usize) -> Option<(usize, u32)> {
         let elsewhere =
             self.counts.iter().filter(|&&(known, n)| usize::from(known) != own && n > 0);
         elsewhere.max_by_key(|&&(_, n)| n).map(|&(known, n)| (known.into(), n.into()))
@@ -65,7 +65,7 @@ pub(crate) fn spread(number: u64) -> u64 {
 /// Returns whether, of two that communicate, the first goes to where the other is. Their numbers
 /// decide. It is as often the one as the other, however the numbers lie.
 #[inline]
-pub fn is_mover(sender: u64, target: u64) -> bool {
+pub(super) fn is_mover(sender: u64, target: u64) -> bool {
     spread(sender) < spread(target)
 }
 

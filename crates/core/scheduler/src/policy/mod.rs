@@ -12,17 +12,18 @@
 //!    [`Policy::may_push`]
 //!
 //! And where does something belong that is new, or that talks to others? [`Policy::place`],
-//! [`Policy::place_spawned`], [`Policy::should_colocate`]
+//! [`Policy::place_spawned`], [`Policy::colocate`]
 
 mod affine;
 mod communication;
+mod domains;
 mod scale;
 pub mod tuning;
 mod views;
 
 pub use affine::{Affine, SetError};
 pub(crate) use communication::spread;
-pub use communication::{CommunicationAffinity, is_mover};
+pub use domains::{Affinities, Domains};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
 pub use views::{
     ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView, WakeTo,
@@ -219,16 +220,24 @@ impl Policy {
         }
     }
 
-    /// Whether something that has sent so much to another worker moves there, to those that it
-    /// communicates with.
-    pub fn should_colocate(&self, view: &ColocateView) -> bool {
+    /// The worker at which something that talks had better be: in the NUMA node, then with the
+    /// third-level cache, then at the worker that it sends clearly more to than to its own. `load`:
+    /// the load of a worker in nanoseconds, `None` if it is not known, or nothing may go there.
+    /// Asked of a few workers only.
+    pub fn colocate(
+        &self,
+        affinities: &Affinities,
+        domains: &Domains,
+        view: &ColocateView,
+        load: impl Fn(usize) -> Option<u64>,
+    ) -> Option<usize> {
         match self {
-            Policy::Affine(affine) => affine.should_colocate(view),
-            Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+            Policy::Affine(affine) => affine.colocate(affinities, domains, view, load),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => None,
         }
     }
 
-    /// After how many sampled sends of a runnable [`Policy::should_colocate`] is asked again;
+    /// After how many sampled sends of a runnable [`Policy::colocate`] is asked again;
     /// `None`: it never is.
     #[inline]
     pub fn colocate_after(&self) -> Option<u32> {

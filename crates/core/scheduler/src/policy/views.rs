@@ -107,22 +107,19 @@ pub struct PushView {
     pub average_ns: u64,
 }
 
-/// Something that communicates with another worker, by the sends that are sampled.
+/// Something that talks to others.
 #[derive(Clone, Copy, Debug)]
 pub struct ColocateView {
-    /// How many sampled sends went to that worker: to no other more.
-    pub other_sends: u32,
-    /// How many went to its own worker.
-    pub own_sends: u32,
-    /// Whether it is the one to go, of itself and what it has just sent to, if their workers have
-    /// as much to do. Both know which of them it is, and it is as often the one as the other.
-    pub is_mover: bool,
+    /// The worker at which it is.
+    pub own: usize,
+    /// A number that stands for it: the same for as long as it lives.
+    pub sender: u64,
+    /// The number of what it has just sent to.
+    pub target: u64,
     /// See [`LoadView::own_ns`].
     pub own_ns: u64,
     /// The worker's measured nanoseconds per turn.
     pub turn_ns: u64,
-    /// The other's load.
-    pub other_ns: u64,
 }
 
 impl QueueView {

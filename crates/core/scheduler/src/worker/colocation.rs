@@ -1,11 +1,11 @@
-//! Colocation: moving a runnable to the worker of those that it communicates with most. Only sends
-//! that are sampled anyway are looked at.
+//! Colocation: moving a runnable to the worker, or nearer to the workers, of those that it talks to
+//! most. Only sends that are sampled anyway are looked at.
 
 use super::Worker;
 use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
-use crate::policy::{ColocateView, CommunicationAffinity, is_mover};
+use crate::policy::{Affinities, ColocateView};
 use crate::runnable::{IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 
@@ -23,29 +23,33 @@ impl Worker {
         if to >= self.shared.workers() {
             return;
         }
-        if let Some(affinity) = self.affinities.note(sender.0.as_ptr(), to, colocate_after) {
-            self.colocate(sender, target, &affinity);
+        let (from, domains) = (sender.0.as_ptr(), &self.shared.domains);
+        if let Some(affinities) = self.affinities.note(from, domains, to, colocate_after) {
+            self.colocate(sender, target, &affinities);
         }
     }
 
     #[cold]
-    fn colocate(&self, sender: Runnable, target: Runnable, affinity: &CommunicationAffinity) {
-        let Some((other, other_sends)) = affinity.most_elsewhere(self.index) else { return };
-        let (own_ns, other_ns) = (self.load_of(self.index), self.load_of(other));
-        if own_ns.max(other_ns) >= LOAD_UNKNOWN_NS {
+    fn colocate(&self, sender: Runnable, target: Runnable, affinities: &Affinities) {
+        let own_ns = self.load_of(self.index);
+        if own_ns >= LOAD_UNKNOWN_NS {
             return;
         }
         let view = ColocateView {
-            other_sends,
-            own_sends: affinity.sends_to(self.index),
-            is_mover: is_mover(number_of(sender.0.as_ptr()), number_of(target.0.as_ptr())),
+            own: self.index,
+            sender: number_of(sender.0.as_ptr()),
+            target: number_of(target.0.as_ptr()),
             own_ns,
             turn_ns: self.turn_ns.get(),
-            other_ns,
         };
-        if other >= self.shared.working() || !self.shared.settings.policy.should_colocate(&view) {
+        let load = |worker: usize| {
+            let load_ns = self.load_of(worker);
+            (worker < self.shared.working() && load_ns < LOAD_UNKNOWN_NS).then_some(load_ns)
+        };
+        let policy = &self.shared.settings.policy;
+        let Some(other) = policy.colocate(affinities, &self.shared.domains, &view, load) else {
             return;
-        }
+        };
         self.affinities.forget(sender.0.as_ptr());
         // SAFETY: this worker runs the sender, so it owns it.
         let mut owned = unsafe { Owned::new(sender) };

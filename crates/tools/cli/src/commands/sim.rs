@@ -24,6 +24,7 @@ const GRIDS: &[(&str, &str)] = &[
     ("published", "Those that were published"),
     ("skewed", "Skewed and bursty loads"),
     ("all", "Both"),
+    ("talking", "Actors that talk in communities, a ring, stars, and communities that change"),
 ];
 
 /// The description in `--help`.
@@ -47,6 +48,7 @@ pub struct Args {
     machine: String,
 
     /// Experiments: those that were published, scaled to the machine; skewed and bursty loads; all
+    /// of these; actors that talk
     #[arg(long, value_name = "GRID", default_value = "all", value_parser = one_of::<Grid>(GRIDS))]
     grid: Grid,
 

@@ -8,7 +8,7 @@ use actinium_observe::number::{count, decimal, nanoseconds, percent};
 use actinium_report::{Column, Table};
 use actinium_sim::coverage::{Gap, gaps};
 use actinium_sim::grid::{Cell, Published};
-use actinium_sim::{Costs, Figures, Workload, figures::geometric_mean};
+use actinium_sim::{Costs, Figures, Shape, Workload, figures::geometric_mean};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -89,6 +89,11 @@ impl CellReport {
         }
     }
 
+    /// Whether it is there to see how near those come that talk.
+    fn is_of_talk(&self) -> bool {
+        matches!(self.workload.shape, Shape::Graph { .. })
+    }
+
     /// Nanoseconds of a worker's time per message.
     fn message_ns(&self, policy: usize) -> f64 {
         let figures = &self.policies[policy];
@@ -156,6 +161,9 @@ impl Report {
             let (table, of) = (table(&cells), ratios(&cells));
             writeln!(text, "{group}\n{table}").expect("a String takes all");
             writeln!(text, "geometric means: {}\n", of.text()).expect("a String takes all");
+            if cells.iter().all(|cell| cell.is_of_talk()) {
+                writeln!(text, "{}", crossings(&cells)).expect("a String takes all");
+            }
         }
         if !quiet {
             text.push_str(&self.remarks());
@@ -285,6 +293,25 @@ fn table(cells: &[&CellReport]) -> Table {
             cell.misses_to(1).map(|ratio| decimal(ratio, 2)).into(),
             decimal(affine.working, 1).into(),
         ]);
+        table.row(row);
+    }
+    table
+}
+
+/// The shares of the messages that go to other workers, third-level caches and NUMA nodes.
+fn crossings(cells: &[&CellReport]) -> Table {
+    let mut columns = vec![Column::left("messages to other")];
+    let places = ["workers", "caches", "nodes"];
+    columns.extend(places.map(|place| Column::right(format!("{place}, pinned"))));
+    columns.extend(places.map(|place| Column::right(format!("{place}, affine"))));
+    let mut table = Table::new(columns);
+    for cell in cells {
+        let mut row = vec![cell.row.as_str().into()];
+        for policy in [0, AFFINE] {
+            let of = &cell.policies[policy];
+            let share = |crossed: u64| percent(crossed as f64 / of.handled.max(1) as f64).into();
+            row.extend([of.crossed_workers, of.crossed_caches, of.crossed_nodes].map(share));
+        }
         table.row(row);
     }
     table

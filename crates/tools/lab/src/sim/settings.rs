@@ -18,6 +18,8 @@ pub enum Grid {
     Skewed,
     /// Both kinds of experiments.
     All,
+    /// Actors that talk with those that a graph says.
+    Talking,
 }
 
 impl FromStr for Grid {
@@ -28,7 +30,8 @@ impl FromStr for Grid {
             "published" => Ok(Grid::Published),
             "skewed" => Ok(Grid::Skewed),
             "all" => Ok(Grid::All),
-            _ => Err(format!("'{text}' is not allowed: published, skewed, all")),
+            "talking" => Ok(Grid::Talking),
+            _ => Err(format!("'{text}' is not allowed: published, skewed, all, talking")),
         }
     }
 }
@@ -98,14 +101,14 @@ impl Settings {
     /// Returns the experiments.
     pub fn cells(&self) -> Vec<Cell> {
         let pus = self.topology.pus().len();
-        let mut cells = Vec::new();
-        if self.grid != Grid::Skewed {
-            cells.extend(grid::published_grid(pus, self.messages));
+        let published = || grid::published_grid(pus, self.messages);
+        let skewed = || grid::skewed_grid(pus, self.messages);
+        match self.grid {
+            Grid::Published => published(),
+            Grid::Skewed => skewed(),
+            Grid::All => [published(), skewed()].concat(),
+            Grid::Talking => grid::talking_grid(pus, self.messages),
         }
-        if self.grid != Grid::Published {
-            cells.extend(grid::skewed_grid(pus, self.messages));
-        }
-        cells
     }
 
     /// Returns all policies, `affine` with its constants as set.

@@ -3,7 +3,7 @@
 //! samples one send in as many.
 
 use super::Sim;
-use actinium_scheduler::policy::{ColocateView, CommunicationAffinity, is_mover, tuning};
+use actinium_scheduler::policy::{Affinities, ColocateView, tuning};
 
 impl Sim<'_> {
     /// Counts a send of the actor that the worker runs; every so manieth is sampled.
@@ -22,29 +22,34 @@ impl Sim<'_> {
             return;
         }
         let to = self.actors[target].owner;
-        let affinity = &mut self.actors[actor].affinity;
-        if !affinity.note(to, colocate_after) {
+        let domains = &self.machine.domains;
+        let affinities = &mut self.actors[actor].affinities;
+        if !affinities.note(domains, to, colocate_after) {
             return;
         }
-        let Some((other, other_sends)) = affinity.most_elsewhere(worker) else { return };
-        let (own_ns, other_ns) =
-            (self.workers[worker].shown_load_ns, self.workers[other].shown_load_ns);
-        if own_ns.max(other_ns) >= tuning::LOAD_UNKNOWN_NS {
+        let own_ns = self.workers[worker].shown_load_ns;
+        if own_ns >= tuning::LOAD_UNKNOWN_NS {
             return;
         }
         let view = ColocateView {
-            other_sends,
-            own_sends: affinity.sends_to(worker),
-            is_mover: is_mover(actor as u64, target as u64),
+            own: worker,
+            sender: actor as u64,
+            target: target as u64,
             own_ns,
             turn_ns: self.workers[worker].turn_ns,
-            other_ns,
         };
-        let goes = self.is_working(other) && self.policy.should_colocate(&view);
+        let affinities = *affinities;
+        let load = |other: usize| {
+            let load_ns = self.workers[other].shown_load_ns;
+            (self.is_working(other) && load_ns < tuning::LOAD_UNKNOWN_NS).then_some(load_ns)
+        };
+        let goes_to = self.policy.colocate(&affinities, domains, &view, load);
         let state = &mut self.actors[actor];
-        if goes && state.home == worker {
+        if let Some(other) = goes_to
+            && state.home == worker
+        {
             (state.home, state.steals, state.away) = (other, 0, 0);
-            state.affinity = CommunicationAffinity::default();
+            state.affinities = Affinities::default();
             self.figures.colocated += 1;
         }
     }

@@ -24,7 +24,7 @@ use crate::machine::Machine;
 use crate::workload::{Traffic, Workload};
 use actinium_scheduler::Footprint;
 use actinium_scheduler::mixing::SplitMix64;
-use actinium_scheduler::policy::{CommunicationAffinity, Elastic, Policy, Ready, tuning};
+use actinium_scheduler::policy::{Affinities, Elastic, Policy, Ready, tuning};
 use actinium_scheduler::scaling::Scaling;
 use agenda::Agenda;
 use queue::Queue;
@@ -138,7 +138,7 @@ struct Actor {
     ready_ps: Ps,
     footprint: Footprint,
     /// The workers to which its sampled sends went.
-    affinity: CommunicationAffinity,
+    affinities: Affinities,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -253,7 +253,7 @@ impl Actor {
             handled: 0,
             ready_ps: 0,
             footprint,
-            affinity: CommunicationAffinity::default(),
+            affinities: Affinities::default(),
         }
     }
 }

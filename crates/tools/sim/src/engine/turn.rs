@@ -3,6 +3,7 @@
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim, SimError};
 use actinium_scheduler::policy::tuning;
+use actinium_topology::Distance;
 
 impl Sim<'_> {
     /// `Worker::turn`: a runnable that the worker has taken from its queue begins to run.
@@ -124,6 +125,7 @@ impl Sim<'_> {
         for &target in &sends {
             if self.keeps_idle {
                 self.count_send(worker, actor, target as usize);
+                self.count_crossing(worker, target as usize);
             }
             if target as usize != actor {
                 at_ps = self.send(worker, target as usize, at_ps);
@@ -135,6 +137,15 @@ impl Sim<'_> {
         } else {
             Ok(self.end_adrift(worker, actor, at_ps))
         }
+    }
+
+    /// Counts a message to an owned actor by how far it goes.
+    fn count_crossing(&mut self, worker: usize, target: usize) {
+        let owner = self.actors[target].owner;
+        let rank = self.machine.rank(worker, owner);
+        self.figures.crossed_workers += u64::from(owner != worker);
+        self.figures.crossed_caches += u64::from(rank > Distance::L3.rank());
+        self.figures.crossed_nodes += u64::from(rank > Distance::NumaNode.rank());
     }
 
     /// `Worker::send` as a handler calls it.

@@ -1,9 +1,11 @@
 //! Who talks with whom.
 
 use actinium_scheduler::mixing;
+use serde::Serialize;
 
 /// A kind of graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GraphKind {
     /// Communities of 100. Each actor talks with 10, of which 95 % are of its own.
     Communities,
@@ -42,10 +44,10 @@ impl GraphKind {
 
 /// SplitMix64's numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
         self.0 = self.0.wrapping_add(mixing::STEP);
         (mixing::scramble(self.0) % u64::from(n.max(1))) as u32
     }
@@ -62,20 +64,21 @@ const SIZE: u32 = 100;
 const DEGREE: u32 = 10;
 
 /// Whom each actor talks with, with each of them as much.
-pub(super) struct Graph {
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
     kind: GraphKind,
-    pub(super) others: Vec<Vec<u32>>,
+    pub(crate) others: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    pub(super) fn new(kind: GraphKind, at: &[Vec<u32>], actors: u32, random: &mut Random) -> Self {
+    pub(crate) fn new(kind: GraphKind, at: &[Vec<u32>], actors: u32, random: &mut Random) -> Self {
         let mut graph = Graph { kind, others: Vec::new() };
         graph.draw(at, actors, random);
         graph
     }
 
     /// Draws the edges; `at`: the actors of each node.
-    pub(super) fn draw(&mut self, at: &[Vec<u32>], actors: u32, random: &mut Random) {
+    pub(crate) fn draw(&mut self, at: &[Vec<u32>], actors: u32, random: &mut Random) {
         self.others = match self.kind {
             GraphKind::Ring => (0..actors).map(|n| vec![(n + 1) % actors]).collect(),
             GraphKind::Star => {

@@ -20,6 +20,7 @@ mod world;
 
 pub use actinium_placement::{BadRule, Rules};
 pub use graph::GraphKind;
+pub(crate) use graph::{Graph, Random};
 pub use settings::Settings;
 use world::World;
 

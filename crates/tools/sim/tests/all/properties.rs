@@ -3,6 +3,7 @@
 //! stolen where the policy forbids it.
 
 use actinium_scheduler::{Affine, Elastic, Policy};
+use actinium_sim::placement::GraphKind;
 use actinium_sim::{Costs, Figures, Machine, Settings, Skew, Workload, simulate};
 use actinium_topology::Topology;
 use proptest::prelude::*;
@@ -33,7 +34,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 
 fn workloads() -> impl Strategy<Value = Workload> {
     let sizes = (1u32..60, 0u32..50, 1u64..500_000, 1u32..60, 1u32..40);
-    (sizes, 0usize..7).prop_map(|((actors, accesses, bytes, messages, in_flight), kind)| {
+    (sizes, 0usize..8).prop_map(|((actors, accesses, bytes, messages, in_flight), kind)| {
         let hot = Skew::Hot { actors: actors.div_ceil(4), share: 0.8 };
         match kind {
             0 => Workload::closed_loop(actors, accesses, bytes, messages),
@@ -45,6 +46,7 @@ fn workloads() -> impl Strategy<Value = Workload> {
             3 => Workload::skewed(hot, actors, in_flight, bytes, messages),
             4 => Workload::ping_pong(actors, messages),
             5 => Workload::groups(actors.div_ceil(4), in_flight % 8, messages),
+            6 => Workload::graph(GraphKind::ALL[in_flight as usize % 5], actors, messages),
             _ => Workload::burst(actors, f64::from(accesses) * 1_000.0, messages),
         }
     })
@@ -248,6 +250,19 @@ fn groups_that_start_apart_come_together() {
     let [colocated, left] =
         [Affine::DEFAULT, never].map(|affine| on_twelve(Policy::Affine(affine), &workload, 42));
     assert!(colocated.elapsed_ns * 10 < left.elapsed_ns * 9, "{colocated:?} {left:?}");
+}
+
+#[test]
+fn communities_larger_than_a_worker_come_together_on_a_node() {
+    // Two nodes of four workers, and two communities. It is asked more often, to be sooner done.
+    let eager = Affine { colocate_after: 4, balance_every_ns: 0, ..Affine::DEFAULT };
+    let never = Affine { colocate_after: 0, ..Affine::DEFAULT };
+    let mut workload = Workload::graph(GraphKind::Communities, 200, 1_000);
+    workload.warm_up = 30_000;
+    let [near, apart] =
+        [eager, never].map(|affine| on_twelve(Policy::Affine(affine), &workload, 42));
+    assert!(near.crossed_nodes * 3 < apart.crossed_nodes, "{near:?} {apart:?}");
+    assert!(near.crossed_workers > 2 * near.crossed_nodes, "{near:?}");
 }
 
 #[test]
