@@ -1,6 +1,7 @@
 //! Communities of actors, spread over four nodes at random, find together by themselves.
 //!
-//! `cargo run -p actinium --features cluster --example placement`
+//! `cargo run -p actinium --features cluster --example placement`; with `-- --rates` it also prints
+//! greetings per second, of a cluster whose actors do not move, and when they have moved.
 //!
 //! Each actor talks with six others, nearly all of its own community. The nodes sample who talks
 //! with whom, and exchange actors ([`NodeConfig::repartition`]). One actor of each community is
@@ -20,7 +21,7 @@ use actinium::wire::Message;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const NODES: u32 = 4;
 const COMMUNITIES: usize = 4;
@@ -80,19 +81,25 @@ impl Migrate for Member {
 
 type BoxError = Box<dyn Error>;
 
-fn start() -> Result<Vec<(System, Node, Movables<Member>)>, BoxError> {
+type Nodes = Vec<(System, Node, Movables<Member>)>;
+
+/// Short rounds, so that the example is soon over. Programs leave this as it is.
+fn short_rounds() -> RepartitionConfig {
+    RepartitionConfig {
+        sample_every: 4,
+        round: Duration::from_millis(50),
+        rules: ExchangeRules { move_cost: 16, ..ExchangeRules::default() },
+    }
+}
+
+fn start(repartition: Option<RepartitionConfig>) -> Result<Nodes, BoxError> {
     let network = Network::new();
     let nodes = (0..NODES).map(|number| {
         let fabric = network.node(NodeId(number));
         let system = System::builder().workers(1).build()?;
-        // Short rounds, so that the example is soon over. Programs leave this as it is.
-        let repartition = RepartitionConfig {
-            sample_every: 4,
-            round: Duration::from_millis(50),
-            rules: ExchangeRules { move_cost: 16, ..ExchangeRules::default() },
-        };
         let link = LinkConfig { reliable: true, ..LinkConfig::default() };
-        let config = NodeConfig { link, repartition: Some(repartition), ..NodeConfig::default() };
+        let repartition = repartition.clone();
+        let config = NodeConfig { link, repartition, ..NodeConfig::default() };
         let node = Node::start(system.handle(), config, move || Ok(fabric))?;
         let members = node.movables()?;
         Ok((system, node, members))
@@ -128,9 +135,8 @@ fn crossing(at: &[u32]) -> f64 {
     crosses as f64 / greetings.count() as f64
 }
 
-/// Returns what it prints.
-pub(crate) fn run() -> Result<String, BoxError> {
-    let nodes = start()?;
+/// Starts all members, spread over the nodes, and tells them who their friends are.
+fn members(nodes: &Nodes) -> Result<Vec<MovableAddress<Member>>, BoxError> {
     let spread = |member: usize| (member * 7 + member / 5) % NODES as usize;
     let members: Vec<MovableAddress<Member>> = (0..COMMUNITIES * SIZE)
         .map(|member| {
@@ -143,7 +149,34 @@ pub(crate) fn run() -> Result<String, BoxError> {
         let friends = friends(member).into_iter().map(|friend| members[friend].id()).collect();
         address.send(Say::Meet(friends))?;
     }
+    Ok(members)
+}
 
+/// Greetings per second: many talks, until all greetings are heard.
+fn rate(members: &[MovableAddress<Member>]) -> Result<f64, BoxError> {
+    const TALKS: u32 = 200;
+    let (_, heard) = look(members)?;
+    let due = u64::from(TALKS) * members.len() as u64 * 6;
+    let begun = Instant::now();
+    for _ in 0..TALKS {
+        for member in members {
+            member.send(Say::Talk)?;
+        }
+        // Nobody is more than a talk ahead.
+        look(members)?;
+    }
+    while look(members)?.1 < heard + due {}
+    Ok(due as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// Returns what it prints.
+pub(crate) fn run() -> Result<String, BoxError> {
+    show(false)
+}
+
+fn show(rates: bool) -> Result<String, BoxError> {
+    let nodes = start(Some(short_rounds()))?;
+    let members = members(&nodes)?;
     let (before, _) = look(&members)?;
     let mut said = 0;
     let mut after = before.clone();
@@ -180,12 +213,18 @@ pub(crate) fn run() -> Result<String, BoxError> {
     writeln!(text, "a third of the crossings or fewer: {fewer}")?;
     writeln!(text, "pinned actors have stayed: {pinned}")?;
     writeln!(text, "each greeting was heard once: {}", heard == said)?;
+    if rates {
+        let apart = start(None)?;
+        let (before, after) = (rate(&self::members(&apart)?)?, rate(&members)?);
+        writeln!(text, "greetings per second: {before:.0} where none move, {after:.0} here")?;
+        apart.iter().for_each(|(_, node, _)| node.leave());
+    }
     nodes.iter().for_each(|(_, node, _)| node.leave());
     Ok(text)
 }
 
 #[allow(dead_code)] // When the tests include this file.
 fn main() -> Result<(), BoxError> {
-    print!("{}", run()?);
+    print!("{}", show(std::env::args().any(|argument| argument == "--rates"))?);
     Ok(())
 }
