@@ -134,9 +134,6 @@ impl<A: RemoteActor> RemoteAddress<A> {
         message: A::Message,
         payload: Payload,
     ) -> Result<(), RemoteSendError<(A::Message, Payload)>> {
-        if self.peer.is_multihop() {
-            return Err(RemoteSendError::NotNeighbour((message, payload)));
-        }
         let offers = &self.peer.payloads.offers;
         if self.peer.aggregator.is_closed() {
             return Err(RemoteSendError::NodeDown((message, payload)));

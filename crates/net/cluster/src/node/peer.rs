@@ -31,6 +31,8 @@ pub(crate) struct Peer {
     pub(super) is_up: AtomicBool,
     /// The number of ends of its sessions that are to be told behind all that came before.
     pub(super) ends_untold: AtomicUsize,
+    /// The number of its frames in which envelopes came that wait for payloads.
+    pub(super) frames_kept: AtomicUsize,
     pub(super) link: Mutex<LinkCounters>,
     /// The requests, watches and children that its actors have here.
     pub(super) inbound: Mutex<Inbound>,
@@ -72,6 +74,12 @@ impl Peer {
         lock(&self.denials).values().fold(0, |sum, &times| sum.saturating_add(times))
     }
 
+    /// The number of its frames in which envelopes came that wait for payloads.
+    pub(super) fn frames_kept(&self) -> usize {
+        // Relaxed: a bound; who has been handled late is heard late.
+        self.frames_kept.load(Ordering::Relaxed)
+    }
+
     /// The number of ends of its sessions that are still to be told.
     pub(super) fn ends_untold(&self) -> usize {
         // Relaxed: a bound; who was told late is heard late.
@@ -109,6 +117,9 @@ pub(crate) struct Multihop {
     pub(super) is_up: AtomicBool,
     /// Whether the two have a link of their own: changed and read like `is_up`.
     is_straight: AtomicBool,
+    /// Whether its messages go to a frame receiver of its own: changed behind the lock of the
+    /// session, when the receiver is there, and never taken back.
+    pub(super) has_receiver: AtomicBool,
     /// Held while events are told, which keeps them in order.
     pub(super) telling: Mutex<()>,
 }
@@ -121,6 +132,7 @@ impl Multihop {
             session: Mutex::new(session),
             is_up: AtomicBool::new(false),
             is_straight: AtomicBool::new(false),
+            has_receiver: AtomicBool::new(false),
             telling: Mutex::default(),
         }
     }

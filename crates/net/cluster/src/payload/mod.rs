@@ -77,6 +77,9 @@ pub enum PayloadError {
     Gone,
     /// The sender's node went down, or this one left.
     NodeDown,
+    /// In a grid: the sender's node is no neighbour, and does not answer this one. Messages go
+    /// through other nodes, but the bytes of payloads go straight.
+    NoAnswer,
 }
 
 impl fmt::Display for PayloadError {
@@ -93,6 +96,9 @@ impl fmt::Display for PayloadError {
             ),
             PayloadError::Gone => f.write_str("the sender's node has it no more"),
             PayloadError::NodeDown => f.write_str("the two nodes have lost each other"),
+            PayloadError::NoAnswer => f.write_str(
+                "the sender's node does not answer: payloads go straight between two nodes, also in a grid",
+            ),
         }
     }
 }
