@@ -1,5 +1,5 @@
 //! The payload transfers of the node's thread: it fetches payloads from another node and serves
-//! that node's requests.
+//! that node's requests. (For nodes of a grid that are no neighbours, see `distant`, too.)
 
 use super::peer::Peer;
 use super::state::Inner;

@@ -532,6 +532,37 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_a_payload_counts_when_it_was_handed_over_and_offers_end_then() {
+        let (mut a, mut b) = pair();
+        let mut send = |offers: Vec<u64>| {
+            let sent = a.send(1).unwrap();
+            a.offer(offers);
+            sent
+        };
+        let sent = [send(vec![]), send(vec![7, 8]), send(vec![]), send(vec![9])];
+        assert!(b.arrived(sent[0].0, sent[0].1, 1));
+        assert!(b.arrived(sent[1].0, sent[1].1, 1));
+        let first = b.wait(1);
+        // The third is lost, and the fourth comes and waits.
+        assert!(b.arrived(sent[3].0, sent[3].1, 1));
+        let last = b.wait(1);
+        count(&mut b, &mut a, 1);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (1, vec![]));
+        assert!(a.events.is_empty(), "what is behind a message that waits is not told of yet");
+        b.handed_over(&first);
+        count(&mut b, &mut a, 2);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (2, vec![7, 8]));
+        // Of an earlier session: it changes nothing.
+        b.handed_over(&Mark { incarnation: 1, ..last });
+        b.handed_over(&last);
+        count(&mut b, &mut a, 3);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (4, vec![9]));
+        let lost = Lost { frames: 0, messages: 1 };
+        assert_eq!(a.events, [NodeEvent::LostThere(B, lost)]);
+        assert!(a.is_drained() && !a.is_busy() && !b.is_busy());
+    }
+
+    #[test]
     fn an_incarnation_that_was_set_back_is_not_heard() {
         let (mut a, mut b) = pair();
         b.end(DownReason::Straight, none);

@@ -67,7 +67,7 @@ struct World {
 }
 
 fn byte(from: u32, number: u32, at: usize) -> u8 {
-    (number as usize * 31).wrapping_add(at * 7 ^ at >> 8).wrapping_add(from as usize) as u8
+    (number as usize * 31).wrapping_add((at * 7) ^ (at >> 8)).wrapping_add(from as usize) as u8
 }
 
 impl World {
