@@ -6,7 +6,7 @@
 //! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `watches.rs`, `inbound.rs`: its tables; `counters.rs`: what it counts |
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
 //! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads; `distant.rs`: those of nodes that are no neighbours in a grid |
-//! | `receive.rs`, `parcel.rs`, `kept_frame.rs` | from a frame to the mailboxes of actors |
+//! | `receive.rs`, `inbound_queue.rs`, `parcel.rs`, `kept_frame.rs` | from a frame to the mailboxes of actors |
 //! | `show.rs`, `taps.rs` | showing messages to who looks |
 //! | `returns.rs`, `undelivered.rs` | messages that come back to whoever wants them |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
@@ -32,6 +32,7 @@ mod handle;
 mod handles;
 mod idle;
 mod inbound;
+mod inbound_queue;
 mod kept_frame;
 mod leaving;
 mod limits;

@@ -40,7 +40,6 @@ use crate::payload::PayloadError;
 use actinium_actor::Address;
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The number of hops of the longest way.
 const HOPS_MAX: u8 = 3;
@@ -112,7 +111,7 @@ impl Inner {
         }
         let ended = session.take_ended_offers();
         // Behind the lock of the session, so that all comes to the receiver in order.
-        let receiver = self.receiver_for(&peer, multihop, is_new && envelope.has_offers);
+        let receiver = self.receiver_for(&peer, &session, is_new && envelope.has_offers);
         if let Some(receiver) = &receiver {
             if !session.events.is_empty() {
                 // A system that drains takes nothing from outside, here and below.
@@ -153,12 +152,12 @@ impl Inner {
     fn receiver_for(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
-        multihop: &Multihop,
+        session: &Session,
         is_needed: bool,
     ) -> Option<Address<FrameReceiver>> {
-        // Relaxed: it is changed behind the lock of the session, which is held.
-        let has_receiver = multihop.has_receiver.load(Ordering::Relaxed);
-        (has_receiver || is_needed).then(|| self.new_receiver(peer))
+        // A node that has ended gives its receivers up, and makes no more.
+        let is_over = session.is_over;
+        (!is_over && (is_needed || peer.has_receiver())).then(|| self.new_receiver(peer))
     }
 
     /// Returns the actor that takes a node's frames apart, and makes it if necessary. A node that
@@ -170,8 +169,7 @@ impl Inner {
         };
         let Some(multihop) = &peer.multihop else { return new() };
         let mut receivers = lock(&self.receivers);
-        // Relaxed: a hint, unless behind the lock of the session.
-        multihop.has_receiver.store(true, Ordering::Relaxed);
+        multihop.will_have_receiver();
         receivers.entry(peer.node).or_insert_with(new).clone()
     }
 

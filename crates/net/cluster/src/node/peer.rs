@@ -46,6 +46,12 @@ impl Peer {
         self.multihop.is_some()
     }
 
+    /// Whether the node is no neighbour, and its messages go to a frame receiver of its own.
+    pub(super) fn has_receiver(&self) -> bool {
+        // Relaxed: see `Multihop::will_have_receiver`.
+        self.multihop.as_ref().is_some_and(|it| it.has_receiver.load(Ordering::Relaxed))
+    }
+
     /// Whether the two hear each other, as far as this node has been told.
     pub(super) fn is_up(&self) -> bool {
         // Relaxed: a hint.
@@ -117,9 +123,8 @@ pub(crate) struct Multihop {
     pub(super) is_up: AtomicBool,
     /// Whether the two have a link of their own: changed and read like `is_up`.
     is_straight: AtomicBool,
-    /// Whether its messages go to a frame receiver of its own: changed behind the lock of the
-    /// session, when the receiver is there, and never taken back.
-    pub(super) has_receiver: AtomicBool,
+    /// Whether its messages go to a frame receiver of its own. Never taken back.
+    has_receiver: AtomicBool,
     /// Held while events are told, which keeps them in order.
     pub(super) telling: Mutex<()>,
 }
@@ -145,6 +150,13 @@ impl Multihop {
     pub(super) fn is_straight(&self) -> bool {
         // Relaxed: a hint.
         self.is_straight.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its messages go to a frame receiver of its own from now on.
+    pub(super) fn will_have_receiver(&self) {
+        // Relaxed: the receiver itself is behind a lock. Who hands messages over and has not seen
+        // this yet hands over earlier ones.
+        self.has_receiver.store(true, Ordering::Relaxed);
     }
 
     /// Keeps any session from beginning, because this node has left.

@@ -21,6 +21,7 @@ use super::exports::{Exported, Place, Waiting};
 use super::frame_receiver::{Asked, Behaviour, FrameReceiver, FrameReceiverMsg};
 use super::grants::Grants;
 use super::inbound::{Watched, Watching};
+use super::inbound_queue::{InboundQueue, Missing};
 use super::kept_frame::KeptFrame;
 use super::parcel::Parcel;
 use super::peer::Peer;
@@ -40,15 +41,7 @@ use actinium_scheduler::trace::Scope;
 use actinium_tap::Direction;
 use actinium_wire::Encoding;
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// The reason for which a message with a payload is not handed over.
-pub(super) enum Missing {
-    /// There was no such actor, so that nothing was fetched.
-    Actor,
-    Payload(PayloadError),
-}
 
 /// The number of messages of a piece: as many as an actor handles in a turn, unless the system's
 /// builder says otherwise.
@@ -64,26 +57,6 @@ enum Stop {
     Payload(usize),
 }
 
-/// Frames that have come and were not handed over yet.
-#[derive(Default)]
-pub(super) struct InboundQueue {
-    /// Frames, and the messages that come behind them. The first is a frame that has been handed
-    /// over up to `at`.
-    waiting: VecDeque<FrameReceiverMsg>,
-    at: usize,
-    /// The number of messages of the present piece so far.
-    handed: usize,
-    /// Whether the actor has told itself to go on.
-    goes_on: bool,
-    /// Whether a payload was waited for since the queue was last empty: then all payloads that are
-    /// offered in it are wanted.
-    wants: bool,
-    /// The ticket of the next payload that is wanted, and that of the next whose turn it is.
-    last: u64,
-    turn: u64,
-    fetched: BTreeMap<u64, Result<Payload, Missing>>,
-}
-
 /// The behaviour of a frame receiver: see the module.
 pub(super) struct Receiver {
     inner: Arc<Inner>,
@@ -94,8 +67,8 @@ pub(super) struct Receiver {
     actors: Vec<Place>,
     /// Whether an envelope is taken apart.
     is_inside: bool,
-    /// In a grid: what keeps the frame that is taken apart from counting as handled, if envelopes in
-    /// it wait elsewhere.
+    /// In a grid: what keeps the frame that is taken apart from counting as handled, if envelopes
+    /// in it wait elsewhere.
     kept: Option<Arc<KeptFrame>>,
     /// In a grid: a next node for which too many messages wait that are handed on.
     full: Option<Arc<Peer>>,
@@ -301,8 +274,8 @@ impl Receiver {
         let inner = self.inner.clone();
         match item {
             Item::Tell(..) => {}
-            // These are handed over together with their payloads (`tell_with`), and an envelope says
-            // that it has some.
+            // These are handed over together with their payloads (`tell_with`), and an envelope
+            // says that it has some.
             Item::TellWith(..) => inner.not_understood(),
             Item::Ask(key, request, encoding, message) => {
                 self.ask(key, request, encoding, message, ctx);

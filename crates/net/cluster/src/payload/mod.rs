@@ -10,8 +10,8 @@
 //! frame counts as handled when all that is in it was handed over, lost for a reason that was
 //! reported, or the frame itself was lost. So offers end when their frame is acknowledged or their
 //! session ends, whatever becomes of the message, and no word of its own is needed for that: what
-//! is lost cannot leak. In a grid an envelope between two distant nodes takes the frame's place, and
-//! the counts of their session that of its acknowledgement.
+//! is lost cannot leak. In a grid an envelope between two distant nodes takes the frame's place,
+//! and the counts of their session that of its acknowledgement.
 //!
 //! **How bytes are fetched.** By four datagrams (`datagram`), beside the link and its credit. Who
 //! fetches asks for ranges and repeats itself while no answer comes; who is asked keeps no state.
