@@ -24,8 +24,6 @@ pub enum RemoteSendError<M> {
     /// [`Migrate::with_payload`](crate::Migrate::with_payload) says so. (Of the former, one of
     /// another node's is told of by an event.)
     NotTaken(M),
-    /// In a grid: the node is no neighbour of this one, and payloads do not go through others.
-    NotNeighbour(M),
     /// The message is longer than any frame.
     TooLong {
         /// The message.
@@ -55,7 +53,6 @@ impl<M> RemoteSendError<M> {
             RemoteSendError::Full(message)
             | RemoteSendError::NodeDown(message)
             | RemoteSendError::NotTaken(message)
-            | RemoteSendError::NotNeighbour(message)
             | RemoteSendError::Codec(message, _)
             | RemoteSendError::TooLong { message, .. } => message,
         }
@@ -71,9 +68,6 @@ impl<M> fmt::Display for RemoteSendError<M> {
             RemoteSendError::NodeDown(_) => f.write_str("the node is down"),
             RemoteSendError::Codec(_, error) => error.fmt(f),
             RemoteSendError::NotTaken(_) => f.write_str("the actor takes no payloads"),
-            RemoteSendError::NotNeighbour(_) => f.write_str(
-                "payloads go to neighbours in the grid only: send bytes in messages, or take NodeConfig::route direct",
-            ),
             RemoteSendError::TooLong { bytes, allowed, .. } => {
                 write!(f, "a message of {bytes} bytes: at most {allowed} fit in a frame")
             }

@@ -78,6 +78,8 @@ pub(crate) struct Envelope<'a> {
     pub(crate) number: u64,
     /// How many these are. 0: it is a [`SessionSay`].
     pub(crate) messages: u32,
+    /// Whether payloads belong to some of them.
+    pub(crate) has_offers: bool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -188,6 +190,9 @@ const ASK: u8 = 1;
 const ANSWER: u8 = 2;
 const CONTROL: u8 = 3;
 const ENVELOPE: u8 = 4;
+
+/// Beside the number of hops of an envelope: payloads belong to its messages.
+const HAS_OFFERS: u8 = 1 << 7;
 
 /// The bytes that an envelope adds to its content, its head included.
 pub(crate) const ENVELOPE_BYTES: usize = HEAD_BYTES + 29;
@@ -363,7 +368,7 @@ pub(crate) fn envelope(envelope: &Envelope<'_>, into: &mut Vec<u8>) {
     let written = with_head(ENVELOPE, NODES, into, |into| {
         into.extend_from_slice(&envelope.to.to_le_bytes());
         into.extend_from_slice(&envelope.from.to_le_bytes());
-        into.push(envelope.hops);
+        into.push(envelope.hops & !HAS_OFFERS | if envelope.has_offers { HAS_OFFERS } else { 0 });
         into.extend_from_slice(&envelope.to_incarnation.to_le_bytes());
         into.extend_from_slice(&envelope.number.to_le_bytes());
         into.extend_from_slice(&envelope.messages.to_le_bytes());
@@ -383,7 +388,8 @@ fn read_envelope(body: &[u8]) -> Option<Envelope<'_>> {
     Some(Envelope {
         to: u32::from_le_bytes(*to),
         from: u32::from_le_bytes(*from),
-        hops,
+        hops: hops & !HAS_OFFERS,
+        has_offers: hops & HAS_OFFERS != 0,
         to_incarnation: u64::from_le_bytes(*to_incarnation),
         number: u64::from_le_bytes(*number),
         messages: u32::from_le_bytes(*messages),
@@ -543,6 +549,7 @@ mod tests {
         to_incarnation: u64::MAX,
         number: 5,
         messages: 3,
+        has_offers: true,
         payload: &[1, 2],
     };
 

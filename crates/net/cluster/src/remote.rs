@@ -67,7 +67,8 @@ impl<A: RemoteActor> RemoteAddress<A> {
     /// and then hands both to the actor ([`RemoteActor::with_payload`]), in order with all other
     /// messages. This node keeps the payload (a count, no copy) until that is done, or the message
     /// is lost, or the other node is down. That node has to have somewhere to put it:
-    /// [`NodeHandle::take_payloads_in`](crate::NodeHandle::take_payloads_in).
+    /// [`NodeHandle::take_payloads_in`](crate::NodeHandle::take_payloads_in). In a grid, the
+    /// message goes through other nodes, and the bytes go straight between the two.
     ///
     /// ```
     /// use actinium_actor::{Actor, Context, Reply, System};
@@ -134,9 +135,6 @@ impl<A: RemoteActor> RemoteAddress<A> {
         message: A::Message,
         payload: Payload,
     ) -> Result<(), RemoteSendError<(A::Message, Payload)>> {
-        if self.peer.is_multihop() {
-            return Err(RemoteSendError::NotNeighbour((message, payload)));
-        }
         let offers = &self.peer.payloads.offers;
         if self.peer.aggregator.is_closed() {
             return Err(RemoteSendError::NodeDown((message, payload)));

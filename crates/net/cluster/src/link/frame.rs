@@ -22,7 +22,7 @@ use std::fmt;
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 64;
 /// The version of this protocol.
-pub const VERSION: u8 = 6;
+pub const VERSION: u8 = 7;
 
 /// The largest incarnation, and the largest count of messages. Nanoseconds since 1970 reach it in
 /// the year 2262. A sum of this and a small number is still in range of a `u64`.

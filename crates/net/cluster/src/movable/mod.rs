@@ -278,8 +278,6 @@ impl<S: Migrate> MovableAddress<S> {
     ///   bytes than [`PayloadConfig::waiting_bytes_max`](crate::PayloadConfig::waiting_bytes_max),
     ///   of which one passes whatever its size. See [`MovableAddress::ready`].
     /// - [`RemoteSendError::NotTaken`] if the type takes none: see [`Migrate::with_payload`].
-    /// - [`RemoteSendError::NotNeighbour`] if the actor is known to be on a node that is no
-    ///   neighbour of this one in a grid.
     pub fn send_with_payload(
         &self,
         message: S::Message,
@@ -293,9 +291,6 @@ impl<S: Migrate> MovableAddress<S> {
         let Some(inner) = self.0.inner.upgrade().filter(|_| !self.0.proxy.is_closed()) else {
             return Err(RemoteSendError::NodeDown(what));
         };
-        if !inner.is_neighbour(known.node()) {
-            return Err(RemoteSendError::NotNeighbour(what));
-        }
         let bytes = what.1.len();
         if known.waiting() >= WAITING_MAX || !self.0.has_room_for(&inner, bytes) {
             return Err(RemoteSendError::Full(what));

@@ -1,9 +1,11 @@
 //! The driver of a node: its owner has the fabric, gives the driver turns, and so moves frames.
 
 use super::config::NodeConfig;
+use super::distant::DistantPayloads;
 use super::end::{End, REVIEW_NS};
 use super::ending::Ending;
 use super::frame_receiver::FrameReceiverMsg;
+use super::parcel::Parcel;
 use super::reachability::Reachability;
 use super::state::{Inner, guarded};
 use crate::error::RemoteAskError;
@@ -31,9 +33,11 @@ pub(super) struct Driver {
     ends: BTreeMap<NodeId, End>,
     /// In a grid: the nodes that are no neighbours.
     reachability: Option<Reachability>,
+    /// The payloads of those.
+    distant: DistantPayloads,
     pub(super) review_at_ns: u64,
     /// Room for the frames that the workers have handled.
-    handled: Vec<(NodeId, Delivery)>,
+    handled: Vec<(NodeId, Parcel)>,
     pub(super) can_ring: bool,
     has_left: bool,
 }
@@ -68,6 +72,7 @@ impl Driver {
             fabric,
             ends: BTreeMap::new(),
             reachability,
+            distant: DistantPayloads::default(),
             review_at_ns: 0,
             handled: Vec::new(),
             can_ring,
@@ -132,19 +137,31 @@ impl Driver {
             }
             end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
             let handled = end.link.handled_there();
-            if !end.exchange.is_idle(&end.peer, handled) {
+            if end.has_payloads() && !end.exchange.is_idle(&end.peer, handled) {
                 did |= end
                     .payloads(inner, &mut **fabric, |exchange, here| exchange.turn(here, handled));
             }
         }
+        did |= self.turn_distant();
         did | self.transferred()
+    }
+
+    /// Does the work there is for payloads of nodes that are no neighbours. False if there was
+    /// none.
+    fn turn_distant(&mut self) -> bool {
+        if self.reachability.is_none() {
+            return false;
+        }
+        let ends = &self.ends;
+        let is_straight = |node| ends.get(&node).is_some_and(End::has_payloads);
+        self.distant.turn(&self.inner, &mut *self.fabric, is_straight)
     }
 
     /// Takes the payloads that the fabric has read from other nodes' memory. False if there were
     /// none.
     fn transferred(&mut self) -> bool {
         let mut did = false;
-        while self.ends.values().any(|end| end.exchange.is_fetching())
+        while self.is_fetching()
             && let Some(memory) = self.fabric.remote_memory()
             && let Some((transfer, outcome)) = memory.poll_ended()
         {
@@ -155,6 +172,8 @@ impl Driver {
                     exchange.transferred(here, transfer, outcome.as_ref().ok())
                 });
             }
+            let payload = outcome.as_ref().ok();
+            self.distant.transferred(&self.inner, &mut *self.fabric, transfer, payload);
         }
         did
     }
@@ -167,19 +186,18 @@ impl Driver {
             let Some((from, frame)) = self.fabric.poll() else { return did };
             if !self.ends.contains_key(&from) {
                 self.review(now_ns);
-                if self.reachability.is_some() {
-                    self.meet(from, now_ns);
-                }
+            }
+            if is_datagram(&frame) {
+                did |= self.receive_datagram(from, &frame);
+                self.fabric.recycle(frame);
+                continue;
+            }
+            if self.reachability.is_some() {
+                self.meet(from, now_ns);
             }
             if let Some(end) = self.ends.get_mut(&from) {
                 end.rests = false;
-                if is_datagram(&frame) {
-                    did = true;
-                    end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
-                        exchange.receive(here, &frame);
-                    });
-                    self.fabric.recycle(frame);
-                } else if end.hears() {
+                if end.hears(&self.inner) {
                     end.link.receive(frame, now_ns);
                     did |= end.link.has_event();
                 } else {
@@ -190,13 +208,32 @@ impl Driver {
         true
     }
 
+    /// Takes a datagram, which is about payloads. False if it came from somebody unknown.
+    fn receive_datagram(&mut self, from: NodeId, frame: &[u8]) -> bool {
+        let (inner, fabric) = (&self.inner, &mut *self.fabric);
+        if let Some(end) = self.ends.get_mut(&from).filter(|end| end.has_payloads()) {
+            end.payloads(inner, fabric, |exchange, here| exchange.receive(here, frame));
+            return true;
+        }
+        let peer = inner.known(from).filter(|peer| peer.is_multihop());
+        if let Some(peer) = &peer {
+            self.distant.receive(inner, fabric, peer, frame);
+        }
+        peer.is_some()
+    }
+
     /// Tells the links which frames the workers have handled meanwhile. False if there were none.
     fn acknowledge(&mut self, now_ns: u64) -> bool {
         std::mem::swap(&mut *lock(&self.inner.handled), &mut self.handled);
         let any = !self.handled.is_empty();
-        for (node, delivery) in self.handled.drain(..) {
+        for (node, Parcel { delivery, envelope }) in self.handled.drain(..) {
             let Delivery { session, frame, is_awaited, is_malformed } = delivery;
-            if let Some(end) = self.ends.get_mut(&node) {
+            if let Some(envelope) = envelope {
+                self.inner.envelope_handled(node, &envelope.mark);
+                if let Some(reachability) = self.reachability.as_mut().filter(|_| is_awaited) {
+                    reachability.count_now();
+                }
+            } else if let Some(end) = self.ends.get_mut(&node) {
                 end.link.handled(session, 1, now_ns);
                 if is_malformed && session == end.link.session() {
                     end.link.cut(Breach::Malformed, now_ns);
@@ -260,7 +297,7 @@ impl Driver {
 
     /// Whether payloads are being fetched.
     pub(super) fn is_fetching(&self) -> bool {
-        self.ends.values().any(|end| end.exchange.is_fetching())
+        self.ends.values().any(|end| end.exchange.is_fetching()) || self.distant.is_fetching()
     }
 
     /// Whether all messages that this node has sent to its neighbours were handled, as far as they
@@ -293,7 +330,8 @@ impl Driver {
             end.link.due_ns().min(payloads)
         });
         let requests = lock(&self.inner.requests).next_deadline_ns();
-        links.chain(requests).min().unwrap_or(u64::MAX)
+        let distant = self.distant.due_ns(now_ns, resend_ns);
+        links.chain(requests).chain(distant).min().unwrap_or(u64::MAX)
     }
 
     /// Says farewell, and tells all who wait for an answer that none will come.
@@ -330,6 +368,7 @@ impl Driver {
             end.payloads(inner, &mut **fabric, |exchange, here| exchange.end(here));
             *lock(&end.peer.link) = end.link.counters();
         }
+        self.distant.end(inner, &mut **fabric);
         inner.close_all();
     }
 }
@@ -342,9 +381,11 @@ impl Drop for Driver {
             guarded(|| self.end(false));
         }
         let last = Arc::new(Ending::of(self.inner.clone()));
-        for end in self.ends.values() {
+        // Taken from the node, which would keep them, and they the node.
+        let distant = std::mem::take(&mut *lock(&self.inner.receivers));
+        for receiver in self.ends.values().map(|end| &end.receiver).chain(distant.values()) {
             // A system that drains takes nothing from outside: what comes from here is over then.
-            drop(end.receiver.send(FrameReceiverMsg::Last(last.clone())));
+            drop(receiver.send(FrameReceiverMsg::Last(last.clone())));
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::event::NodeEvent;
 use super::exchange::{Exchange, Here};
 use super::frame_receiver::{FrameReceiver, FrameReceiverMsg};
+use super::parcel::Parcel;
 use super::peer::{Peer, Untold};
-use super::receive::Receiver;
 use super::state::Inner;
 use crate::fabric::Fabric;
 use crate::link::{Breach, Down, DownReason, Link, LinkEvent};
@@ -30,8 +30,7 @@ impl End {
         let link = Link::in_grid(inner.config.link.clone(), inner.grid, inner.incarnation, now_ns);
         // Checked when the node was made.
         let link = link.ok()?;
-        let receiver =
-            inner.system.spawn(FrameReceiver(Box::new(Receiver::new(inner.clone(), peer.clone()))));
+        let receiver = inner.new_receiver(peer);
         let exchange = Exchange::default();
         Some(End { link, peer: peer.clone(), receiver, rests: false, exchange })
     }
@@ -39,9 +38,16 @@ impl End {
     /// Whether frames of the other node are heard. A session may begin while the end of one earlier
     /// session is still to be told, with all that had come in it, but not while two are. Otherwise
     /// the other node could come again and again, each time with a window of frames, while the
-    /// workers are busy.
-    pub(super) fn hears(&self) -> bool {
-        self.link.is_up() || self.peer.ends_untold() <= 1
+    /// workers are busy. The same holds for frames in which envelopes came that wait for payloads.
+    pub(super) fn hears(&self, inner: &Inner) -> bool {
+        let window = inner.config.link.window_frames as usize;
+        self.link.is_up() || self.peer.ends_untold() <= 1 && self.peer.frames_kept() <= window
+    }
+
+    /// Whether payloads of the other node go with this link: not in a grid, if it is no neighbour,
+    /// and the two have no link of their own at the moment.
+    pub(super) fn has_payloads(&self) -> bool {
+        !self.peer.is_multihop() || self.link.is_up()
     }
 
     /// Cuts the other node off if too much waits for it. To be asked while it gives no credit.
@@ -87,6 +93,7 @@ impl End {
         match event {
             LinkEvent::Up if self.peer.is_multihop() => {
                 inner.end_multihop(&self.peer, DownReason::Straight, true);
+                self.peer.payloads.wanted.open(self.link.session());
                 self.event_multihop(inner, NodeEvent::Up(node));
             }
             // Behind what is still to be told of the session before: that it is down, say. A system
@@ -97,7 +104,10 @@ impl End {
                     inner.went_up(&self.peer);
                 }
             }
-            LinkEvent::Frame(frame) => self.receiver.tell(FrameReceiverMsg::Frame(frame)),
+            LinkEvent::Frame(delivery) => {
+                let parcel = Parcel { delivery, envelope: None };
+                self.receiver.tell(FrameReceiverMsg::Frame(parcel));
+            }
             LinkEvent::Lost(lost) => {
                 // Nobody needs to wait for them: see `sent_and_received`.
                 inner.counters.received.add(lost.messages);

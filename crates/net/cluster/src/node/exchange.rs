@@ -1,5 +1,5 @@
 //! The payload transfers of the node's thread: it fetches payloads from another node and serves
-//! that node's requests.
+//! that node's requests. (For nodes of a grid that are no neighbours, see `distant`, too.)
 
 use super::peer::Peer;
 use super::state::Inner;
@@ -81,6 +81,8 @@ struct Fetch {
     asked: usize,
     /// The time at which the other node was last asked, or last answered.
     heard_ns: u64,
+    /// The number of times that the other node was asked again since it has last served anything.
+    unanswered: u64,
 }
 
 enum State {
@@ -120,7 +122,18 @@ impl Fetch {
         }
     }
 
+    /// How far the fetch is: this only grows, unless the fabric fails to read the memory.
+    fn progress(&self) -> (u8, usize) {
+        match &self.state {
+            State::Locating(..) => (0, 0),
+            State::Getting(_) => (1, 0),
+            State::Streaming(buffer) => (2, buffer.written()),
+            State::Confirming(..) => (3, 0),
+        }
+    }
+
     fn ask_again(&mut self) {
+        self.unanswered += 1;
         match &mut self.state {
             State::Locating(_, said) | State::Confirming(_, said) => *said = false,
             State::Streaming(buffer) => self.asked = buffer.written(),
@@ -159,10 +172,54 @@ impl Exchange {
             did = true;
         }
         let wants = here.peer.payloads.wanted.take();
+        did | self.step(here, wants)
+    }
+
+    /// Does the work there is, with more that is wanted. False if there was none.
+    pub(super) fn step(&mut self, here: &mut Here<'_>, wants: Vec<Want>) -> bool {
         self.wants.extend(wants);
-        did |= self.begin(here);
+        let mut did = self.begin(here);
         did |= self.ask(here);
+        did |= self.give_up(here);
         did | self.answer(here)
+    }
+
+    /// Gives up all that is wanted of a node that is no neighbour, if it serves nothing though it
+    /// was asked again and again: that its messages come does not say that it hears this node. What
+    /// has come behind the payloads goes on then. The neighbours that brought that wait for it.
+    fn give_up(&mut self, here: &mut Here<'_>) -> bool {
+        let most = here.inner.asks_max();
+        let is_mute = |fetch: &Fetch| fetch.unanswered > most;
+        let gives_up = here.peer.is_multihop() && self.fetches.values().any(is_mute);
+        if gives_up {
+            self.fail_all(here, &PayloadError::NoAnswer);
+        }
+        gives_up
+    }
+
+    fn fail_all(&mut self, here: &mut Here<'_>, why: &PayloadError) {
+        for (ticket, fetch) in std::mem::take(&mut self.fetches) {
+            fail(here, ticket, fetch.offer, why.clone());
+        }
+        for want in self.wants.drain(..) {
+            // Not begun, so not counted as ahead.
+            (here.fetched)(want.ticket, Err(why.clone()));
+        }
+    }
+
+    /// Whether there is nothing to do, and nothing is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.wants.is_empty()
+            && self.fetches.is_empty()
+            && self.asked.is_empty()
+            && self.shared.is_empty()
+    }
+
+    /// Lets go of the memory of offers that have ended.
+    pub(super) fn let_go(&mut self, here: &mut Here<'_>) {
+        let offers = &here.peer.payloads.offers;
+        let ended: Vec<u64> = self.shared.keys().copied().filter(|&id| !offers.has(id)).collect();
+        self.release(here, &ended);
     }
 
     fn release(&mut self, here: &mut Here<'_>, ids: &[u64]) {
@@ -195,7 +252,8 @@ impl Exchange {
                         }
                         state => state,
                     };
-                    let fetch = Fetch { offer, state, asked: 0, heard_ns: here.now_ns };
+                    let heard_ns = here.now_ns;
+                    let fetch = Fetch { offer, state, asked: 0, heard_ns, unanswered: 0 };
                     self.fetches.insert(ticket, fetch);
                 }
                 Err(error) => fail(here, ticket, offer, error),
@@ -315,14 +373,20 @@ impl Exchange {
         let Some(ticket) = found.map(|(&ticket, _)| ticket) else { return };
         let Some(mut fetch) = self.fetches.remove(&ticket) else { return };
         fetch.heard_ns = here.now_ns;
+        let before = fetch.progress();
         match fetch.answered(here, offset, says) {
             Progress::Goes(state) => {
                 fetch.state = state;
+                let is_served = fetch.progress() != before;
                 self.fetches.insert(ticket, fetch);
+                if !is_served {
+                    return;
+                }
             }
             Progress::Is(Ok(payload)) => (here.fetched)(ticket, Ok(payload)),
             Progress::Is(Err(error)) => fail(here, ticket, fetch.offer, error),
         }
+        self.fetches.values_mut().for_each(|fetch| fetch.unanswered = 0);
     }
 
     /// Takes the outcome of a transfer of the fabric. False if the transfer is not one of this
@@ -355,19 +419,18 @@ impl Exchange {
 
     /// Ends the session's transfers: nothing that was offered will be fetched, here or there.
     pub(crate) fn end(&mut self, here: &mut Here<'_>) {
-        for (ticket, fetch) in std::mem::take(&mut self.fetches) {
-            fail(here, ticket, fetch.offer, PayloadError::NodeDown);
-        }
-        let wanted = here.peer.payloads.wanted.close();
-        for want in self.wants.drain(..).chain(wanted) {
-            // Not begun, so not counted as ahead.
-            (here.fetched)(want.ticket, Err(PayloadError::NodeDown));
-        }
+        self.wants.extend(here.peer.payloads.wanted.close());
+        self.forget(here);
+        self.sent.clear();
+        here.peer.payloads.offers.clear();
+    }
+
+    /// Ends the transfers of a session that somebody else has ended: a later one may have begun.
+    pub(super) fn forget(&mut self, here: &mut Here<'_>) {
+        self.fail_all(here, &PayloadError::NodeDown);
         self.asked.clear();
         let shared: Vec<u64> = self.shared.keys().copied().collect();
         self.release(here, &shared);
-        self.sent.clear();
-        here.peer.payloads.offers.clear();
     }
 
     /// Whether a payload is being fetched.

@@ -3,8 +3,8 @@
 
 use super::event::NodeEvent;
 use super::inbound::Watched;
+use super::parcel::Parcel;
 use super::peer::{Peer, Untold};
-use crate::link::Delivery;
 use crate::message::{ActorKey, Unanswered};
 use crate::payload::PayloadError;
 use actinium_actor::{Actor, Context, StopReason};
@@ -23,9 +23,11 @@ pub(crate) struct Asked {
 
 /// A message to a frame receiver.
 pub(crate) enum FrameReceiverMsg {
-    Frame(Delivery),
+    Frame(Parcel),
     /// A frame has been handled.
-    Handled(Delivery),
+    Handled(Parcel),
+    /// All of a frame has been handled that does not wait elsewhere: the receiver drops this.
+    LetGo(Arc<dyn Any + Send + Sync>),
     /// A request was answered by an actor of this node.
     Answered(Asked, Result<Vec<u8>, Unanswered>),
     /// The two nodes know each other.

@@ -112,9 +112,13 @@ mod tests {
         crate::codec::encode(crate::codec::NODES, &hello, &mut payload).unwrap();
         let (to, from, hops, to_incarnation, number, messages) = (0, 3, 0, 1, 0, 0);
         let payload = &payload[..];
-        let word = Envelope { to, from, hops, to_incarnation, number, messages, payload };
-        inner.arrived(&word).unwrap();
-        inner.arrived(&Envelope { messages: 1, ..word }).unwrap();
+        let has_offers = false;
+        let word =
+            Envelope { to, from, hops, to_incarnation, number, messages, has_offers, payload };
+        // Nothing waits for a payload.
+        let frame = || -> Arc<dyn std::any::Any + Send + Sync> { Arc::new(()) };
+        inner.arrived(&word, frame).unwrap();
+        inner.arrived(&Envelope { messages: 1, ..word }, frame).unwrap();
         assert!(!multihop.multihop.as_ref().unwrap().is_up());
         for node in [1, 3] {
             assert_eq!(outcome(ask(node)), RemoteAskError::Left);

@@ -5,8 +5,8 @@
 //! | `config.rs`, `limits.rs`, `grants.rs`, `event.rs` | settings, and what a node tells |
 //! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `watches.rs`, `inbound.rs`: its tables; `counters.rs`: what it counts |
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
-//! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads |
-//! | `receive.rs` | from a frame to the mailboxes of actors |
+//! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads; `distant.rs`: those of nodes that are no neighbours in a grid |
+//! | `receive.rs`, `inbound_queue.rs`, `parcel.rs`, `kept_frame.rs` | from a frame to the mailboxes of actors |
 //! | `show.rs`, `taps.rs` | showing messages to who looks |
 //! | `returns.rs`, `undelivered.rs` | messages that come back to whoever wants them |
 //! | `lookup.rs`, `spawn.rs` | finding and starting actors |
@@ -19,6 +19,7 @@ mod ask;
 mod border;
 mod config;
 mod counters;
+mod distant;
 mod driver;
 mod end;
 mod ending;
@@ -31,6 +32,8 @@ mod handle;
 mod handles;
 mod idle;
 mod inbound;
+mod inbound_queue;
+mod kept_frame;
 mod leaving;
 mod limits;
 mod line;
@@ -38,6 +41,7 @@ mod lookup;
 mod manual;
 mod multihop;
 mod neighbours;
+mod parcel;
 pub(crate) mod peer;
 mod progress;
 mod reachability;

@@ -14,18 +14,31 @@
 //! circle: a test in `route` looks for one, also where the last row or file is short. A way that
 //! was taken because the usual one had ended is straight, so its hop is the last one.
 //!
+//! **Payloads.** A message may wait for its payload, and what comes behind it from the same node
+//! waits, too. The rest of a neighbour's frame must not: it is other nodes' traffic, and the news
+//! that this node is gone. So a node that sends payloads gets a frame receiver of its own here,
+//! which takes its messages from then on, by whatever neighbour they come. Their frame counts as
+//! handled when they were handed over. Payloads come straight from their node (see `distant`), not
+//! by a link, so that no circle is closed by those who wait for them.
+//!
 //! **No end.** No message is handed on more often than a grid has hops.
 
 use super::event::NodeEvent;
+use super::frame_receiver::{FrameReceiver, FrameReceiverMsg};
+use super::parcel::{FromEnvelope, Mark, Parcel};
 use super::peer::{Multihop, Peer};
+use super::receive::Receiver;
 use super::returns::Kept;
-use super::session::Session;
+use super::session::{Session, payload_session};
 use super::state::Inner;
 use crate::codec::{NODES, decode};
 use crate::fabric::NodeId;
-use crate::link::{DownReason, HEADER_BYTES};
+use crate::link::{Delivery, DownReason, HEADER_BYTES};
 use crate::locks::lock;
 use crate::message::{Envelope, SessionSay};
+use crate::payload::PayloadError;
+use actinium_actor::Address;
+use std::any::Any;
 use std::sync::Arc;
 
 /// The number of hops of the longest way.
@@ -69,12 +82,17 @@ impl Inner {
     }
 
     /// Takes an envelope that is for this node. Returns the sender, if its messages are to be
-    /// handed over.
-    pub(super) fn arrived(&self, envelope: &Envelope<'_>) -> Result<Option<Arc<Peer>>, NotOurs> {
+    /// handed over now. `frame` keeps the frame that the envelope came in from counting as handled,
+    /// if they are handed over later.
+    pub(super) fn arrived(
+        self: &Arc<Self>,
+        envelope: &Envelope<'_>,
+        frame: impl FnOnce() -> Arc<dyn Any + Send + Sync>,
+    ) -> Result<Option<Arc<Peer>>, NotOurs> {
         let peer = self.of_grid(envelope.from).ok_or(NotOurs)?;
         let multihop = peer.multihop.as_ref().ok_or(NotOurs)?;
         let mut session = lock(&multihop.session);
-        let was_up = session.is_up();
+        let (was_up, before) = (session.is_up(), session.incarnation());
         let mut answer = None;
         let mut is_new = false;
         if envelope.messages == 0 {
@@ -85,8 +103,27 @@ impl Inner {
             is_new = session.arrived(envelope.to_incarnation, envelope.number, envelope.messages);
         }
         multihop.note(&session);
+        if session.is_up() && (!was_up || session.incarnation() != before) {
+            peer.payloads.wanted.open(payload_session(session.incarnation()));
+        }
         if session.is_up() && !was_up {
             self.send_waiting(&peer, multihop, &mut session);
+        }
+        let ended = session.take_ended_offers();
+        // Behind the lock of the session, so that all comes to the receiver in order.
+        let receiver = self.receiver_for(&peer, &session, is_new && envelope.has_offers);
+        if let Some(receiver) = &receiver {
+            if !session.events.is_empty() {
+                // A system that drains takes nothing from outside, here and below.
+                drop(receiver.send(FrameReceiverMsg::Multihop(peer.clone(), None)));
+            }
+            if is_new {
+                let mark = session.wait(envelope.messages);
+                let messages = envelope.payload;
+                let envelope = Box::new(FromEnvelope { mark, _frame: frame() });
+                let parcel = parcel(messages, envelope);
+                drop(receiver.send(FrameReceiverMsg::Frame(parcel)));
+            }
         }
         if session.is_busy() {
             lock(&self.busy).insert(peer.node);
@@ -96,12 +133,67 @@ impl Inner {
         if let Some(say) = answer {
             self.say_multihop(&peer, multihop, to_incarnation, say);
         }
-        self.tell_multihop(&peer);
+        if !ended.is_empty() {
+            peer.payloads.offers.release(&ended);
+            self.ring_for_payloads(&peer);
+        }
+        if receiver.is_none() {
+            self.tell_multihop(&peer);
+        }
         if !is_new {
             // What is dropped needs nobody to wait for it: see `sent_and_received`.
             self.counters.received.add(envelope.messages.into());
         }
-        Ok(is_new.then_some(peer))
+        Ok((is_new && receiver.is_none()).then_some(peer))
+    }
+
+    /// Returns the frame receiver of a node that is no neighbour, if it has one of its own, or is
+    /// to get one.
+    fn receiver_for(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        session: &Session,
+        is_needed: bool,
+    ) -> Option<Address<FrameReceiver>> {
+        // A node that has ended gives its receivers up, and makes no more.
+        let is_over = session.is_over;
+        (!is_over && (is_needed || peer.has_receiver())).then(|| self.new_receiver(peer))
+    }
+
+    /// Returns the actor that takes a node's frames apart, and makes it if necessary. A node that
+    /// is no neighbour has one at most, by whatever way its messages come: so they stay in order.
+    pub(super) fn new_receiver(self: &Arc<Self>, peer: &Arc<Peer>) -> Address<FrameReceiver> {
+        let new = || {
+            let receiver = Receiver::new(self.clone(), peer.clone());
+            self.system.spawn(FrameReceiver(Box::new(receiver)))
+        };
+        let Some(multihop) = &peer.multihop else { return new() };
+        let mut receivers = lock(&self.receivers);
+        multihop.will_have_receiver();
+        receivers.entry(peer.node).or_insert_with(new).clone()
+    }
+
+    /// Notes that the messages of an envelope that has waited were handed over.
+    pub(super) fn envelope_handled(&self, node: NodeId, mark: &Mark) {
+        let peer = self.known(node);
+        if let Some(multihop) = peer.as_ref().and_then(|peer| peer.multihop.as_ref()) {
+            let mut session = lock(&multihop.session);
+            session.handed_over(mark);
+            if session.is_busy() {
+                lock(&self.busy).insert(node);
+            }
+        }
+    }
+
+    /// Tells the queued events of a node that is no neighbour, behind what has come from it so far:
+    /// by its own receiver, if it has one.
+    pub(super) fn tell_multihop_in_order(&self, peer: &Arc<Peer>) {
+        let receiver = lock(&self.receivers).get(&peer.node).cloned();
+        let told = receiver.map(|it| it.send(FrameReceiverMsg::Multihop(peer.clone(), None)));
+        // A system that drains takes nothing from outside.
+        if !matches!(told, Some(Ok(()))) {
+            self.tell_multihop(peer);
+        }
     }
 
     /// Sends the messages that have waited for the session to begin.
@@ -126,7 +218,11 @@ impl Inner {
     }
 
     /// Closes the aggregators for a node, and returns the number of messages that came back.
-    fn closed(&self, peer: &Peer, kept: Kept) -> u64 {
+    fn closed(&self, peer: &Arc<Peer>, kept: Kept) -> u64 {
+        for want in peer.payloads.wanted.close() {
+            self.fetched(peer, want.ticket, Err(PayloadError::NodeDown));
+        }
+        self.ring_for_payloads(peer);
         let mut back = self.taken_back(peer);
         back.add_kept(kept);
         let undelivered = self.close(peer, &mut back);
@@ -136,7 +232,7 @@ impl Inner {
 
     /// Ends the session with a node: the way to it has ended, or the two meet directly from now on
     /// (or no longer).
-    pub(super) fn end_multihop(&self, peer: &Peer, reason: DownReason, is_straight: bool) {
+    pub(super) fn end_multihop(&self, peer: &Arc<Peer>, reason: DownReason, is_straight: bool) {
         let Some(multihop) = &peer.multihop else { return };
         let mut session = lock(&multihop.session);
         session.is_straight = is_straight;
@@ -145,7 +241,7 @@ impl Inner {
     }
 
     /// Ends the session with a node because this node leaves, and says farewell.
-    pub(super) fn leave_multihop(&self, peer: &Peer) {
+    pub(super) fn leave_multihop(&self, peer: &Arc<Peer>) {
         let Some(multihop) = &peer.multihop else { return };
         let mut session = lock(&multihop.session);
         let bye = session.leave(|kept| self.closed(peer, kept));
@@ -154,7 +250,7 @@ impl Inner {
         if let Some((to_incarnation, say)) = bye {
             self.say_multihop(peer, multihop, to_incarnation, say);
         }
-        self.tell_multihop(peer);
+        self.tell_multihop_in_order(peer);
     }
 
     /// Queues an event of a node that is no neighbour: it is told behind the earlier ones.
@@ -178,6 +274,8 @@ impl Inner {
                     let lost = std::mem::take(&mut lock(&multihop.session).lost_kept);
                     self.tell_listeners(&event);
                     let mut back = self.taken_back(peer);
+                    let ended = lock(&multihop.session).take_ended_offers();
+                    peer.payloads.offers.release(&ended);
                     back.add_kept(lost);
                     self.return_all(peer, back);
                 }
@@ -185,6 +283,16 @@ impl Inner {
             }
         }
     }
+}
+
+/// Makes a frame of the messages of an envelope.
+fn parcel(payload: &[u8], envelope: Box<FromEnvelope>) -> Parcel {
+    let mut frame = Vec::with_capacity(HEADER_BYTES + payload.len());
+    frame.resize(HEADER_BYTES, 0);
+    frame.extend_from_slice(payload);
+    let session = payload_session(envelope.mark.incarnation);
+    let delivery = Delivery { session, frame, is_awaited: false, is_malformed: false };
+    Parcel { delivery, envelope: Some(envelope) }
 }
 
 /// The error of an envelope from a node with which this one has no multihop session.
@@ -210,7 +318,9 @@ mod tests {
         let payload = &[0; 1_000][..];
         let mut hand_on = |number| {
             let (to, from, hops, to_incarnation, messages) = (3, 0, 0, 1, 1);
-            let envelope = Envelope { to, from, hops, to_incarnation, number, messages, payload };
+            let has_offers = false;
+            let envelope =
+                Envelope { to, from, hops, to_incarnation, number, messages, has_offers, payload };
             inner.hand_on(&envelope).is_some()
         };
         assert!(!(0..1_000).any(&mut hand_on), "it would wait for ever");

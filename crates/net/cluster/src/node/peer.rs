@@ -31,6 +31,8 @@ pub(crate) struct Peer {
     pub(super) is_up: AtomicBool,
     /// The number of ends of its sessions that are to be told behind all that came before.
     pub(super) ends_untold: AtomicUsize,
+    /// The number of its frames in which envelopes came that wait for payloads.
+    pub(super) frames_kept: AtomicUsize,
     pub(super) link: Mutex<LinkCounters>,
     /// The requests, watches and children that its actors have here.
     pub(super) inbound: Mutex<Inbound>,
@@ -42,6 +44,12 @@ impl Peer {
     /// Whether messages for the node go through others, in a grid.
     pub(crate) fn is_multihop(&self) -> bool {
         self.multihop.is_some()
+    }
+
+    /// Whether the node is no neighbour, and its messages go to a frame receiver of its own.
+    pub(super) fn has_receiver(&self) -> bool {
+        // Relaxed: see `Multihop::will_have_receiver`.
+        self.multihop.as_ref().is_some_and(|it| it.has_receiver.load(Ordering::Relaxed))
     }
 
     /// Whether the two hear each other, as far as this node has been told.
@@ -70,6 +78,12 @@ impl Peer {
     /// The number of times that the node was refused something.
     pub(super) fn times_denied(&self) -> u64 {
         lock(&self.denials).values().fold(0, |sum, &times| sum.saturating_add(times))
+    }
+
+    /// The number of its frames in which envelopes came that wait for payloads.
+    pub(super) fn frames_kept(&self) -> usize {
+        // Relaxed: a bound; who has been handled late is heard late.
+        self.frames_kept.load(Ordering::Relaxed)
     }
 
     /// The number of ends of its sessions that are still to be told.
@@ -109,6 +123,8 @@ pub(crate) struct Multihop {
     pub(super) is_up: AtomicBool,
     /// Whether the two have a link of their own: changed and read like `is_up`.
     is_straight: AtomicBool,
+    /// Whether its messages go to a frame receiver of its own. Never taken back.
+    has_receiver: AtomicBool,
     /// Held while events are told, which keeps them in order.
     pub(super) telling: Mutex<()>,
 }
@@ -121,6 +137,7 @@ impl Multihop {
             session: Mutex::new(session),
             is_up: AtomicBool::new(false),
             is_straight: AtomicBool::new(false),
+            has_receiver: AtomicBool::new(false),
             telling: Mutex::default(),
         }
     }
@@ -133,6 +150,13 @@ impl Multihop {
     pub(super) fn is_straight(&self) -> bool {
         // Relaxed: a hint.
         self.is_straight.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its messages go to a frame receiver of its own from now on.
+    pub(super) fn will_have_receiver(&self) {
+        // Relaxed: the receiver itself is behind a lock. Who hands messages over and has not seen
+        // this yet hands over earlier ones.
+        self.has_receiver.store(true, Ordering::Relaxed);
     }
 
     /// Keeps any session from beginning, because this node has left.

@@ -247,6 +247,11 @@ impl Reachability {
         }
     }
 
+    /// Tells senders at the next turn how far this node is: somebody waits for that.
+    pub(super) fn count_now(&mut self) {
+        self.count_at_ns = 0;
+    }
+
     /// Tells senders how far this node is, and asks receivers that do not say how far they are.
     fn count(&mut self, inner: &Inner, now_ns: u64) {
         let busy = std::mem::take(&mut *lock(&inner.busy));

@@ -13,19 +13,22 @@
 //! then waits in the inbound queue, so that order holds. The actor requests all payloads that the
 //! queue offers at once, so that one is fetched while another is handed over. Tickets number the
 //! payloads in the order of their messages. A frame counts as handled when all of it was handed
-//! over, so the other node's credit bounds the queue.
+//! over, so the other node's credit bounds the queue. In a grid the messages of a node that is no
+//! neighbour may wait so, too: in the queue of a receiver of their own (see `multihop`).
 
 use super::event::NodeEvent;
 use super::exports::{Exported, Place, Waiting};
 use super::frame_receiver::{Asked, Behaviour, FrameReceiver, FrameReceiverMsg};
 use super::grants::Grants;
 use super::inbound::{Watched, Watching};
+use super::inbound_queue::{InboundQueue, Missing};
+use super::kept_frame::KeptFrame;
+use super::parcel::Parcel;
 use super::peer::Peer;
 use super::state::{Inner, guarded};
 use crate::codec::decode_hello;
 use crate::denial::Denial;
 use crate::error::RemoteDownReason;
-use crate::link::Delivery;
 use crate::locks::lock;
 use crate::message::{
     self, ActorKey, Control, Envelope, Found, HandleKey, Item, Offer, Unanswered,
@@ -37,15 +40,8 @@ use actinium_memory::heap::Payload;
 use actinium_scheduler::trace::Scope;
 use actinium_tap::Direction;
 use actinium_wire::Encoding;
-use std::collections::{BTreeMap, VecDeque};
+use std::any::Any;
 use std::sync::Arc;
-
-/// The reason for which a message with a payload is not handed over.
-pub(super) enum Missing {
-    /// There was no such actor, so that nothing was fetched.
-    Actor,
-    Payload(PayloadError),
-}
 
 /// The number of messages of a piece: as many as an actor handles in a turn, unless the system's
 /// builder says otherwise.
@@ -61,26 +57,6 @@ enum Stop {
     Payload(usize),
 }
 
-/// Frames that have come and were not handed over yet.
-#[derive(Default)]
-pub(super) struct InboundQueue {
-    /// Frames, and the messages that come behind them. The first is a frame that has been handed
-    /// over up to `at`.
-    waiting: VecDeque<FrameReceiverMsg>,
-    at: usize,
-    /// The number of messages of the present piece so far.
-    handed: usize,
-    /// Whether the actor has told itself to go on.
-    goes_on: bool,
-    /// Whether a payload was waited for since the queue was last empty: then all payloads that are
-    /// offered in it are wanted.
-    wants: bool,
-    /// The ticket of the next payload that is wanted, and that of the next whose turn it is.
-    last: u64,
-    turn: u64,
-    fetched: BTreeMap<u64, Result<Payload, Missing>>,
-}
-
 /// The behaviour of a frame receiver: see the module.
 pub(super) struct Receiver {
     inner: Arc<Inner>,
@@ -91,6 +67,9 @@ pub(super) struct Receiver {
     actors: Vec<Place>,
     /// Whether an envelope is taken apart.
     is_inside: bool,
+    /// In a grid: what keeps the frame that is taken apart from counting as handled, if envelopes
+    /// in it wait elsewhere.
+    kept: Option<Arc<KeptFrame>>,
     /// In a grid: a next node for which too many messages wait that are handed on.
     full: Option<Arc<Peer>>,
     /// The number of messages for nobody in the frame or envelope that is taken apart.
@@ -115,6 +94,7 @@ impl Behaviour for Receiver {
                 self.go_on(ctx);
             }
             FrameReceiverMsg::Handled(frame) => self.inner.frame_handled(self.peer.node, frame),
+            FrameReceiverMsg::LetGo(frame) => drop(frame),
             FrameReceiverMsg::Answered(Asked { peer, session, request, .. }, answer) => {
                 // In a later session the other node may have given its number to another request.
                 if lock(&peer.inbound).answered(session) {
@@ -138,17 +118,18 @@ impl Behaviour for Receiver {
 impl Receiver {
     pub(super) fn new(inner: Arc<Inner>, peer: Arc<Peer>) -> Self {
         let queue = InboundQueue::default();
-        let (actors, is_inside, full, misaddressed) = (Vec::new(), false, None, 0);
-        Receiver { inner, peer, actors, is_inside, full, misaddressed, queue }
+        let (actors, is_inside, kept, full, misaddressed) = (Vec::new(), false, None, None, 0);
+        Receiver { inner, peer, actors, is_inside, kept, full, misaddressed, queue }
     }
 
     /// Takes a frame that has come.
-    fn frame(&mut self, frame: Delivery, ctx: &mut Context<'_, FrameReceiver>) {
+    fn frame(&mut self, frame: Parcel, ctx: &mut Context<'_, FrameReceiver>) {
         if self.queue.wants {
             self.want(&frame, 0);
         }
-        if self.inner.taps.is_on() {
-            self.inner.show(Direction::In, self.peer.node, frame.payload());
+        // An envelope was shown with the frame that brought it.
+        if self.inner.taps.is_on() && frame.envelope.is_none() {
+            self.inner.show(Direction::In, self.peer.node, frame.delivery.payload());
         }
         self.behind(FrameReceiverMsg::Frame(frame), ctx);
     }
@@ -201,10 +182,11 @@ impl Receiver {
     /// Hands over the next piece of a frame, from a place on.
     fn hand_over(
         &mut self,
-        frame: &mut Delivery,
+        frame: &mut Parcel,
         from: usize,
         ctx: &mut Context<'_, FrameReceiver>,
     ) -> Stop {
+        self.is_inside = frame.envelope.is_some();
         // There may be handles in its messages.
         let (border, other) = (self.inner.border.number(), self.peer.node.0);
         crossing(border, other, || self.hand_over_piece(frame, from, ctx))
@@ -212,10 +194,11 @@ impl Receiver {
 
     fn hand_over_piece(
         &mut self,
-        frame: &mut Delivery,
+        frame: &mut Parcel,
         from: usize,
         ctx: &mut Context<'_, FrameReceiver>,
     ) -> Stop {
+        let frame = &mut frame.delivery;
         let (mut is_awaited, mut is_malformed) = (false, false);
         let payload = frame.payload();
         let mut rest = payload.get(from..).unwrap_or_default();
@@ -291,8 +274,8 @@ impl Receiver {
         let inner = self.inner.clone();
         match item {
             Item::Tell(..) => {}
-            // Frames hand these over together with their payload (`held`); nobody sends them in an
-            // envelope.
+            // These are handed over together with their payloads (`tell_with`), and an envelope
+            // says that it has some.
             Item::TellWith(..) => inner.not_understood(),
             Item::Ask(key, request, encoding, message) => {
                 self.ask(key, request, encoding, message, ctx);
@@ -354,13 +337,20 @@ impl Receiver {
 
     /// Marks a frame as handled that was handed over completely. Waits before that for capacity at
     /// the next node, if messages of the frame were handed on to a full one.
-    fn handed_over(&mut self, frame: Delivery, ctx: &mut Context<'_, FrameReceiver>) {
+    fn handed_over(&mut self, frame: Parcel, ctx: &mut Context<'_, FrameReceiver>) {
+        let handled = match self.kept.take() {
+            None => FrameReceiverMsg::Handled(frame),
+            Some(kept) => {
+                kept.put(frame);
+                FrameReceiverMsg::LetGo(kept)
+            }
+        };
         match self.full.take() {
-            None => ctx.address().tell(FrameReceiverMsg::Handled(frame)),
+            None => ctx.address().tell(handled),
             // Whoever sent it waits, and keeps capacity: see `multihop`.
             Some(full) => {
                 let ready = full.aggregator.ready();
-                ctx.pipe(ready, move |_| FrameReceiverMsg::Handled(frame));
+                ctx.pipe(ready, move |_| handled);
             }
         }
     }
@@ -370,7 +360,10 @@ impl Receiver {
         match msg {
             FrameReceiverMsg::Up => self.inner.went_up(&self.peer),
             FrameReceiverMsg::Down(event, _told) => self.inner.went_down(&self.peer, event),
-            FrameReceiverMsg::Multihop(peer, _told) => self.inner.tell_multihop(&peer),
+            FrameReceiverMsg::Multihop(peer, _told) if peer.node == self.peer.node => {
+                self.inner.tell_multihop(&peer);
+            }
+            FrameReceiverMsg::Multihop(peer, _told) => self.inner.tell_multihop_in_order(&peer),
             FrameReceiverMsg::Last(ending) => {
                 // Actors that answer late keep this one.
                 self.actors = Vec::new();
@@ -654,7 +647,11 @@ impl Receiver {
             }
             return;
         }
-        match self.inner.arrived(envelope) {
+        let (inner, neighbour, kept) = (&self.inner, &self.peer, &mut self.kept);
+        let frame = || -> Arc<dyn Any + Send + Sync> {
+            kept.get_or_insert_with(|| Arc::new(KeptFrame::new(inner, neighbour))).clone()
+        };
+        match self.inner.arrived(envelope, frame) {
             Ok(None) => {}
             Ok(Some(from)) => {
                 let neighbour = std::mem::replace(&mut self.peer, from);
@@ -720,7 +717,8 @@ impl Receiver {
     }
 
     /// Requests the payloads that are offered in a frame from a place on.
-    fn want(&mut self, frame: &Delivery, from: usize) {
+    fn want(&mut self, frame: &Parcel, from: usize) {
+        let frame = &frame.delivery;
         let mut rest = frame.payload().get(from..).unwrap_or_default();
         while let Some((item, behind)) = message::read_one(rest) {
             rest = behind;
@@ -734,7 +732,7 @@ impl Receiver {
                 self.queue.fetched.insert(ticket, down);
             }
         }
-        self.inner.ring();
+        self.inner.ring_for_payloads(&self.peer);
     }
 
     fn tell_with(
@@ -752,7 +750,7 @@ impl Receiver {
         };
         // Now there may be capacity for the next.
         self.peer.payloads.wanted.is_done(payload.len());
-        self.inner.ring();
+        self.inner.ring_for_payloads(&self.peer);
         let from = self.peer.node;
         let Some(actor) = self.actor(key, Grants::SEND) else { return self.not_there(key) };
         let has_ended = actor.has_ended();

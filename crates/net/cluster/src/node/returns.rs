@@ -158,6 +158,10 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    pub(super) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
     /// Keeps a copy of messages, of which the last has the number `last`, if there are no more than
     /// `most` bytes then.
     pub(super) fn add(&mut self, last: u64, messages: u32, payload: &[u8], most: usize) {

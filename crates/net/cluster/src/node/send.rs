@@ -173,13 +173,20 @@ impl Inner {
         let Some((to_incarnation, number)) = session.send(messages) else {
             return Err(NotAdded::Closed);
         };
-        let (to, from) = (peer.node.0, self.node.0);
-        let envelope = Envelope { to, from, hops: 0, to_incarnation, number, messages, payload };
+        let (to, from, hops) = (peer.node.0, self.node.0, 0);
+        let offers = peer.payloads.offers.of_frame(payload);
+        let has_offers = !offers.is_empty();
+        let envelope =
+            Envelope { to, from, hops, to_incarnation, number, messages, has_offers, payload };
         let batch = self.put(&multihop.via, &envelope);
         if batch.is_err() {
             session.unsend(messages);
-        } else if peer.returns.are_wanted() {
-            session.keep(messages, payload, self.config.undelivered_bytes);
+        } else {
+            peer.payloads.offers.sent(&offers);
+            session.offer(offers);
+            if peer.returns.are_wanted() {
+                session.keep(messages, payload, self.config.undelivered_bytes);
+            }
         }
         lock(&self.busy).insert(peer.node);
         batch
@@ -219,9 +226,10 @@ impl Inner {
         let written = encode(NODES, &say, &mut payload);
         debug_assert_eq!(written, Ok(()));
         let (to, from) = (peer.node.0, self.node.0);
-        let (hops, number, messages) = (0, 0, 0);
+        let (hops, number, messages, has_offers) = (0, 0, 0, false);
         let payload = &payload[..];
-        let envelope = Envelope { to, from, hops, to_incarnation, number, messages, payload };
+        let envelope =
+            Envelope { to, from, hops, to_incarnation, number, messages, has_offers, payload };
         if self.put(&multihop.via, &envelope).is_ok() {
             self.unparker.ring();
         }

@@ -11,13 +11,25 @@
 //! the receiver's: those of an earlier session reach nobody. There are no heartbeats. The
 //! neighbours report whether there is a way to the other node (see `reachability`), and the
 //! exchange of hellos that begins the session shows that there is one back.
+//!
+//! **Payloads.** Messages that have arrived may wait here for payloads: their own, or those of
+//! earlier messages. The other end is told that they have arrived, or that some before them were
+//! lost, only when they were handed over. Until then it keeps their payloads.
 
 use super::event::NodeEvent;
+use super::parcel::Mark;
 use super::returns::Kept;
 use crate::fabric::NodeId;
 use crate::link::{COUNT_MAX, DownReason, Lost, Refusal};
 use crate::message::SessionSay;
 use std::collections::VecDeque;
+
+/// The number under which what is offered in a session is wanted. It is no number of a link's
+/// session.
+pub(super) fn payload_session(incarnation: u64) -> u64 {
+    // Incarnations are below.
+    incarnation | 1 << 63
+}
 
 /// One end of a session. Its owner gives it the words of the other end and sends its answers. The
 /// owner also tells others its `events`, in order.
@@ -45,6 +57,13 @@ pub(super) struct Session {
     lost_there: u64,
     received: u64,
     lost: u64,
+    /// The number of envelopes that have arrived and wait to be handed over.
+    waiting: u64,
+    /// While some wait: what `received` and `lost` were when the last one was handed over, or the
+    /// first one of them began to wait.
+    handed_over: (u64, u64),
+    /// The offers of messages that were sent, by the number behind the last of these messages.
+    offered: VecDeque<(u64, Vec<u64>)>,
     /// Whether the other end is to be told how far this one is.
     owes: bool,
     /// The time at which to ask how far the other end is.
@@ -74,6 +93,9 @@ impl Session {
             lost_there: 0,
             received: 0,
             lost: 0,
+            waiting: 0,
+            handed_over: (0, 0),
+            offered: VecDeque::new(),
             owes: false,
             ask_at_ns: 0,
             kept: Kept::default(),
@@ -84,6 +106,11 @@ impl Session {
 
     pub(super) fn is_up(&self) -> bool {
         self.is_up
+    }
+
+    /// This end's incarnation, in which it is up or will be.
+    pub(super) fn incarnation(&self) -> u64 {
+        self.incarnation
     }
 
     /// Whether all that was sent has arrived or is known to be lost.
@@ -108,6 +135,26 @@ impl Session {
         let number = self.sent;
         self.sent += u64::from(messages);
         Some((to_incarnation, number))
+    }
+
+    /// Notes the offers of the messages that [`Session::send`] has numbered last.
+    pub(super) fn offer(&mut self, offers: Vec<u64>) {
+        if !offers.is_empty() {
+            self.offered.push_back((self.sent, offers));
+        }
+    }
+
+    /// Takes the offers of messages that the other end has handled. While copies of lost messages
+    /// are to be given back, there are none: the payloads of these are given back, too.
+    pub(super) fn take_ended_offers(&mut self) -> Vec<u64> {
+        let mut ended = Vec::new();
+        while self.lost_kept.is_empty()
+            && self.offered.front().is_some_and(|(end, _)| *end <= self.acknowledged)
+            && let Some((_, offers)) = self.offered.pop_front()
+        {
+            ended.extend(offers);
+        }
+        ended
     }
 
     /// Keeps a copy of the messages that [`Session::send`] has numbered last, if there are no more
@@ -220,6 +267,24 @@ impl Session {
         true
     }
 
+    /// Notes that the `messages` that have arrived last wait to be handed over.
+    pub(super) fn wait(&mut self, messages: u32) -> Mark {
+        if self.waiting == 0 {
+            self.handed_over = (self.received - u64::from(messages), self.lost);
+        }
+        self.waiting += 1;
+        Mark { incarnation: self.incarnation, received: self.received, lost: self.lost }
+    }
+
+    /// Notes that the messages of an envelope that has waited were handed over.
+    pub(super) fn handed_over(&mut self, mark: &Mark) {
+        if mark.incarnation == self.incarnation {
+            self.waiting = self.waiting.saturating_sub(1);
+            self.handed_over = (mark.received, mark.lost);
+            self.owes = true;
+        }
+    }
+
     /// Whether a word that names this incarnation of ours is of this session. The other end names
     /// it only when it is up, so this end goes up, too.
     fn is_of_this(&mut self, to_incarnation: u64) -> bool {
@@ -304,12 +369,12 @@ impl Session {
         if asks {
             self.ask_at_ns = now_ns.saturating_add(ask_after_ns);
         }
-        (std::mem::take(&mut self.owes) || asks).then_some(SessionSay::Count {
-            sent: self.sent,
-            received: self.received,
-            lost: self.lost,
-            asks,
-        })
+        let (received, lost) = match self.waiting {
+            0 => (self.received, self.lost),
+            _ => self.handed_over,
+        };
+        let say = SessionSay::Count { sent: self.sent, received, lost, asks };
+        (std::mem::take(&mut self.owes) || asks).then_some(say)
     }
 
     /// Whether there is something to be said, now or soon.
@@ -464,6 +529,37 @@ mod tests {
             0
         });
         assert_eq!(ended, [4]);
+    }
+
+    #[test]
+    fn what_waits_for_a_payload_counts_when_it_was_handed_over_and_offers_end_then() {
+        let (mut a, mut b) = pair();
+        let mut send = |offers: Vec<u64>| {
+            let sent = a.send(1).unwrap();
+            a.offer(offers);
+            sent
+        };
+        let sent = [send(vec![]), send(vec![7, 8]), send(vec![]), send(vec![9])];
+        assert!(b.arrived(sent[0].0, sent[0].1, 1));
+        assert!(b.arrived(sent[1].0, sent[1].1, 1));
+        let first = b.wait(1);
+        // The third is lost, and the fourth comes and waits.
+        assert!(b.arrived(sent[3].0, sent[3].1, 1));
+        let last = b.wait(1);
+        count(&mut b, &mut a, 1);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (1, vec![]));
+        assert!(a.events.is_empty(), "what is behind a message that waits is not told of yet");
+        b.handed_over(&first);
+        count(&mut b, &mut a, 2);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (2, vec![7, 8]));
+        // Of an earlier session: it changes nothing.
+        b.handed_over(&Mark { incarnation: 1, ..last });
+        b.handed_over(&last);
+        count(&mut b, &mut a, 3);
+        assert_eq!((a.acknowledged, a.take_ended_offers()), (4, vec![9]));
+        let lost = Lost { frames: 0, messages: 1 };
+        assert_eq!(a.events, [NodeEvent::LostThere(B, lost)]);
+        assert!(a.is_drained() && !a.is_busy() && !b.is_busy());
     }
 
     #[test]

@@ -5,9 +5,11 @@ use super::config::NodeConfig;
 use super::counters::Counters;
 use super::event::{NodeEvent, NodeStats, PeerStats};
 use super::exports::Exports;
+use super::frame_receiver::FrameReceiver;
 use super::handles::Handles;
 use super::limits::PeerLimits;
 use super::neighbours::Heard;
+use super::parcel::Parcel;
 use super::peer::{Multihop, Peer};
 use super::requests::{self, Requests};
 use super::returns::{CameBack, Returns};
@@ -20,15 +22,15 @@ use crate::aggregator::Aggregator;
 use crate::denial::Denial;
 use crate::error::{RemoteAskError, RemoteDown, RemoteDownReason};
 use crate::fabric::NodeId;
-use crate::link::{BadConfig, Delivery, DownReason};
+use crate::link::{BadConfig, DownReason};
 use crate::locks::{lock, read, write};
 use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::region::table::Table as Regions;
 use crate::route::Grid;
 use crate::traffic::Traffic;
-use actinium_actor::SystemHandle;
 use actinium_actor::travel::{BorderId, Given, crossing};
+use actinium_actor::{Address, SystemHandle};
 use actinium_memory::heap::{Arena, Unwritten};
 use actinium_scheduler::Clock;
 use std::any::Any;
@@ -66,12 +68,17 @@ pub(crate) struct Inner {
     pub(super) border: BorderId,
     /// The frames that were handled since the driver looked last, each with the node that it came
     /// from.
-    pub(super) handled: Mutex<Vec<(NodeId, Delivery)>>,
+    pub(super) handled: Mutex<Vec<(NodeId, Parcel)>>,
     pub(super) listeners: Mutex<Vec<Listener>>,
     pub(super) grid: Grid,
     pub(super) heard: Mutex<Heard>,
     /// The nodes that are no neighbours and with which counts of messages are to be exchanged.
     pub(super) busy: Mutex<BTreeSet<NodeId>>,
+    /// The frame receivers of nodes that are no neighbours and send payloads, or have had a link of
+    /// their own with this one.
+    pub(super) receivers: Mutex<BTreeMap<NodeId, Address<FrameReceiver>>>,
+    /// The nodes that are no neighbours and with which there is something to be done for payloads.
+    pub(super) payload_news: Mutex<BTreeMap<NodeId, Arc<Peer>>>,
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
     pub(super) regions: Regions,
@@ -130,6 +137,8 @@ impl Inner {
             grid,
             heard: Mutex::default(),
             busy: Mutex::default(),
+            receivers: Mutex::default(),
+            payload_news: Mutex::default(),
             arena: Mutex::default(),
             regions: Regions::default(),
             has_regions: Mutex::default(),
@@ -196,6 +205,7 @@ impl Inner {
                 multihop,
                 is_up: AtomicBool::new(false),
                 ends_untold: AtomicUsize::new(0),
+                frames_kept: AtomicUsize::new(0),
                 link: Mutex::default(),
                 inbound: Mutex::default(),
                 denials: Mutex::default(),
@@ -350,7 +360,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn frame_handled(&self, node: NodeId, frame: Delivery) {
+    pub(super) fn frame_handled(&self, node: NodeId, frame: Parcel) {
         lock(&self.handled).push((node, frame));
         self.unparker.ring();
     }
@@ -385,6 +395,14 @@ impl Inner {
 
     pub(crate) fn resend_ns(&self) -> u64 {
         self.config.link.resend_ns
+    }
+
+    /// The number of times that a node is asked again for a payload until it counts as one that
+    /// does not answer: so often as fits into the silence after which a neighbour is down. A number
+    /// of questions, because a process that was stopped has asked none meanwhile.
+    pub(crate) fn asks_max(&self) -> u64 {
+        let link = &self.config.link;
+        (link.down_after_ns / link.resend_ns.max(1)).max(1)
     }
 
     /// The number of this incarnation of the node.
@@ -429,6 +447,14 @@ impl Inner {
 
     /// Wakes whoever moves the frames, for new work.
     pub(crate) fn ring(&self) {
+        self.unparker.ring();
+    }
+
+    /// Wakes whoever moves the frames, to do what there is to be done for payloads of a node.
+    pub(super) fn ring_for_payloads(&self, peer: &Arc<Peer>) {
+        if peer.is_multihop() {
+            lock(&self.payload_news).insert(peer.node, peer.clone());
+        }
         self.unparker.ring();
     }
 

@@ -10,7 +10,8 @@
 //! frame counts as handled when all that is in it was handed over, lost for a reason that was
 //! reported, or the frame itself was lost. So offers end when their frame is acknowledged or their
 //! session ends, whatever becomes of the message, and no word of its own is needed for that: what
-//! is lost cannot leak.
+//! is lost cannot leak. In a grid an envelope between two distant nodes takes the frame's place,
+//! and the counts of their session that of its acknowledgement.
 //!
 //! **How bytes are fetched.** By four datagrams (`datagram`), beside the link and its credit. Who
 //! fetches asks for ranges and repeats itself while no answer comes; who is asked keeps no state.
@@ -77,6 +78,9 @@ pub enum PayloadError {
     Gone,
     /// The sender's node went down, or this one left.
     NodeDown,
+    /// In a grid: the sender's node is no neighbour, and does not answer this one. Messages go
+    /// through other nodes, but the bytes of payloads go straight.
+    NoAnswer,
 }
 
 impl fmt::Display for PayloadError {
@@ -93,6 +97,9 @@ impl fmt::Display for PayloadError {
             ),
             PayloadError::Gone => f.write_str("the sender's node has it no more"),
             PayloadError::NodeDown => f.write_str("the two nodes have lost each other"),
+            PayloadError::NoAnswer => f.write_str(
+                "the sender's node does not answer: payloads go straight between two nodes, also in a grid",
+            ),
         }
     }
 }

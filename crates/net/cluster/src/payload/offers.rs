@@ -64,6 +64,11 @@ impl Offers {
         self.lock().open.get(&id).map(|open| open.payload.clone())
     }
 
+    /// Whether there is such an offer.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.lock().open.contains_key(&id)
+    }
+
     /// The payloads of all offers.
     pub(crate) fn all(&self) -> BTreeMap<u64, Payload> {
         self.lock().open.iter().map(|(&id, open)| (id, open.payload.clone())).collect()

@@ -40,6 +40,11 @@ impl Wanted {
         self.lock().session = Some(session);
     }
 
+    /// The session in which something can be fetched.
+    pub(crate) fn session(&self) -> Option<u64> {
+        self.lock().session
+    }
+
     /// Nothing can be fetched any more. What was wanted and not yet taken.
     pub(crate) fn close(&self) -> Vec<Want> {
         let mut state = self.lock();
@@ -57,6 +62,13 @@ impl Wanted {
         // Relaxed: a hint; the driver is rung for after this, and looks behind the lock.
         self.any.store(true, Ordering::Relaxed);
         true
+    }
+
+    /// The session in which something can be fetched, and the wants that were added since this was
+    /// called last.
+    pub(crate) fn take_with_session(&self) -> (Option<u64>, Vec<Want>) {
+        let mut state = self.lock();
+        (state.session, self.take_of(&mut state))
     }
 
     /// Whether something is wanted since it was taken last.

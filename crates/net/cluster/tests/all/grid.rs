@@ -11,7 +11,6 @@ use actinium_cluster::{
     AggregatorConfig, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteDown,
     RemoteDownReason, RemoteSendError,
 };
-use actinium_memory::heap::Heap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -202,27 +201,6 @@ fn all_reach_all_in_order_with_few_aggregators() {
             assert!(stats.handed_on >= expected && (route != Route::Direct || expected == 0));
         }
     }
-}
-
-/// Bytes that go beside the frames have no way through others: their sender is told at once, and
-/// keeps them.
-#[test]
-fn payloads_go_to_neighbours_only() {
-    let mut arena = Heap::leak_plain(1, 4).unwrap().arena(0).unwrap();
-    let payload = arena.payload(b"bytes").unwrap();
-    let config = in_grid(Route::Square, 9, reliable());
-    let mut world = World::new(6, 9, Faults::default(), config);
-    let refused = world.there[&(0, 8)].send_with_payload((0, 0), payload.clone()).unwrap_err();
-    assert!(refused.to_string().contains("neighbours"), "{refused}");
-    let RemoteSendError::NotNeighbour((_, back)) = refused else { panic!("{refused}") };
-    assert_eq!((&*back, payload.shares()), (&b"bytes"[..], 2));
-    world.there[&(0, 1)].send_with_payload((0, 0), back).unwrap();
-    world.cluster.steps(100);
-    world.listen();
-    // It went there, where it was not wanted.
-    let is_lost = |event: &NodeEvent| matches!(event, NodeEvent::PayloadLostThere { .. });
-    assert!(world.events[0].iter().any(is_lost), "{:?}", world.events[0]);
-    assert_eq!(payload.shares(), 1);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod common;
 mod encodings;
 mod ending;
 mod grid;
+mod grid_payloads;
 mod handles;
 mod handles_trust;
 mod hostile_types;

@@ -388,30 +388,28 @@ fn a_type_that_takes_none_gives_them_back() {
     world.assert_nothing_leaks();
 }
 
-/// In a grid they go to neighbours only, and whoever has sent one hears of it.
+/// Where the actor is, and where it has been, may be no neighbours of its senders and each other.
 #[test]
-fn in_a_grid_nothing_is_lost_in_silence() {
-    let config = NodeConfig { route: Route::Square, grid_nodes: 9, ..reliable() };
-    let mut world = World::new(7, 9, true, config);
-    world.cluster.steps(300);
-    world.move_to(0, 1);
-    world.ask(2);
-    world.cluster.steps(100);
-    // It comes while the actor moves to a node that is no neighbour of the one where it waits.
-    let moved = world.gallery[2].move_to(NodeId(8), LIMIT);
-    assert!(world.send(2, 0, PAGE));
-    world.cluster.wait(moved).unwrap();
-    world.cluster.steps(100);
-    let told = world.lost_there(2);
-    let is_told = matches!(&told[..], [(NodeId(1), _, why)] if why.contains("neighbours"));
-    assert!(is_told, "{told:?}");
-    // Now it is known where it is. Node 2 is a neighbour of that one, and node 0 is not.
-    assert!(world.send(2, 0, PAGE));
-    let payload = world.payload(0, 0, PAGE).unwrap();
-    let refused = world.gallery[0].send_with_payload((0, 0, 0), payload).unwrap_err();
-    assert!(matches!(refused, RemoteSendError::NotNeighbour(((0, 0, 0), _))), "{refused}");
-    drop(refused);
-    assert_eq!(world.ask(2), (vec![1], 1, 0));
-    world.cluster.steps(100);
-    world.assert_nothing_leaks();
+fn in_a_grid_payloads_follow_it_to_any_node() {
+    for (seed, remote) in [(7, true), (8, false)] {
+        let config = NodeConfig { route: Route::Square, grid_nodes: 9, ..reliable() };
+        let mut world = World::new(seed, 9, remote, config);
+        world.cluster.steps(300);
+        world.move_to(0, 1);
+        world.ask(2);
+        world.cluster.steps(100);
+        // It comes while the actor moves to a node that is no neighbour of the one where it waits.
+        let moved = world.gallery[2].move_to(NodeId(8), LIMIT);
+        assert!(world.send(2, 0, PAGE));
+        world.cluster.wait(moved).unwrap();
+        world.cluster.steps(100);
+        // Now it is known where it is. Node 2 is a neighbour of that one, and node 0 is not.
+        assert!(world.send(2, 1, PAGE) && world.send(0, 0, 2 * PAGE));
+        world.gallery[0].send((0, 1, 0)).unwrap();
+        world.ask(0);
+        assert_eq!(world.ask(2), (vec![2, 2], 3, 0));
+        (0..9).for_each(|host| assert_eq!(world.lost_there(host), [], "seed {seed}"));
+        world.cluster.steps(100);
+        world.assert_nothing_leaks();
+    }
 }
