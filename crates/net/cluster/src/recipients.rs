@@ -47,8 +47,8 @@ impl<A: RemoteActor> From<AnyAddress<A>> for Recipient<A::Message> {
 /// actor began from others. What an actor that moves sends by it attracts the two to each other, as
 /// by the address.
 ///
-/// [`Recipient::send`] reports [`SendError::Full`](actinium_actor::SendError::Full) where [`MovableAddress::send`] reports
-/// [`RemoteSendError::Full`](crate::RemoteSendError::Full), and
+/// [`Recipient::send`] reports [`SendError::Full`](actinium_actor::SendError::Full) where
+/// [`MovableAddress::send`] reports [`RemoteSendError::Full`](crate::RemoteSendError::Full), and
 /// [`SendError::Closed`](actinium_actor::SendError::Closed) when the actor has ended or its node is
 /// down. Whoever watches it hears of the end, and of no move.
 ///
