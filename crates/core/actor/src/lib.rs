@@ -117,6 +117,7 @@ pub mod travel {
         Read, TakenIn, Told, Write, crossing,
     };
     pub use crate::handle::travel::made::{fingerprint, given, recipient_here, recipient_there};
+    pub use crate::handle::travel::roaming::{Roaming, given_roaming, recipient_roaming};
 }
 pub use cell::waits::StreamId;
 pub use census::{

@@ -29,6 +29,9 @@ pub(crate) struct HandleKey {
 /// away: its place follows.
 const EXPORTED: u64 = 1 << 63;
 
+/// Marks the serial number of the handle of an actor that moves: its own number follows.
+const MOVABLE: u64 = 1 << 62;
+
 impl HandleKey {
     /// The handle of an exported actor.
     pub(crate) fn of_exported(key: ActorKey) -> Self {
@@ -39,6 +42,18 @@ impl HandleKey {
     pub(crate) fn exported(self) -> Option<ActorKey> {
         let index = u32::try_from(self.serial.checked_sub(EXPORTED)?).ok()?;
         Some(ActorKey { index, generation: u32::try_from(self.secret).ok()? })
+    }
+
+    /// The handle of an actor that moves: the hash of its kind, and its number.
+    pub(crate) fn of_movable(kind: u64, serial: u64) -> Self {
+        HandleKey { serial: MOVABLE | serial & (MOVABLE - 1), secret: kind }
+    }
+
+    /// The actor that moves whose handle this is, if it is one's: the hash of its kind, and its
+    /// number.
+    pub(crate) fn movable(self) -> Option<(u64, u64)> {
+        let is_movable = self.serial & (EXPORTED | MOVABLE) == MOVABLE;
+        is_movable.then_some((self.secret, self.serial & (MOVABLE - 1)))
     }
 }
 

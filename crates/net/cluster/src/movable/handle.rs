@@ -1,13 +1,14 @@
 //! What the clones of an address share: the actor's name, and its proxy.
 
 use super::delivery::Delivery;
+use super::id::MovableId;
 use super::proxy::{self, Proxy, ProxyMsg};
-use super::shell::{self, Answer, CLOSE, Migrate, MovableId};
-use crate::error::RemoteAskError;
+use super::shell::{self, Answer, CLOSE, Migrate};
+use crate::error::{RemoteAskError, RemoteSendError};
 use crate::fabric::NodeId;
 use crate::node::state::Inner;
 use crate::traffic::Key;
-use crate::traffic::scope::Flushed;
+use crate::traffic::scope::{self, Flushed, Used};
 use actinium_actor::{Address, AskError};
 use std::any::Any;
 use std::sync::{Arc, Weak};
@@ -32,6 +33,29 @@ impl<S: Migrate> Handle<S> {
         let waiting = self.known.payload_bytes();
         let bytes_max = inner.payload_config().waiting_bytes_max;
         waiting == 0 || waiting.saturating_add(bytes) <= bytes_max
+    }
+
+    /// See [`MovableAddress::send`](super::MovableAddress::send).
+    pub(super) fn send(
+        self: &Arc<Self>,
+        message: S::Message,
+    ) -> Result<(), RemoteSendError<S::Message>> {
+        if self.known.waiting() >= WAITING_MAX {
+            return Err(RemoteSendError::Full(message));
+        }
+        if self.proxy.is_closed() {
+            return Err(RemoteSendError::NodeDown(message));
+        }
+        self.known.add();
+        self.proxy.tell(ProxyMsg::Delivery(Delivery::Tell(message)));
+        self.note(1);
+        Ok(())
+    }
+
+    /// Notes messages for whoever's turn it is.
+    pub(super) fn note(self: &Arc<Self>, messages: u32) {
+        let address = || -> Used { Arc::downgrade(&(self.clone() as Arc<dyn Any + Send + Sync>)) };
+        scope::sent_to_movable(self.key, self.known.node(), messages, flush::<S>, address);
     }
 
     pub(super) fn has_waiting(&self) -> bool {

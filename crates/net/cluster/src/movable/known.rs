@@ -1,7 +1,8 @@
 //! The addresses of actors that those of a node send to.
 
 use super::handle::Handle;
-use super::shell::{Migrate, MovableId};
+use super::id::MovableId;
+use super::shell::Migrate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -16,12 +16,15 @@
 
 mod delivery;
 mod handle;
+mod id;
 mod known;
 mod leaving;
 mod lost;
 mod outbox;
 mod proxy;
+mod roaming;
 mod shell;
+mod watchers;
 
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
@@ -31,17 +34,17 @@ use crate::locks::lock;
 use crate::node::state::Inner;
 use crate::node::{NodeHandle, RegisterError};
 use crate::repartition;
-use crate::traffic::scope::{self, Used};
-use actinium_actor::{Context, SpawnOptions};
+use crate::traffic::scope;
+use actinium_actor::{Context, Recipient, SpawnOptions};
 use actinium_memory::heap::Payload;
 use delivery::Delivery;
-use handle::{Handle, WAITING_MAX, flush};
+use handle::{Handle, WAITING_MAX};
+pub use id::MovableId;
 use known::Known;
 use proxy::{Proxy, ProxyMsg, locate};
 use shell::{ASK, Arrival, GRANTS, MOVE};
-pub use shell::{Migrate, Movable, MovableId, PayloadHandler};
+pub use shell::{Migrate, Movable, PayloadHandler};
 
-use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -70,7 +73,13 @@ impl<S: Migrate> Movables<S> {
         let own = Arc::new(Own { serial: AtomicU64::new(0), known: Mutex::default() });
         lock(&inner.movables).insert(S::KIND, own.clone());
         repartition::start(inner);
-        Ok(Movables { inner: inner.clone(), own })
+        let movables = Movables { inner: inner.clone(), own };
+        let (here, of_type) = (Arc::downgrade(inner), Arc::downgrade(&movables.own));
+        roaming::start(inner, move |id| {
+            let movables = Movables { inner: here.upgrade()?, own: of_type.upgrade()? };
+            Some(movables.at(id).0)
+        });
+        Ok(movables)
     }
 
     /// Those of the node where an actor that moves is now, for its code. `None` if this type moves
@@ -195,22 +204,18 @@ impl<S: Migrate> MovableAddress<S> {
         self.0.id
     }
 
+    /// See `recipients`.
+    pub(crate) fn recipient(&self) -> Recipient<S::Message> {
+        roaming::recipient(&self.0)
+    }
+
     /// Sends a message.
     ///
     /// # Errors
     /// If too much waits here already ([`MovableAddress::ready`]), or the node where the actor is,
     /// or was when it was last heard of, is down.
     pub fn send(&self, message: S::Message) -> Result<(), RemoteSendError<S::Message>> {
-        if self.0.known.waiting() >= WAITING_MAX {
-            return Err(RemoteSendError::Full(message));
-        }
-        if self.0.proxy.is_closed() {
-            return Err(RemoteSendError::NodeDown(message));
-        }
-        self.0.known.add();
-        self.0.proxy.tell(ProxyMsg::Delivery(Delivery::Tell(message)));
-        self.note(1);
-        Ok(())
+        self.0.send(message)
     }
 
     /// Sends a message together with bytes that do not travel in its frame, as
@@ -299,7 +304,7 @@ impl<S: Migrate> MovableAddress<S> {
         known.add_payload(bytes);
         let delivery = Delivery::TellWith(inner.id(), what.0, what.1);
         self.0.proxy.tell(ProxyMsg::Delivery(delivery));
-        self.note(1);
+        self.0.note(1);
         Ok(())
     }
 
@@ -313,17 +318,10 @@ impl<S: Migrate> MovableAddress<S> {
         }
     }
 
-    /// Notes messages for whoever's turn it is.
-    fn note(&self, messages: u32) {
-        let address =
-            || -> Used { Arc::downgrade(&(self.0.clone() as Arc<dyn Any + Send + Sync>)) };
-        scope::sent_to_movable(self.0.key, self.0.known.node(), messages, flush::<S>, address);
-    }
-
     /// Asks.
     pub fn ask(&self, request: S::Request, timeout: Duration) -> RemoteAnswer<S::Answer> {
         // A message there and one back.
-        self.note(2);
+        self.0.note(2);
         let answer = self.0.ask_shell((ASK, 0, Some(request)), timeout);
         RemoteAnswer::later(async move { answer.await?.0.ok_or(RemoteAskError::NoReply) })
     }

@@ -7,9 +7,11 @@
 //! ```
 
 use super::delivery::Delivery;
+use super::id::MovableId;
 use super::lost;
 use super::outbox::{Back, Outbox};
-use super::shell::{Answer, CLOSE, Migrate, Movable, MovableId, WHERE, hand_on};
+use super::shell::{Answer, CLOSE, Migrate, Movable, WHERE, hand_on};
+use super::watchers::Watchers;
 use crate::answer::RemoteAnswer;
 use crate::any::AnyAddress;
 use crate::error::RemoteAskError;
@@ -50,6 +52,8 @@ pub(super) struct Known {
     node: AtomicU32,
     /// Those who wait for room. `None`: the proxy has ended.
     waiters: Mutex<Option<Vec<oneshot::Sender<()>>>>,
+    /// Those who want to hear when the actor has ended.
+    pub(super) watchers: Watchers,
 }
 
 impl Known {
@@ -59,6 +63,7 @@ impl Known {
             payload_bytes: AtomicUsize::new(0),
             node: AtomicU32::new(node.0),
             waiters: Mutex::new(Some(Vec::new())),
+            watchers: Watchers::default(),
         }
     }
 
@@ -131,6 +136,8 @@ pub(super) struct Proxy<S: Migrate> {
     /// Requests whose answers it waits for, for others.
     open: usize,
     is_ending: bool,
+    /// Why it has given up.
+    given_up: Option<StopReason>,
 }
 
 type Asked<S> = Result<Answer<S>, RemoteAskError>;
@@ -167,6 +174,7 @@ impl<S: Migrate> Proxy<S> {
             known,
             open: 0,
             is_ending: false,
+            given_up: None,
         }
     }
 
@@ -201,7 +209,14 @@ impl<S: Migrate> Proxy<S> {
     }
 
     /// Ends. What waits does not arrive.
-    fn give_up(&mut self, ctx: &Context<'_, Self>) {
+    fn give_up(&mut self, error: Option<&RemoteAskError>, ctx: &Context<'_, Self>) {
+        self.given_up = Some(match error {
+            Some(RemoteAskError::NodeDown(_)) => StopReason::NodeDown,
+            _ => StopReason::Elsewhere {
+                reason: "nobody knows where the actor is: it has ended".to_owned(),
+                is_abnormal: false,
+            },
+        });
         let messages = self.outbox.messages();
         if let (1.., Some(inner)) = (messages, self.inner.upgrade()) {
             let node = self.known.node();
@@ -249,7 +264,7 @@ impl<S: Migrate> Proxy<S> {
                 ctx.pipe(found, ProxyMsg::Found);
             }
             // Its node is down: nobody knows where it is, if it is.
-            _ => self.give_up(ctx),
+            (asked, ..) => self.give_up(asked.err().as_ref(), ctx),
         }
     }
 }
@@ -257,9 +272,10 @@ impl<S: Migrate> Proxy<S> {
 impl<S: Migrate> Actor for Proxy<S> {
     type Msg = ProxyMsg<S>;
 
-    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
+    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, reason: &StopReason) {
         // That they are dropped is news enough for those who wait for room.
         drop(lock(&self.known.waiters).take());
+        self.known.watchers.tell(self.given_up.as_ref().unwrap_or(reason));
     }
 
     fn handle(&mut self, msg: ProxyMsg<S>, ctx: &mut Context<'_, Self>) {
@@ -286,7 +302,7 @@ impl<S: Migrate> Actor for Proxy<S> {
             }
             ProxyMsg::Found(Err(RemoteAskError::Timeout(_))) => self.ask_where(ctx),
             // Where it has gone to, it has ended, or its node has.
-            ProxyMsg::Found(Err(_)) => self.give_up(ctx),
+            ProxyMsg::Found(Err(why)) => self.give_up(Some(&why), ctx),
             ProxyMsg::Closed(Err(RemoteAskError::Full(_))) => {
                 self.ask_again(|| ProxyMsg::Close, ctx);
             }

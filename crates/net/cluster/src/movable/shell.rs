@@ -10,6 +10,7 @@
 //! ```
 
 use super::delivery::{Delivery, Waiting};
+use super::id::MovableId;
 use super::leaving::{Leaving, Next};
 use super::lost;
 use super::outbox::{Back, Outbox};
@@ -25,9 +26,8 @@ use crate::traffic::{Done, Key, Mover};
 use actinium_actor::{Actor, Context, Reply, StopReason, WeakAddress};
 use actinium_memory::heap::Payload;
 use actinium_placement as placement;
-use actinium_wire::Message;
 use actinium_wire::schema::Describe;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -101,32 +101,6 @@ pub trait Migrate: SpawnArgs {
 
 /// Handles a message to a state together with its payload: see [`Migrate::with_payload`].
 pub type PayloadHandler<S> = fn(&mut S, <S as Migrate>::Message, Payload, &Context<'_, Movable<S>>);
-
-/// Names an actor that moves, wherever it is: the node where it began, and which one of those it
-/// is. It may be sent to other nodes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Message,
-)]
-pub struct MovableId {
-    /// Where it began.
-    pub node: u32,
-    /// Tells those of one node apart.
-    pub serial: u64,
-}
-
-impl MovableId {
-    /// Its name among the actors of all types.
-    pub(super) fn key(self, kind: &str) -> Key {
-        Key::new(kind, self.node, self.serial)
-    }
-
-    /// Returns the name under which the state's shell is exported after `moves` moves, the last of
-    /// them from node `from` (before the first move: the node where it began). A shell that a node
-    /// sends as somebody's state is therefore found only by those whom that node has sent on.
-    pub(super) fn exported(self, moves: u64, from: NodeId) -> String {
-        format!("actinium.movable.{}.{}.{moves}.{}", self.node, self.serial, from.0)
-    }
-}
 
 /// The arguments from which a shell is made: the state's identity, its number of moves, and the
 /// state.

@@ -101,6 +101,10 @@ impl Border for Inner {
     }
 
     fn take(self: Arc<Self>, ticket: &Ticket) -> Result<TakenIn, String> {
+        // One that moves is reached from here, if its type is known here; else by its first node.
+        if let Some(given) = self.given_movable(ticket.node, key(ticket)) {
+            return Ok(TakenIn::Here(given));
+        }
         if ticket.node != self.node.0 {
             return Ok(TakenIn::There(Arc::new(HandleLine::new(self, *ticket))));
         }

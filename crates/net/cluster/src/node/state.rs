@@ -39,6 +39,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(super) type Listener = Arc<dyn Fn(&NodeEvent) + Send + Sync>;
+/// Reaches an actor that moves, which began at that node as that one of its type.
+pub(crate) type Reach = Arc<dyn Fn(NodeId, u64) -> Option<Arc<dyn Given>> + Send + Sync>;
 
 /// The most bytes of a region in one message: much above its head, and far below what would keep
 /// other messages waiting.
@@ -90,6 +92,8 @@ pub(crate) struct Inner {
     traffic: Option<Arc<Traffic>>,
     /// What belongs to each type of actors that move, by its kind.
     pub(crate) movables: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
+    /// How actors that move are reached whose handles come, by the hash of their kind.
+    pub(crate) roaming: Mutex<BTreeMap<u64, Reach>>,
     pub(super) leaving: AtomicBool,
     /// Whether the node has given back what it kept, and keeps nothing more: see `ending`. Changed
     /// before the locks are taken that it is read behind.
@@ -146,6 +150,7 @@ impl Inner {
             taps: NodeTaps::new(node),
             traffic: traffic.map(Arc::new),
             movables: Mutex::default(),
+            roaming: Mutex::default(),
             leaving: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })
@@ -248,8 +253,25 @@ impl Inner {
         }
     }
 
-    /// Returns a handle that was given away, or one of an exported actor, if this is its key.
+    /// The number under which this node is found by handles in its messages.
+    pub(crate) fn border_number(&self) -> u64 {
+        self.border.number()
+    }
+
+    /// Returns a handle of an actor that moves and that began at node `home`, if this is its key
+    /// and actors of its type may come to this node.
+    pub(super) fn given_movable(&self, home: u32, key: HandleKey) -> Option<Arc<dyn Given>> {
+        let (kind, serial) = key.movable()?;
+        let reach = lock(&self.roaming).get(&kind).cloned()?;
+        reach(NodeId(home), serial)
+    }
+
+    /// Returns a handle that was given away, or one of an exported actor or of one that moves, if
+    /// this is its key.
     pub(super) fn given(&self, key: HandleKey) -> Option<Arc<dyn Given>> {
+        if key.movable().is_some() {
+            return self.given_movable(self.node.0, key);
+        }
         let Some(exported) = key.exported() else { return lock(&self.handles).given(key).cloned() };
         let place = self.exports().place(exported.index as usize).cloned();
         let place = place.filter(|place| place.generation == exported.generation)?;

@@ -19,6 +19,7 @@ mod liar;
 mod link;
 mod movable;
 mod movable_payloads;
+mod movable_recipients;
 mod moving;
 mod names;
 mod node;

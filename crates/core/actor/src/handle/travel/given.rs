@@ -43,7 +43,8 @@ fn watch(at: Option<At<'_>>, actor: ActorId, by: Option<ActorId>, notify: Notify
             let watcher = by.unwrap_or(ActorId(0));
             hand(core, Control::Watch { watcher, notify });
         }
-        _ => notify(Down { actor, reason: StopReason::AlreadyStopped }),
+        Some(At::There(there)) => there.watch(by.unwrap_or(ActorId(0)), false, notify),
+        None => notify(Down { actor, reason: StopReason::AlreadyStopped }),
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `given.rs` | a handle of this process that was given away: what its node does with what comes |
 //! | `far.rs` | a handle of an actor elsewhere |
 //! | `made.rs` | handles of actors that the cluster knows by other means |
+//! | `roaming.rs` | handles of actors that have no fixed place |
 //! | `data.rs` | handles as data, and their description |
 
 pub(crate) mod border;
@@ -19,3 +20,4 @@ mod far;
 mod given;
 mod kind;
 pub(crate) mod made;
+pub(crate) mod roaming;
