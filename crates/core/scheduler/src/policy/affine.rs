@@ -53,10 +53,10 @@ pub struct Affine {
     /// The cost of a message that crosses workers, for sender and receiver together, beyond that of
     /// one that stays: nanoseconds. Workers measure it; this holds until the first has crossed.
     pub crossing_ns: u32,
-    /// Once in so many sampled sends of something it is looked whether it sends more to another NUMA
-    /// node, third-level cache or worker than to its own; then it moves there, if who gets it has
-    /// no more to do. With one send in 127 sampled, it has then sent some thousand messages. 0:
-    /// never.
+    /// Once in so many sampled sends of something it is looked whether it sends more to another
+    /// NUMA node, third-level cache or worker than to its own; then it moves there, if who gets it
+    /// has no more to do. With one send in 127 sampled, it has then sent some thousand messages.
+    /// 0: never.
     pub colocate_after: u32,
     /// A runnable that costs less than this per message, in nanoseconds, goes to others that it
     /// talks to when the system often keeps its worker waiting: a message that crosses costs as
