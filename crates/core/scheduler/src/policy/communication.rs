@@ -62,11 +62,17 @@ pub(crate) fn spread(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// For so long, as a power of two in nanoseconds (about a millisecond), it is the same of two that
+/// communicate that moves.
+const TURN_TAKING_BITS: u32 = 20;
+
 /// Returns whether, of two that communicate, the first goes to where the other is. Their numbers
-/// decide. It is as often the one as the other, however the numbers lie.
+/// and the time decide. It is as often the one as the other, however the numbers lie. The one that
+/// may not move now may do so later: where only one of them sends, the other never comes to it.
 #[inline]
-pub(super) fn is_mover(sender: u64, target: u64) -> bool {
-    spread(sender) < spread(target)
+pub(super) fn is_mover(sender: u64, target: u64, now_ns: u64) -> bool {
+    let now = spread(now_ns >> TURN_TAKING_BITS);
+    spread(sender ^ now) < spread(target ^ now)
 }
 
 #[cfg(test)]
@@ -76,9 +82,14 @@ mod tests {
     #[test]
     fn of_two_one_goes_and_it_is_as_often_the_one_as_the_other() {
         let pairs = (0..1_000).map(|n| (2 * n, 2 * n + 1));
-        assert!(pairs.clone().all(|(a, b)| is_mover(a, b) != is_mover(b, a)));
-        let first = pairs.filter(|&(a, b)| is_mover(a, b)).count();
-        assert!((300..700).contains(&first), "{first}");
+        for now_ns in (0..10).map(|n| n << 20) {
+            let is_mover = |a, b| is_mover(a, b, now_ns);
+            assert!(pairs.clone().all(|(a, b)| is_mover(a, b) != is_mover(b, a)));
+            let first = pairs.clone().filter(|&(a, b)| is_mover(a, b)).count();
+            assert!((300..700).contains(&first), "{first}");
+        }
+        let times = (0..1_000).filter(|n| is_mover(6, 7, n << 20)).count();
+        assert!((300..700).contains(&times), "{times}: now the one, now the other");
     }
 
     #[test]

@@ -116,6 +116,8 @@ pub struct ColocateView {
     pub sender: u64,
     /// The number of what it has just sent to.
     pub target: u64,
+    /// The time in nanoseconds.
+    pub now_ns: u64,
     /// See [`LoadView::own_ns`].
     pub own_ns: u64,
     /// The worker's measured nanoseconds per turn.

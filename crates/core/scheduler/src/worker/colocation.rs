@@ -39,6 +39,7 @@ impl Worker {
             own: self.index,
             sender: number_of(sender.0.as_ptr()),
             target: number_of(target.0.as_ptr()),
+            now_ns: self.shared.clock.now_ns(),
             own_ns,
             turn_ns: self.turn_ns.get(),
         };

@@ -3,20 +3,21 @@
 //! samples one send in as many.
 
 use super::Sim;
+use super::time::{Ps, ns};
 use actinium_scheduler::policy::{Affinities, ColocateView, tuning};
 
 impl Sim<'_> {
     /// Counts a send of the actor that the worker runs; every so manieth is sampled.
-    pub(super) fn count_send(&mut self, worker: usize, actor: usize, target: usize) {
+    pub(super) fn count_send(&mut self, worker: usize, actor: usize, target: usize, at_ps: Ps) {
         let left = &mut self.workers[worker].sends_left;
         *left -= 1;
         if *left == 0 {
             *left = tuning::SAMPLED;
-            self.note_affinity(worker, actor, target);
+            self.note_affinity(worker, actor, target, at_ps);
         }
     }
 
-    fn note_affinity(&mut self, worker: usize, actor: usize, target: usize) {
+    fn note_affinity(&mut self, worker: usize, actor: usize, target: usize, at_ps: Ps) {
         let Some(colocate_after) = self.policy.colocate_after() else { return };
         if actor == target {
             return;
@@ -35,6 +36,7 @@ impl Sim<'_> {
             own: worker,
             sender: actor as u64,
             target: target as u64,
+            now_ns: ns(at_ps),
             own_ns,
             turn_ns: self.workers[worker].turn_ns,
         };

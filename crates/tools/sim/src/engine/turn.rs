@@ -124,7 +124,7 @@ impl Sim<'_> {
         let mut at_ps = now_ps;
         for &target in &sends {
             if self.keeps_idle {
-                self.count_send(worker, actor, target as usize);
+                self.count_send(worker, actor, target as usize, at_ps);
                 self.count_crossing(worker, target as usize);
             }
             if target as usize != actor {
