@@ -154,6 +154,7 @@ fn members(nodes: &Nodes) -> Result<Vec<MovableAddress<Member>>, BoxError> {
 }
 
 /// Greetings per second: of many talks, each until all its greetings are heard.
+#[allow(clippy::disallowed_methods)] // A rate is one of real time.
 fn rate(members: &[MovableAddress<Member>]) -> Result<f64, BoxError> {
     const TALKS: u64 = 100;
     const TIMES: u32 = 50;
