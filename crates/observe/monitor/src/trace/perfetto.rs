@@ -458,7 +458,7 @@ mod tests {
         let mut out = Vec::new();
         let mut format = Perfetto::new();
         format.records(0, &records, &|_| "".into(), &mut out).expect("memory takes all");
-        let (begin, end) = (SLICE_BEGIN, SLICE_END);
+        let (begin, end) = (u64::from(SLICE_BEGIN), u64::from(SLICE_END));
         assert_eq!(kinds(&out), [begin, begin, end, end, begin, end]);
     }
 }
