@@ -404,49 +404,21 @@ impl Format for Perfetto {
 }
 
 #[cfg(test)]
+#[path = "../../tests/all/perfetto_schema.rs"]
+mod schema;
+
+#[cfg(test)]
 mod tests {
+    use super::schema::Trace;
     use super::*;
     use actinium_actor::recording::Act;
-
-    fn take_uint(bytes: &mut &[u8]) -> u64 {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let (&byte, rest) = bytes.split_first().expect("a number ends");
-            *bytes = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        value
-    }
-
-    /// The fields of a message: the number of each, its value if it is a number, and its bytes.
-    fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
-        let mut fields = Vec::new();
-        while !bytes.is_empty() {
-            let key = take_uint(&mut bytes);
-            let (value, len) = match key & 7 {
-                0 => (take_uint(&mut bytes), 0),
-                1 => (0, 8),
-                2 => (0, take_uint(&mut bytes) as usize),
-                5 => (0, 4),
-                other => panic!("there is no wire type {other}"),
-            };
-            let (content, rest) = bytes.split_at(len);
-            bytes = rest;
-            fields.push((key >> 3, value, content));
-        }
-        fields
-    }
+    use prost::Message;
 
     /// The kind of each event of a trace.
-    fn kinds(trace: &[u8]) -> Vec<u64> {
-        let of = |number: u64| move |&(field, ..): &(u64, u64, &[u8])| field == number;
-        let packets = fields(trace).into_iter().filter(of(1));
-        let events = packets.flat_map(|(.., packet)| fields(packet)).filter(of(11));
-        let kinds = events.flat_map(|(.., event)| fields(event)).filter(of(9));
-        kinds.map(|(_, kind, _)| kind).collect()
+    fn kinds(trace: &[u8]) -> Vec<i32> {
+        let packets = Trace::decode(trace).expect("it is a trace").packet;
+        let events = packets.into_iter().filter_map(|packet| packet.track_event);
+        events.filter_map(|event| event.r#type).collect()
     }
 
     #[test]
@@ -458,7 +430,7 @@ mod tests {
         let mut out = Vec::new();
         let mut format = Perfetto::new();
         format.records(0, &records, &|_| "".into(), &mut out).expect("memory takes all");
-        let (begin, end) = (u64::from(SLICE_BEGIN), u64::from(SLICE_END));
+        let (begin, end) = (SLICE_BEGIN as i32, SLICE_END as i32);
         assert_eq!(kinds(&out), [begin, begin, end, end, begin, end]);
     }
 }
