@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::communication::{is_mover, spread};
-use super::domains::{Affinities, Domains};
+use super::domains::{Affinities, Domains, Elsewhere};
 use super::views::{
     ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
 };
@@ -298,11 +298,12 @@ impl Affine {
         view: &ColocateView,
         load: impl Fn(usize) -> Option<u64>,
     ) -> Option<usize> {
+        if self.colocate_after == 0 {
+            return None;
+        }
         let draw = spread(view.sender ^ spread(view.own_ns));
-        affinities.elsewhere(domains, view.own).find_map(|elsewhere| {
-            if self.colocate_after == 0 || !elsewhere.is_better() {
-                return None;
-            }
+        let mut better = affinities.elsewhere(domains, view.own).filter(Elsewhere::is_better);
+        better.find_map(|elsewhere| {
             let lot = |draw: u64| elsewhere.workers[draw as usize % elsewhere.workers.len()];
             let drawn = [lot(draw >> 40), lot((draw >> 16) & 0xff_ffff)];
             let loads = drawn.into_iter().filter_map(|worker| Some((load(worker)?, worker)));

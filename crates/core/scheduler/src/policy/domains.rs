@@ -34,15 +34,21 @@ impl Domains {
     /// Those of so many workers, by the ranks of the distances between them. O(workers²).
     ///
     /// ```
-    /// use actinium_scheduler::policy::Domains;
+    /// use actinium_scheduler::policy::{Affinities, ColocateView, Domains, Policy};
     ///
     /// // Two nodes of two caches with two workers each.
     /// let rank = |a: usize, b: usize| if a / 4 != b / 4 { 6 } else if a / 2 != b / 2 { 4 } else { 3 };
     /// let domains = Domains::new(8, rank);
-    /// assert_eq!(domains.levels(), 3);
-    /// assert_eq!(domains.members(0, 5), [4, 5, 6, 7]);
-    /// assert_eq!(domains.members(1, 5), [4, 5]);
-    /// assert_eq!(domains.members(2, 5), [5]);
+    ///
+    /// // Something at worker 0 that sends to all of the second node.
+    /// let mut affinities = Affinities::default();
+    /// for n in 0..16 {
+    ///     affinities.note(&domains, 4 + n % 4, 16);
+    /// }
+    /// let (own, sender, target, now_ns, own_ns, turn_ns) = (0, 1, 2, 0, 9_000, 100);
+    /// let view = ColocateView { own, sender, target, now_ns, own_ns, turn_ns };
+    /// let goes_to = Policy::affine().colocate(&affinities, &domains, &view, |_| Some(0));
+    /// assert!(goes_to.is_some_and(|worker| (4..8).contains(&worker)));
     /// ```
     pub fn new(workers: usize, rank: impl Fn(usize, usize) -> u32) -> Self {
         let mut levels: Vec<Level> = Vec::new();
@@ -55,20 +61,6 @@ impl Domains {
         }
         levels.push(Level::new(workers, |a, b| a == b));
         Domains { levels }
-    }
-
-    /// The number of levels, 1 to 3.
-    pub fn levels(&self) -> usize {
-        self.levels.len()
-    }
-
-    /// The workers of the domain of a level, from the widest, in which a worker is.
-    ///
-    /// # Panics
-    /// If there is no such level or worker.
-    pub fn members(&self, level: usize, worker: usize) -> &[usize] {
-        let level = &self.levels[level];
-        &level.members[level.of_worker[worker]]
     }
 }
 
@@ -146,15 +138,27 @@ mod tests {
         }
     }
 
+    fn levels(workers: usize, rank: impl Fn(usize, usize) -> u32) -> usize {
+        Domains::new(workers, rank).levels.len()
+    }
+
+    #[test]
+    fn a_worker_is_in_a_domain_of_each_level() {
+        let domains = Domains::new(8, rank);
+        let members = |level: &Level| level.members[level.of_worker[5]].clone();
+        let of_five: Vec<Vec<usize>> = domains.levels.iter().map(members).collect();
+        assert_eq!(of_five, [vec![4, 5, 6, 7], vec![4, 5], vec![5]]);
+    }
+
     #[test]
     fn levels_that_say_nothing_are_left_out() {
-        assert_eq!(Domains::new(8, rank).levels(), 3);
-        assert_eq!(Domains::new(4, rank).levels(), 2, "one node");
-        assert_eq!(Domains::new(2, rank).levels(), 1, "one cache");
-        assert_eq!(Domains::new(1, rank).levels(), 1);
-        assert_eq!(Domains::new(8, |_, _| 6).levels(), 1, "nothing is known");
+        assert_eq!(levels(8, rank), 3);
+        assert_eq!(levels(4, rank), 2, "one node");
+        assert_eq!(levels(2, rank), 1, "one cache");
+        assert_eq!(levels(1, rank), 1);
+        assert_eq!(levels(8, |_, _| 6), 1, "nothing is known");
         let caches_are_nodes = |a, b| if a / 4 == b / 4 { 3 } else { 6 };
-        assert_eq!(Domains::new(8, caches_are_nodes).levels(), 2);
+        assert_eq!(levels(8, caches_are_nodes), 2);
     }
 
     #[test]
