@@ -58,6 +58,15 @@ impl<S: Migrate> Handle<S> {
         scope::sent_to_movable(self.key, self.known.node(), messages, flush::<S>, address);
     }
 
+    /// See [`MovableAddress::ready`](super::MovableAddress::ready).
+    pub(super) fn ready(&self) -> impl Future<Output = ()> + Send + 'static + use<S> {
+        let ready = self.known.ready();
+        async move {
+            // That it was dropped says the same.
+            let _ = ready.await;
+        }
+    }
+
     pub(super) fn has_waiting(&self) -> bool {
         self.known.waiting() > 0
     }

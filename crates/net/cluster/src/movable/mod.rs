@@ -311,11 +311,7 @@ impl<S: Migrate> MovableAddress<S> {
     /// Waits until a send that was refused as [`RemoteSendError::Full`] is worth trying again. For
     /// an actor: `ctx.pipe(address.ready(), |()| ..)`.
     pub fn ready(&self) -> impl Future<Output = ()> + Send + use<S> {
-        let ready = self.0.known.ready();
-        async move {
-            // That it was dropped says the same.
-            let _ = ready.await;
-        }
+        self.0.ready()
     }
 
     /// Asks.

@@ -82,11 +82,7 @@ impl<S: Migrate> Elsewhere for Way<S> {
     }
 
     fn room(&self) -> Room {
-        let ready = self.handle.known.ready();
-        Box::pin(async move {
-            // That it was dropped says the same.
-            let _ = ready.await;
-        })
+        Box::pin(self.handle.ready())
     }
 
     fn undelivered(&self) {

@@ -1,6 +1,6 @@
 //! Actors that move as recipients: members of groups, and handles in messages.
 
-use crate::common::{Cluster, LIMIT, bad_network, reliable};
+use crate::common::{Cluster, LIMIT, Watcher, bad_network, reliable};
 use actinium_actor::{
     Actor, Batched, Broadcast, Context, Down, Recipient, Reply, Router, SendError, StopReason,
 };
@@ -56,19 +56,6 @@ impl RemoteActor for Desk {
     }
     fn request((): (), _: Reply<()>) -> Recipient<Vec<u64>> {
         unreachable!("nobody asks it")
-    }
-}
-
-/// Says when whom it watches has ended.
-struct Watcher(Recipient<Vec<u64>>, Arc<Mutex<Vec<Down>>>);
-
-impl Actor for Watcher {
-    type Msg = Down;
-    fn started(&mut self, ctx: &mut Context<'_, Self>) {
-        ctx.watch(&self.0, |down| down);
-    }
-    fn handle(&mut self, down: Down, _ctx: &mut Context<'_, Self>) {
-        self.1.lock().unwrap().push(down);
     }
 }
 

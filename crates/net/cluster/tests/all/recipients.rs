@@ -1,6 +1,6 @@
 //! Addresses of actors that were found by name, or started elsewhere, as recipients.
 
-use crate::common::{Cluster, LIMIT, reliable};
+use crate::common::{Cluster, LIMIT, Watcher, reliable};
 use actinium_actor::{Actor, Address, Context, Down, Recipient, Reply, SendError, SpawnOptions};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::Faults;
@@ -54,19 +54,6 @@ impl RemoteActor for Desk {
     }
     fn request((): (), _: Reply<()>) -> Recipient<u64> {
         unreachable!("nobody asks it")
-    }
-}
-
-/// Says when whom it watches has ended.
-struct Watcher(Recipient<u64>, Arc<Mutex<Vec<Down>>>);
-
-impl Actor for Watcher {
-    type Msg = Down;
-    fn started(&mut self, ctx: &mut Context<'_, Self>) {
-        ctx.watch(&self.0, |down| down);
-    }
-    fn handle(&mut self, down: Down, _ctx: &mut Context<'_, Self>) {
-        self.1.lock().unwrap().push(down);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Nodes on test systems, over a network that a seed makes bad, moved step by step.
 
 use actinium_actor::testing::TestSystem;
+use actinium_actor::{Actor, Context, Down, Recipient};
 use actinium_cluster::fabric::in_process::{Faults, Network};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
@@ -19,6 +20,19 @@ pub(crate) struct Host {
     pub(crate) system: TestSystem,
     pub(crate) node: ManualNode,
     pub(crate) events: Arc<Mutex<Vec<NodeEvent>>>,
+}
+
+/// Says when whom it watches has ended.
+pub(crate) struct Watcher<M>(pub(crate) Recipient<M>, pub(crate) Arc<Mutex<Vec<Down>>>);
+
+impl<M: Send + 'static> Actor for Watcher<M> {
+    type Msg = Down;
+    fn started(&mut self, ctx: &mut Context<'_, Self>) {
+        ctx.watch(&self.0, |down| down);
+    }
+    fn handle(&mut self, down: Down, _ctx: &mut Context<'_, Self>) {
+        self.1.lock().unwrap().push(down);
+    }
 }
 
 pub(crate) struct Cluster {
