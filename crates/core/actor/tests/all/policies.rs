@@ -386,8 +386,14 @@ impl Actor for Droplet {
 
 #[test]
 fn what_is_spawned_begins_near_its_spawner_and_a_flood_goes_to_homes_that_are_spread() {
-    // Nothing is stolen, whose cost nobody knows yet either, or given away.
-    let patient = Affine { wait_worth_moving_ns: u64::MAX, ..EAGER_BUT_LIGHT };
+    // Nothing is stolen, whose cost nobody knows yet either, or given away. What goes home with
+    // something to do may be taken back before its home has seen it, but does not stay.
+    let patient = Affine {
+        wait_worth_moving_ns: u64::MAX,
+        steals_to_rehome: u32::MAX,
+        away_to_rehome: u32::MAX,
+        ..EAGER_BUT_LIGHT
+    };
     for (policy, homes) in [
         (
             Policy::Affine(Affine { start_together: 4, ..patient }),
