@@ -9,7 +9,10 @@ use crate::replays::{read, run};
 use crate::{allocations, flows};
 use actinium_events::{Figures, RunSummary, Settings};
 use actinium_workload::plan::Plan;
-use actinium_workload::{self as workload, Threads, Work, Workload};
+use actinium_workload::replay::Checksum;
+use actinium_workload::{self as workload, Role, Threads, Work, Workload};
+use std::thread;
+use std::time::Duration;
 
 /// Runs of each figure.
 const REPS: usize = 5;
@@ -122,7 +125,7 @@ fn allocated(workload: &Workload) -> Result<Vec<Measured>, String> {
     measured.collect()
 }
 
-/// Bytes on the heap of an event in flight, beside its products: from the difference between many
+/// Bytes on the heap of an event in flight, with its products and without: from the difference between many
 /// and few events in flight. All modules wait, so that all events are in flight at the same time.
 fn memory(workload: &Workload) -> Result<Vec<Measured>, String> {
     let (few, many) = (512, 2_048);
@@ -140,12 +143,26 @@ fn memory(workload: &Workload) -> Result<Vec<Measured>, String> {
         bytes.push(allocations::peak() - before);
     }
     let of_event = (bytes[1] - bytes[0]) as f64 / (many - few) as f64;
-    Ok(vec![Measured {
-        what: "an event in flight, its products included".to_owned(),
+    let products = product_bytes(workload) as f64;
+    let kinds = [
+        ("an event in flight, its products included", of_event, ""),
+        ("an event in flight, beside its products", of_event - products, "≤ 4,096 B"),
+    ];
+    let measured = kinds.map(|(what, bytes, wanted)| Measured {
+        what: what.to_owned(),
         unit: Unit::Bytes,
-        values: vec![of_event],
-        wanted: "≤ 4,096 B beside them",
-    }])
+        values: vec![bytes],
+        wanted,
+    });
+    Ok(measured.into())
+}
+
+/// Bytes of what the source and the producers of an event make: their values alone.
+fn product_bytes(workload: &Workload) -> usize {
+    let reached = workload::graph::reachable(workload);
+    let modules = workload.modules.iter().zip(reached).filter(|(_, reached)| *reached);
+    let producers = modules.filter(|(module, _)| module.role == Role::Producer).count();
+    (producers + 1) * size_of::<Checksum>()
 }
 
 /// Busy modules, all concurrent: two workers against the ideal of two CPUs.
@@ -201,7 +218,21 @@ fn wait(workload: &Workload) -> Result<Vec<Measured>, String> {
             measured.push(Measured { what, unit, values, wanted });
         }
     }
+    measured.push(Measured {
+        what: "CPU time of a sleep of a thread that only sleeps".to_owned(),
+        unit: Unit::Nanoseconds,
+        values: (0..3).map(|_| sleep_ns()).collect(),
+        wanted: "",
+    });
     Ok(measured)
+}
+
+/// What the system takes for one sleep: a worker with few events in flight sleeps between calls.
+fn sleep_ns() -> f64 {
+    let sleeps = 5_000;
+    let before = cpu_time_ns();
+    (0..sleeps).for_each(|_| thread::sleep(Duration::from_micros(200)));
+    (cpu_time_ns() - before) / f64::from(sleeps)
 }
 
 /// Events that take turns at so many slots, each as long as its critical path.
