@@ -228,6 +228,7 @@ fn wait(workload: &Workload) -> Result<Vec<Measured>, String> {
 }
 
 /// What the system takes for one sleep: a worker with few events in flight sleeps between calls.
+#[expect(clippy::disallowed_methods, reason = "the price of this sleep is what it measures")]
 fn sleep_ns() -> f64 {
     let sleeps = 5_000;
     let before = cpu_time_ns();
