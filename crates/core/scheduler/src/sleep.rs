@@ -151,6 +151,13 @@ impl Sleep {
         order.into_iter().find(|&index| self.wake_fenced(index))
     }
 
+    /// Whether all workers are announced asleep. Of several that ask after they have announced
+    /// themselves, one finds it so if all are, for between its announcement and its question each
+    /// passes a SeqCst fence.
+    pub(crate) fn seems_all_asleep(&self) -> bool {
+        (0..self.beds.len()).all(|index| self.is_asleep(index))
+    }
+
     /// The naps that all workers are in; `None`: one is awake. See [`Sleep::is_same_nap`].
     pub fn all_asleep(&self) -> Option<Naps> {
         // Acquire: pairs with the release in `announce`: what each did before its nap is seen by

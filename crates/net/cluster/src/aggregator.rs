@@ -119,8 +119,6 @@ struct State {
     is_closed: bool,
     /// Closed for good.
     is_over: bool,
-    /// A worker has run out of work since the open frame was begun.
-    idle: bool,
     /// The open frame has a message that waits for no others.
     urgent: bool,
     policy: FlushPolicy,
@@ -252,7 +250,7 @@ impl Aggregator {
         state.counters.additions += 1;
         let is_first = state.open.is_none();
         state.full.extend(state.open.take());
-        (state.idle, state.urgent) = (false, false);
+        state.urgent = false;
         let frame = std::mem::replace(buffered, new_frame(self.config.frame_bytes));
         state.open = Some(Batch { frame, messages, first_ns: now_ns() });
         self.close_full(state, true);
@@ -275,7 +273,7 @@ impl Aggregator {
         }
         let is_first = state.open.is_none();
         let open = state.open.get_or_insert_with(|| {
-            (state.idle, state.urgent) = (false, false);
+            state.urgent = false;
             let frame = new_frame(self.config.frame_bytes);
             Batch { frame, messages: 0, first_ns: now_ns() }
         });
@@ -321,7 +319,6 @@ impl Aggregator {
             full
         } else {
             let first_ns = state.open.as_ref()?.first_ns;
-            let is_idle = state.idle || is_idle;
             let AggregatorConfig { hold_ns, frame_bytes, .. } = self.config;
             let counter = if state.urgent {
                 &mut state.counters.urgent
@@ -382,18 +379,6 @@ impl Aggregator {
         let mut state = self.lock();
         state.urgent = true;
         self.note(&state);
-    }
-
-    /// A worker has run out of work. True if a frame waits for that.
-    pub(crate) fn worker_is_idle(&self) -> bool {
-        // Relaxed: see `note`. What other threads put in meanwhile is taken by the driver.
-        if self.leaves_at_ns.load(Ordering::Relaxed) == u64::MAX {
-            return false;
-        }
-        let mut state = self.lock();
-        state.idle = true;
-        self.note(&state);
-        state.open.is_some()
     }
 
     /// Closes it: nothing goes in from now on, and what is in comes back.
@@ -469,8 +454,7 @@ mod tests {
         assert_eq!(aggregator.take(0, false).unwrap().messages, 6);
         fill(1);
         assert!(aggregator.take(1, false).is_none());
-        assert!(aggregator.worker_is_idle());
-        assert_eq!(aggregator.take(1, false).unwrap().messages, 6);
+        assert_eq!(aggregator.take(1, true).unwrap().messages, 6);
         fill(2);
         assert!(aggregator.take(2, false).is_none(), "it was idle before, not since");
         fill(3);

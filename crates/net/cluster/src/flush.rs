@@ -32,7 +32,7 @@ pub(crate) struct FlushPolicy {
 
 impl FlushPolicy {
     /// Whether the open frame leaves now, for a sender that is free. `first_ns`: when its oldest
-    /// message came. `is_idle`: a worker has run out of work since then. It is held for `hold_ns`
+    /// message came. `is_idle`: who takes it has run out of work. It is held for `hold_ns`
     /// at most, and is full with `frame_bytes`.
     pub(crate) fn leaves(
         &self,

@@ -47,7 +47,7 @@ impl Worker {
         if let Some(poller) = self.shared.idle_poller()
             && !self.polled.take()
         {
-            poller.poll(false);
+            poller.poll(self.index, false);
         }
         self.take_back();
         // Last, for all of the above may post; a worker never sleeps on what it has buffered for

@@ -33,9 +33,8 @@ impl Worker {
     /// is due.
     #[cold]
     pub(super) fn idle(&self) {
-        let poller = self.shared.idle_poller();
-        if let Some(poller) = poller {
-            poller.out_of_work();
+        if self.shared.idle_poller().is_some_and(|poller| poller.out_of_work(self.index)) {
+            return self.polled.set(true);
         }
         self.unload();
         self.shared.sleep.start_looking();
@@ -71,7 +70,7 @@ impl Worker {
                     self.queue_len() > 0
                 }
                 || poller.is_some_and(|poller| {
-                    self.polled.set(poller.poll(true));
+                    self.polled.set(poller.poll(self.index, true));
                     self.polled.get()
                 });
             if found {
@@ -131,7 +130,11 @@ impl Worker {
         let timeout = timeout_ns.map(Duration::from_nanos);
         if timeout != Some(Duration::ZERO) {
             if let Some(poller) = self.shared.idle_poller() {
-                poller.asleep();
+                poller.is_away(self.index);
+                // Of several that fall asleep, the last to announce itself sees all (`announce`).
+                if self.shared.sleep.seems_all_asleep() {
+                    poller.all_asleep();
+                }
             }
             self.shared.sleep.park(self.index, timeout);
         } else {

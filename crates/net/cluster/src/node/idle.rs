@@ -41,8 +41,7 @@ pub(super) fn run(progress: &ProgressDriver) {
             progress.unparker().sleep(PATROL);
             continue;
         }
-        // A worker has panicked with it: the other nodes notice by its silence, as if this thread
-        // had.
+        // The fabric has panicked: the other nodes notice by this one's silence.
         let Some(mut slot) = progress.driver() else { return };
         let Some(driver) = slot.as_mut() else { return };
         if driver.turn(false) {

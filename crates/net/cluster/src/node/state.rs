@@ -387,18 +387,6 @@ impl Inner {
         self.unparker.ring();
     }
 
-    pub(super) fn worker_is_idle(&self) {
-        let peers = read(&self.peers);
-        let mut waits = false;
-        for peer in peers.values() {
-            waits |= peer.aggregator.worker_is_idle();
-        }
-        drop(peers);
-        if waits {
-            self.unparker.ring();
-        }
-    }
-
     pub(super) fn not_understood(&self) {
         self.counters.not_understood.add(1);
     }

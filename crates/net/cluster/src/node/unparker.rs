@@ -1,7 +1,6 @@
 //! The unparker wakes the thread that moves the frames, if that thread sleeps.
 //!
-//! The node's thread moves them. In a system with one worker, that worker does while it is awake:
-//! see `progress`.
+//! While workers are awake, one of them moves the frames, else the node's thread: see `progress`.
 
 use crate::fabric::{Doorbell, Woken};
 use actinium_actor::SystemHandle;
@@ -16,31 +15,36 @@ pub(super) struct Unparker {
     thread: OnceLock<Thread>,
     /// The place where the thread sleeps, if the fabric has one. Set before anybody rings.
     doorbell: OnceLock<Arc<dyn Doorbell>>,
-    /// The system whose worker moves frames, if it may.
+    /// The system whose workers move frames, if they may.
     system: OnceLock<SystemHandle>,
-    /// Whether somebody who is not that worker has rung for it.
+    /// Whether somebody has rung for a worker.
     called: Arc<AtomicBool>,
-    /// Whether that worker is awake, and looks after the frames between its turns.
+    /// Whether a worker is awake, and looks after the frames between its turns.
     drives: AtomicBool,
 }
 
 impl Unparker {
-    /// Makes the system's worker one who is rung for, too, from now on.
-    pub(super) fn ring_worker_of(&self, system: SystemHandle) {
+    /// Makes the system's workers those who are rung for, too, from now on.
+    pub(super) fn ring_workers_of(&self, system: SystemHandle) {
         let _ = self.system.set(system);
     }
 
     /// Rings because there is work, which whoever is rung for finds when it looks.
     pub(super) fn ring(&self) {
         if let Some(system) = self.system.get() {
+            // Relaxed: mostly somebody has called already, and nobody has looked since. Release:
+            // pairs with the acquire in `take_call`. Waking passes a fence, so that the first
+            // worker finds it if it is about to sleep.
+            let is_called = self.called.load(Ordering::Relaxed);
             if system.is_on_worker() {
                 // It looks when its turn is over.
+                if !is_called {
+                    self.called.store(true, Ordering::Release);
+                }
                 return;
             }
-            // Release: pairs with the acquire in `take_call`. Waking passes a fence, so that the
-            // worker finds it if it is about to sleep.
             self.called.store(true, Ordering::Release);
-            // SeqCst: a hint; a worker that no longer drives has rung for the thread.
+            // SeqCst: a hint; if no worker drives any more, the last one has rung for the thread.
             if system.request_poll() || self.drives.load(Ordering::SeqCst) {
                 return;
             }
@@ -78,33 +82,32 @@ impl Unparker {
         let _ = self.thread.set(thread::current());
     }
 
-    /// Returns the flag that says whether somebody has rung for the worker.
+    /// Returns the flag that says whether somebody has rung for a worker.
     pub(super) fn call(&self) -> Arc<AtomicBool> {
         self.called.clone()
     }
 
-    /// Clears the call, because the worker looks now.
+    /// Clears the call, because a worker looks now.
     pub(super) fn take_call(&self) {
-        // Relaxed: mostly it was not rung for, and what it misses it is woken for. Acquire: pairs
+        // Relaxed: mostly nobody has called, and what it misses one is woken for. Acquire: pairs
         // with the release in `ring`.
         if self.called.load(Ordering::Relaxed) {
             self.called.swap(false, Ordering::Acquire);
         }
     }
 
-    /// Whether the worker looks after the frames.
-    pub(super) fn worker_drives(&self) -> bool {
-        // SeqCst: whoever rings asks after it has said that it calls; a worker that goes to sleep
-        // says so here before it looks for calls.
+    /// Whether a worker looks after the frames.
+    pub(super) fn workers_drive(&self) -> bool {
+        // SeqCst: whoever rings asks after it has said that it calls; the last worker that goes to
+        // sleep says so here.
         self.drives.load(Ordering::SeqCst)
     }
 
-    /// Notes that the worker looks after the frames from now on, or no longer.
-    pub(super) fn set_worker_drives(&self, drives: bool) {
-        // Relaxed: mostly it is so already, and nobody else says that it does. SeqCst: see
-        // `worker_drives`.
-        if self.drives.load(Ordering::Relaxed) != drives {
-            self.drives.store(drives, Ordering::SeqCst);
+    /// Notes that a worker looks after the frames from now on, or none any more.
+    pub(super) fn set_workers_drive(&self, drive: bool) {
+        // Relaxed: mostly it is so already. SeqCst: see `workers_drive`.
+        if self.drives.load(Ordering::Relaxed) != drive {
+            self.drives.store(drive, Ordering::SeqCst);
         }
     }
 }

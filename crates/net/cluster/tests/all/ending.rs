@@ -213,7 +213,7 @@ impl Fabric for Broken {
 }
 
 #[test]
-fn a_node_whose_thread_panics_leaves_nobody_waiting() {
+fn a_node_whose_fabric_panics_leaves_nobody_waiting_and_its_system_goes_on() {
     let system = System::builder().workers(2).build().unwrap();
     let is_broken = Arc::new(AtomicBool::new(false));
     let fabric = Broken(Network::new().node(NodeId(0)), is_broken.clone());
@@ -224,4 +224,8 @@ fn a_node_whose_thread_panics_leaves_nobody_waiting() {
     assert_eq!(looked_for.wait().unwrap_err(), RemoteAskError::Left);
     let later = node.lookup::<Worker>(NodeId(1), "worker", limit);
     assert_eq!(later.wait().unwrap_err(), RemoteAskError::Left);
+    // Whoever drove: the workers are still there.
+    let worker = Worker { knows: None, kept: Vec::new(), _life: Arc::new(()) };
+    system.spawn(worker).send(Msg::Nothing).unwrap();
+    assert!(system.audit(limit).unwrap().is_balanced());
 }

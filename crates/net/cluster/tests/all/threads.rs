@@ -1,6 +1,6 @@
 //! Nodes with threads of their own, in one process.
 
-use actinium_actor::{Actor, Address, Context, Reply, Shutdown, System};
+use actinium_actor::{Actor, Address, Context, Reply, Shutdown, SpawnOptions, System};
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
@@ -10,6 +10,7 @@ use actinium_cluster::{
     StartError,
 };
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -137,18 +138,57 @@ fn a_message_goes_round_three_nodes() {
     }
 }
 
-/// What moves frames is no promise, but who: the only worker of a system does while it is awake,
-/// and else the node's thread.
+/// Workers move frames while one is awake, and else the node's thread.
 #[test]
-fn a_worker_moves_frames_where_it_is_the_only_one() {
-    for (workers, by_worker) in [(1, true), (2, false)] {
+fn workers_move_frames() {
+    for workers in [1, 2, 4] {
         let (_network, hosts) = cluster_of(2, workers, &patient());
         let (relays, done) = relays(&hosts);
         relays[0].send(Msg::Number(40)).unwrap();
         assert_eq!(done.recv().unwrap(), 20);
         for (_, node) in &hosts {
-            assert_eq!(node.stats().driven > 0, by_worker);
+            assert!(node.stats().driven > 0, "{workers} workers");
         }
+    }
+}
+
+/// One worker is in a turn that does not end, whether it has moved frames so far or not.
+#[test]
+fn another_worker_moves_frames_while_one_is_in_a_long_turn() {
+    let (_network, hosts) = cluster_of(2, 2, &patient());
+    let (_relays, done) = relays(&hosts);
+    let there = hosts[0].1.lookup::<Relay>(NodeId(1), "relay", LIMIT).wait().unwrap();
+    for stuck in 0..2 {
+        let (wake, woken) = mpsc::channel();
+        let (asleep, sleeps) = mpsc::channel();
+        let ends = Mutex::new(Some(Sleeper(woken, asleep)));
+        let make = move || ends.lock().unwrap().take().unwrap();
+        let options = SpawnOptions::new().on_worker(stuck);
+        let sleeper = hosts[0].0.spawn_with(options, make).unwrap();
+        sleeper.send(()).unwrap();
+        sleeps.recv().unwrap();
+        let before = hosts[0].1.stats().driven;
+        for _ in 0..100 {
+            there.send(0).unwrap();
+            done.recv().unwrap();
+        }
+        if stuck == 1 {
+            // The first worker is rung for. While that one is stuck, the thread may be as fast.
+            assert!(hosts[0].1.stats().driven > before);
+        }
+        wake.send(()).unwrap();
+    }
+}
+
+/// Its turn takes until it is told to wake.
+struct Sleeper(mpsc::Receiver<()>, mpsc::Sender<()>);
+
+impl Actor for Sleeper {
+    type Msg = ();
+
+    fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
+        self.1.send(()).unwrap();
+        self.0.recv().unwrap();
     }
 }
 
@@ -156,14 +196,6 @@ fn a_worker_moves_frames_where_it_is_the_only_one() {
 /// what it has aggregated.
 #[test]
 fn the_thread_takes_over_while_a_turn_takes_long() {
-    struct Sleeper(mpsc::Receiver<()>, mpsc::Sender<()>);
-    impl Actor for Sleeper {
-        type Msg = ();
-        fn handle(&mut self, (): (), _ctx: &mut Context<'_, Self>) {
-            self.1.send(()).unwrap();
-            self.0.recv().unwrap();
-        }
-    }
     let link = LinkConfig { heartbeat_ns: 20_000_000, ..patient().link };
     let (_network, hosts) = cluster(2, &NodeConfig { link, ..NodeConfig::default() });
     let (_relays, done) = relays(&hosts);
