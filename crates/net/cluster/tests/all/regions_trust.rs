@@ -22,6 +22,8 @@ struct Access {
 enum What {
     Get { bytes: u64 },
     Put { bytes: Blob },
+    Place { access: u8 },
+    Release,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, Message)]
@@ -29,6 +31,7 @@ enum Refusal {
     Gone,
     NotAllowed,
     OutOfRange { region_bytes: u64 },
+    InWindow,
 }
 
 /// Has the types of what serves regions.
