@@ -505,7 +505,7 @@ mod tests {
         moved.unwrap().into_payload().unwrap().to_vec()
     }
 
-    fn bytes((transfer, moved): Ended) -> (TransferId, Vec<u8>) {
+    fn read((transfer, moved): Ended) -> (TransferId, Vec<u8>) {
         (transfer, moved.unwrap().into_bytes().unwrap())
     }
 
@@ -534,9 +534,9 @@ mod tests {
         b.get(shared, 1, arena.unwritten(3).unwrap()).unwrap();
         assert_eq!(payload(b.poll_ended().unwrap().1), [2, 3, 4]);
         let put = b.put_bytes(vec![8, 9], region, 6).unwrap();
-        assert_eq!(b.poll_ended().map(bytes), Some((put, vec![8, 9])));
+        assert_eq!(b.poll_ended().map(read), Some((put, vec![8, 9])));
         let get = b.get_bytes(region, 5, 3).unwrap();
-        assert_eq!(b.poll_ended().map(bytes), Some((get, vec![2, 8, 9])));
+        assert_eq!(b.poll_ended().map(read), Some((get, vec![2, 8, 9])));
         let outside = MemoryError::OutOfRange { region, offset: 7, bytes: 2 };
         assert_eq!(b.get_bytes(region, 7, 2), Err(outside.clone()));
         assert_eq!(b.put_bytes(vec![0; 2], region, 7), Err(outside));

@@ -156,7 +156,8 @@ impl Transfer {
     /// The right to reach the region by the fabric alone. None: it lies in no window.
     async fn lease(&self) -> Result<Option<Arc<Lease>>, RegionError> {
         let leases = self.inner.leases();
-        let (key, ticket) = (self.key(), (self.remote.secret(), self.access.bits()));
+        // For all that the handle allows: then its node is asked once.
+        let (key, ticket) = (self.key(), (self.remote.secret(), self.remote.access().bits()));
         if !self.remote.is_in_window() {
             return Ok(None);
         }
@@ -185,14 +186,15 @@ impl Transfer {
         let (node, region, secret) =
             (self.remote.node(), self.remote.region(), self.remote.secret());
         if self.is_here() {
-            let place = self.inner.regions().place(region, secret, self.access, node);
+            let access = self.remote.access();
+            let place = self.inner.regions().place(region, secret, access, node);
             return place.map_err(|why| self.failed(why));
         }
         // Its node asks back when it takes the region back.
         Keeper::open(&self.inner)
             .map_err(|error| self.failed(RegionProblem::Refused(error.to_string())))?;
         let keeper = self.keeper().await?;
-        let what = What::Place { access: self.access.bits() };
+        let what = What::Place { access: self.remote.access().bits() };
         let access = Access { region, secret, offset: 0, what };
         let ask = |limit| keeper.ask(access.clone(), limit);
         let answer = self.insist(true, None, ask).await?.map_err(|why| self.failed(why))?;

@@ -70,6 +70,7 @@ fn reach(by: By) {
         })
         .collect();
     assert!(node.get(&handles[me], 0, len as u64, LIMIT).wait().unwrap() == expected, "by itself");
+    team.barrier().wait().unwrap();
     // One after the other is taken back, while the others try to write: all of it is there, or is
     // an error.
     let mut region = Some(region);
