@@ -36,7 +36,6 @@ pub(crate) enum Order {
 /// The orders that the thread has not taken yet.
 #[derive(Default)]
 pub(crate) struct Orders {
-    /// None: the node has left.
     waiting: Mutex<Closable>,
     /// There are some: changed behind the lock, read without it.
     any: AtomicBool,
@@ -45,6 +44,7 @@ pub(crate) struct Orders {
 #[derive(Default)]
 struct Closable {
     orders: Vec<Order>,
+    /// The node has left.
     is_closed: bool,
 }
 
