@@ -9,7 +9,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::fabric::{Ended, MemoryError, Moved, NodeId, RegionId, RemoteMemory, TransferId};
+use crate::fabric::{
+    Ended, MemoryError, Moved, NodeId, RegionId, RemoteMemory, TransferId, room, zeros,
+};
 use crate::locks::lock;
 use crate::mpi_bell::Bells;
 use actinium_memory::heap::{Heap, Payload, Unwritten};
@@ -45,13 +47,14 @@ struct Own {
 enum Local {
     Get(Unwritten),
     Put(Payload),
-    GetBytes(Vec<u8>),
+    /// Room for so many bytes, which the vector does not count before they are there.
+    GetBytes(Vec<u8>, usize),
     PutBytes(Vec<u8>),
 }
 
 impl Local {
     fn is_get(&self) -> bool {
-        matches!(self, Local::Get(_) | Local::GetBytes(_))
+        matches!(self, Local::Get(_) | Local::GetBytes(..))
     }
 }
 
@@ -186,9 +189,8 @@ impl Windows {
         let (start, bytes): (*mut c_void, usize) = match &mut local {
             Local::Get(into) => (into.missing().as_mut_ptr().cast(), into.missing().len()),
             Local::Put(from) => (from.as_ptr().cast_mut().cast(), from.len()),
-            Local::GetBytes(bytes) | Local::PutBytes(bytes) => {
-                (bytes.as_mut_ptr().cast(), bytes.len())
-            }
+            Local::GetBytes(into, bytes) => (into.as_mut_ptr().cast(), *bytes),
+            Local::PutBytes(from) => (from.as_mut_ptr().cast(), from.len()),
         };
         if region.node.0 >= self.ranks {
             return Err((MemoryError::NoSuchRegion(region), local));
@@ -266,7 +268,11 @@ impl Windows {
                 let payload = into.finish().map(Moved::Payload);
                 payload.map_err(|_| MemoryError::Engine("bytes are missing".to_owned()))
             }
-            (None, Local::GetBytes(bytes)) => Ok(Moved::Bytes(bytes)),
+            (None, Local::GetBytes(mut into, bytes)) => {
+                // SAFETY: there is room for so many, and the requests for all have ended well.
+                unsafe { into.set_len(bytes) };
+                Ok(Moved::Bytes(into))
+            }
             (None, Local::Put(from)) => self.flush(transfer.node).map(|()| Moved::Payload(from)),
             (None, Local::PutBytes(from)) => self.flush(transfer.node).map(|()| Moved::Bytes(from)),
         };
@@ -288,7 +294,7 @@ impl RemoteMemory for Windows {
         let own = match place {
             Some(place) => self.retired.swap_remove(place),
             None => {
-                let memory = Box::leak(vec![0_u8; bytes.max(1)].into_boxed_slice());
+                let memory = Box::leak(zeros(bytes.max(1))?.into_boxed_slice());
                 Own { start: NonNull::from(memory).cast(), bytes }
             }
         };
@@ -364,11 +370,8 @@ impl RemoteMemory for Windows {
     ) -> Result<TransferId, MemoryError> {
         // First: there may be no room here for what is not there.
         region.check(offset, bytes)?;
-        let mut into = Vec::new();
-        into.try_reserve_exact(bytes)
-            .map_err(|error| MemoryError::Engine(format!("{bytes} bytes here: {error}")))?;
-        into.resize(bytes, 0);
-        self.begin(region, offset, Local::GetBytes(into)).map_err(|(error, _)| error)
+        let local = Local::GetBytes(room(bytes)?, bytes);
+        self.begin(region, offset, local).map_err(|(error, _)| error)
     }
 
     fn put_bytes(

@@ -20,7 +20,7 @@
 
 use super::{
     Bell, Ended, Fabric, MemoryError, Moved, NodeId, RegionId, RemoteMemory, SendRefused,
-    TransferId,
+    TransferId, zeros,
 };
 use actinium_memory::heap::{Payload, Unwritten};
 use std::cmp::Reverse;
@@ -348,7 +348,7 @@ impl InProcess {
 
 impl RemoteMemory for InProcess {
     fn register(&mut self, bytes: usize) -> Result<RegionId, MemoryError> {
-        Ok(self.add_region(Memory::Own(vec![0; bytes]), bytes))
+        Ok(self.add_region(Memory::Own(zeros(bytes)?), bytes))
     }
 
     fn share(&mut self, payload: Payload) -> Result<RegionId, MemoryError> {

@@ -211,6 +211,21 @@ impl RegionId {
     }
 }
 
+/// An empty vector with room for so many bytes, or the reason why there is none.
+pub(crate) fn room(bytes: usize) -> Result<Vec<u8>, MemoryError> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(bytes)
+        .map_err(|error| MemoryError::Engine(format!("{bytes} bytes of memory: {error}")))?;
+    Ok(room)
+}
+
+/// So many zeros, or the reason why there is no room for them.
+pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, MemoryError> {
+    let mut zeros = room(bytes)?;
+    zeros.resize(bytes, 0);
+    Ok(zeros)
+}
+
 /// A reading or writing of remote memory that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferId(pub u64);

@@ -130,6 +130,8 @@ struct Entry {
     kept: Option<Arc<Lease>>,
     lease: Weak<Lease>,
     tickets: Vec<Ticket>,
+    /// For good: no other region will have its number.
+    is_revoked: bool,
 }
 
 /// The leases that a node has, of other nodes' regions and its own.
@@ -149,8 +151,11 @@ impl Leases {
     pub(crate) fn begin(&self, key: Key) -> Weak<Lease> {
         let mut entries = lock(&self.0);
         // What was forgotten, and is not in use any more.
-        entries.retain(|_, entry| entry.lease.strong_count() > 0);
+        entries.retain(|_, entry| entry.is_in_use());
         let entry = entries.entry(key).or_default();
+        if entry.is_revoked {
+            return Weak::new();
+        }
         if entry.kept.is_none() {
             // Some may be under way under a lease from before its node was down: the new one is the
             // same then.
@@ -184,13 +189,21 @@ impl Leases {
 
     /// Ends a lease; `released` is called when no transfer is under way under it, maybe at once.
     pub(crate) fn revoke(&self, key: Key, released: impl FnOnce() + Send + 'static) {
-        let lease = lock(&self.0).remove(&key).and_then(|entry| entry.lease.upgrade());
-        match &lease {
-            Some(lease) => lock(&lease.released).push(Box::new(released)),
-            None => released(),
+        let revoked = {
+            let mut entries = lock(&self.0);
+            entries.get_mut(&key).map(|entry| {
+                // It stays as long as something is under way: its node may ask again.
+                entry.is_revoked = true;
+                (entry.lease.upgrade(), entry.forget())
+            })
+        };
+        match &revoked {
+            Some((Some(lease), _)) => lock(&lease.released).push(Box::new(released)),
+            _ => released(),
         }
         // Maybe the last one, and not behind the lock.
-        drop(lease);
+        drop(revoked);
+        lock(&self.0).retain(|_, entry| entry.is_in_use());
     }
 
     /// A region is not where its node has said, or was refused: it is asked for again.
@@ -211,6 +224,10 @@ impl Leases {
 }
 
 impl Entry {
+    fn is_in_use(&self) -> bool {
+        self.lease.strong_count() > 0
+    }
+
     fn forget(&mut self) -> Option<Arc<Lease>> {
         self.tickets.clear();
         self.kept.take()
@@ -253,9 +270,16 @@ mod tests {
         let (released, tell) = told();
         leases.revoke(KEY, tell);
         assert!(leases.held(KEY, TICKET).is_none(), "none begins any more");
-        assert!(!released.load(Ordering::SeqCst));
+        let (asked_again, tell) = told();
+        leases.revoke(KEY, tell);
+        assert!(leases.granted(KEY, &leases.begin(KEY), TICKET, PLACE).is_none());
+        for released in [&released, &asked_again] {
+            assert!(!released.load(Ordering::SeqCst));
+        }
         drop(under_way);
-        assert!(released.load(Ordering::SeqCst));
+        for released in [&released, &asked_again] {
+            assert!(released.load(Ordering::SeqCst));
+        }
         let (released, tell) = told();
         leases.revoke(KEY, tell);
         assert!(released.load(Ordering::SeqCst), "there is none");

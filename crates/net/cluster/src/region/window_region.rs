@@ -10,7 +10,7 @@ use super::window::{Lease, Order};
 use super::{RegionAnswer, answer};
 use crate::answer::RemoteAnswer;
 use crate::error::RemoteAskError;
-use crate::fabric::{NodeId, RegionId};
+use crate::fabric::{MemoryError, NodeId, RegionId, zeros};
 use crate::locks::lock;
 use crate::node::state::Inner;
 use crate::node::{ExportError, NodeHandle};
@@ -51,17 +51,11 @@ pub struct WindowRegion {
 }
 
 impl WindowRegion {
-    fn new(inner: Arc<Inner>, bytes: usize, place: Option<RegionId>) -> Self {
+    fn new(inner: Arc<Inner>, bytes: usize, body: Body) -> Self {
         let (regions, incarnation) = (inner.regions(), inner.incarnation());
-        let (number, body) = match place {
-            Some(place) => {
-                let window = Arc::new(Window::new(place));
-                (regions.add_window(incarnation, window.clone()), Body::Window(window))
-            }
-            None => {
-                let memory = Arc::new(Memory(Mutex::new(Some(vec![0; bytes]))));
-                (regions.add(incarnation, memory.clone()), Body::Held(memory))
-            }
+        let number = match &body {
+            Body::Window(window) => regions.add_window(incarnation, window.clone()),
+            Body::Held(memory) => regions.add(incarnation, memory.clone()),
         };
         WindowRegion { inner, number, bytes: bytes as u64, body: Some(body) }
     }
@@ -136,15 +130,7 @@ impl WindowRegion {
                     place: window.place(),
                     until_ns: self.inner.time_ns().saturating_add(nanos(timeout)),
                 };
-                let failed = self.failed(RegionProblem::Gone);
-                let job = Box::pin(async move {
-                    let bytes = end.take_back(window.holders()).await;
-                    if let (Some(done), Some(bytes)) = (done, bytes) {
-                        let refused = |why| RegionError { why, ..failed };
-                        // Whoever has taken it back may have stopped waiting.
-                        drop(done.send(bytes.map_err(refused)));
-                    }
-                });
+                let job = Box::pin(end.take_back(window.holders(), done));
                 self.inner.system().spawn(Retiring(Some(job)));
             }
         }
@@ -195,8 +181,8 @@ struct End {
 }
 
 impl End {
-    /// What lies in it when all have released it. None: this node leaves.
-    async fn take_back(self, holders: BTreeSet<NodeId>) -> Option<Result<Vec<u8>, RegionProblem>> {
+    /// Waits until all have released it, and takes it from the fabric.
+    async fn take_back(self, holders: BTreeSet<NodeId>, done: Option<Taken>) {
         let mut releases: Vec<Release<'_>> =
             holders.into_iter().map(|node| Box::pin(self.release(node)) as Release<'_>).collect();
         let mut all_have = true;
@@ -211,14 +197,34 @@ impl End {
             if releases.is_empty() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        let (done, bytes) = oneshot::channel();
-        let (lease, len) = (Lease::of(self.place), self.place.bytes as usize);
-        self.inner.order(Order::Get { lease, offset: 0, bytes: len, done });
-        let bytes = bytes.await.ok()?;
+        // Of what is dropped nobody wants to know what lay in it.
+        if let Some(done) = done {
+            let bytes = self.bytes().await;
+            if let Some(bytes) = bytes {
+                // Whoever has taken it back may have stopped waiting.
+                drop(done.send(bytes));
+            }
+        }
         if all_have {
             self.inner.order(Order::Unregister(self.place));
         }
-        Some(bytes.map_err(|error| RegionProblem::Refused(error.to_string())))
+    }
+
+    /// What lies in it. None: this node leaves.
+    async fn bytes(&self) -> Option<Result<Vec<u8>, RegionError>> {
+        let (done, bytes) = oneshot::channel();
+        let (lease, len) = (Lease::of(self.place), self.place.bytes as usize);
+        self.inner.order(Order::Get { lease, offset: 0, bytes: len, done });
+        let refused = |error: MemoryError| RegionError {
+            access: RegionAccess::READ,
+            node: self.inner.id(),
+            region: self.number,
+            offset: 0,
+            bytes: self.place.bytes,
+            written: 0,
+            why: RegionProblem::Refused(error.to_string()),
+        };
+        Some(bytes.await.ok()?.map_err(refused))
     }
 
     /// Whether a node begins nothing any more, and nothing is under way there.
@@ -307,7 +313,8 @@ impl NodeHandle {
     ///
     /// # Errors
     /// If the program itself has exported an actor as `actinium.regions`. Of the answer:
-    /// [`RegionProblem::Left`](crate::RegionProblem::Left) if this node leaves first.
+    /// [`RegionProblem::Left`](crate::RegionProblem::Left) if this node leaves first, or
+    /// [`Refused`](crate::RegionProblem::Refused) if there is no memory for so many bytes.
     pub fn register_window(&self, bytes: usize) -> Result<RegionAnswer<WindowRegion>, ExportError> {
         let inner = self.inner().clone();
         Keeper::open(&inner)?;
@@ -321,12 +328,23 @@ impl NodeHandle {
             why,
         };
         let (would_block, left) = (failed(RegionProblem::WouldBlock), failed(RegionProblem::Left));
+        let no_memory = failed(RegionProblem::Left);
+        let no_room = move |error: MemoryError| RegionError {
+            why: RegionProblem::Refused(error.to_string()),
+            ..no_memory
+        };
         let (done, registered) = oneshot::channel();
         inner.order(Order::Register { bytes, done });
         Ok(answer(would_block, async move {
             // Without a window, whatever the reason, there are messages.
-            let place = registered.await.map_err(|_| left)?.ok();
-            Ok(WindowRegion::new(inner, bytes, place))
+            let body = match registered.await.map_err(|_| left)? {
+                Ok(place) => Body::Window(Arc::new(Window::new(place))),
+                Err(_) => {
+                    let memory = zeros(bytes).map_err(no_room)?;
+                    Body::Held(Arc::new(Memory(Mutex::new(Some(memory)))))
+                }
+            };
+            Ok(WindowRegion::new(inner, bytes, body))
         }))
     }
 }

@@ -252,6 +252,19 @@ fn without_windows_the_same_program_goes_by_messages() {
 }
 
 #[test]
+fn what_there_is_no_memory_for_is_an_error() {
+    let mut cluster = Cluster::new(10, 2, Faults::default(), reliable());
+    let answer = cluster.hosts[0].node.register_window(usize::MAX).unwrap();
+    let error = wait(&mut cluster, answer).unwrap_err();
+    assert!(matches!(error.why, RegionProblem::Refused(_)), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("cannot register 18446744073709551615 bytes of node 0: "), "{text}");
+    // The node goes on.
+    let region = register(&mut cluster, 0, 1);
+    assert_eq!(get(&mut cluster, 1, &region.remote(both()), 0, 1), Ok(vec![0]));
+}
+
+#[test]
 fn a_node_that_leaves_answers_all_who_wait() {
     let mut cluster = Cluster::new(9, 2, Faults::default(), reliable());
     let region = register(&mut cluster, 0, 100);
