@@ -345,7 +345,7 @@ impl Child {
         say(&format!(
             "figures received={received} lost={lost} lost_there={lost_there} duplicates={} garbage={} \
              resent={} up={} peak_kib={peak} parcels={parcels} payloads_lost={payloads_lost} \
-             waiting={} ahead={} left={} left_frames={} delivered_frames={} handed_on={}",
+             waiting={} ahead={} left={} left_frames={} delivered_frames={}",
             link.duplicates,
             link.garbage,
             link.resent,
@@ -355,7 +355,6 @@ impl Child {
             left.messages,
             left.frames,
             link.delivered,
-            stats.handed_on,
         ));
     }
 }
