@@ -121,6 +121,15 @@ fn run() -> Result<u64, Box<dyn Error>> {
     let memory = board.unregister();
     assert_eq!(memory, bytes);
     assert!(nodes[3].get(&for_display, 0, 8, TIMEOUT).wait().is_err());
+
+    // The same in a window: the fabric alone reads and writes it, where the fabric can.
+    let window = nodes[0].register_window(memory.len())?.wait()?;
+    println!("one-sided: {}", window.is_one_sided());
+    let handle = window.remote(RegionAccess::READ | RegionAccess::WRITE);
+    nodes[1].put(&handle, 0, memory, TIMEOUT).wait()?;
+    assert_eq!(nodes[3].get(&handle, 0, handle.len(), TIMEOUT).wait()?, bytes);
+    assert_eq!(window.unregister(TIMEOUT).wait()?, bytes);
+    assert!(nodes[3].get(&handle, 0, 8, TIMEOUT).wait().is_err());
     for node in nodes {
         node.leave();
     }

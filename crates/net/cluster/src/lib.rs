@@ -74,6 +74,7 @@ pub use region::access::RegionAccess;
 pub use region::error::{RegionError, RegionProblem};
 pub use region::handle::RemoteRegion;
 pub use region::memory::RegionMemory;
+pub use region::window_region::WindowRegion;
 pub use region::{Region, RegionAnswer};
 pub use remote::RemoteAddress;
 pub use shards::Shards;

@@ -9,8 +9,11 @@
 
 #![allow(unsafe_code)]
 
-use crate::fabric::{Ended, MemoryError, NodeId, RegionId, RemoteMemory, TransferId};
+use crate::fabric::{
+    Ended, MemoryError, Moved, NodeId, RegionId, RemoteMemory, TransferId, room, zeros,
+};
 use crate::locks::lock;
+use crate::mpi_bell::Bells;
 use actinium_memory::heap::{Heap, Payload, Unwritten};
 use mpi::ffi;
 use mpi::raw::AsRaw;
@@ -44,6 +47,15 @@ struct Own {
 enum Local {
     Get(Unwritten),
     Put(Payload),
+    /// Room for so many bytes, which the vector does not count before they are there.
+    GetBytes(Vec<u8>, usize),
+    PutBytes(Vec<u8>),
+}
+
+impl Local {
+    fn is_get(&self) -> bool {
+        matches!(self, Local::Get(_) | Local::GetBytes(..))
+    }
 }
 
 struct Transfer {
@@ -70,6 +82,8 @@ pub(crate) struct Windows {
     last: u64,
     /// Since segments have windows of their own: see `mpi_segment`.
     calls: Option<Calls>,
+    /// To wake whoever is reached: see `mpi_bell`.
+    bells: Option<Bells>,
 }
 
 // SAFETY: handles of MPI's mean the same to all threads of a process, which MPI was started for
@@ -134,8 +148,14 @@ impl Windows {
                 transfers: VecDeque::new(),
                 last: 0,
                 calls: None,
+                bells: None,
             })
         }
+    }
+
+    /// Ranks that sleep can be woken.
+    pub(crate) fn set_bells(&mut self, bells: Bells) {
+        self.bells = Some(bells);
     }
 
     /// From now on other threads call MPI, too.
@@ -169,6 +189,8 @@ impl Windows {
         let (start, bytes): (*mut c_void, usize) = match &mut local {
             Local::Get(into) => (into.missing().as_mut_ptr().cast(), into.missing().len()),
             Local::Put(from) => (from.as_ptr().cast_mut().cast(), from.len()),
+            Local::GetBytes(into, bytes) => (into.as_mut_ptr().cast(), *bytes),
+            Local::PutBytes(from) => (from.as_mut_ptr().cast(), from.len()),
         };
         if region.node.0 >= self.ranks {
             return Err((MemoryError::NoSuchRegion(region), local));
@@ -187,16 +209,16 @@ impl Windows {
             // SAFETY: set by MPI before anything of it is used.
             let byte = unsafe { ffi::RSMPI_UINT8_T };
             // SAFETY: the transfer owns the memory here and is kept until the request has ended:
-            // the payload's bytes do not change, those of what is unwritten are nobody else's, and
-            // neither moves. What lies there is the other rank's care.
+            // the payload's bytes do not change, those of a vector and of what is unwritten are
+            // nobody else's, and none of them moves. What lies there is the other rank's care.
             let code = unsafe {
                 let (start, request) = (start.cast::<u8>().add(at).cast(), request.as_mut_ptr());
                 let window = self.window;
-                match &local {
-                    Local::Get(_) => {
+                match local.is_get() {
+                    true => {
                         ffi::MPI_Rget(start, count, byte, rank, there, count, byte, window, request)
                     }
-                    Local::Put(_) => {
+                    false => {
                         ffi::MPI_Rput(start, count, byte, rank, there, count, byte, window, request)
                     }
                 }
@@ -210,6 +232,10 @@ impl Windows {
                     break;
                 }
             }
+        }
+        // Where windows are messages, it has to call MPI for what was begun.
+        if let Some(bells) = &self.bells {
+            bells.ring(region.node.0 as usize);
         }
         self.last += 1;
         let id = TransferId(self.last);
@@ -239,17 +265,26 @@ impl Windows {
             (None, Local::Get(mut into)) => {
                 // SAFETY: the requests for all that was missing have ended well.
                 unsafe { into.assume_written() };
-                into.finish().map_err(|_| MemoryError::Engine("bytes are missing".to_owned()))
+                let payload = into.finish().map(Moved::Payload);
+                payload.map_err(|_| MemoryError::Engine("bytes are missing".to_owned()))
             }
-            (None, Local::Put(from)) => {
-                // The request's end says only that `from` was read. This waits for the other end;
-                // where windows are more than messages, that is no wait. SAFETY: the window is open
-                // to all.
-                let code = unsafe { ffi::MPI_Win_flush(transfer.node.0 as c_int, self.window) };
-                checked("MPI_Win_flush", code).map(|()| from)
+            (None, Local::GetBytes(mut into, bytes)) => {
+                // SAFETY: there is room for so many, and the requests for all have ended well.
+                unsafe { into.set_len(bytes) };
+                Ok(Moved::Bytes(into))
             }
+            (None, Local::Put(from)) => self.flush(transfer.node).map(|()| Moved::Payload(from)),
+            (None, Local::PutBytes(from)) => self.flush(transfer.node).map(|()| Moved::Bytes(from)),
         };
         (transfer.id, outcome)
+    }
+
+    /// Waits until what was written is there: a request's end says only that its bytes were read
+    /// here. Where windows are more than messages, that is no wait. The caller has the turn to call
+    /// MPI.
+    fn flush(&self, node: NodeId) -> Result<(), MemoryError> {
+        // SAFETY: the window is open to all.
+        checked("MPI_Win_flush", unsafe { ffi::MPI_Win_flush(node.0 as c_int, self.window) })
     }
 }
 
@@ -259,7 +294,7 @@ impl RemoteMemory for Windows {
         let own = match place {
             Some(place) => self.retired.swap_remove(place),
             None => {
-                let memory = Box::leak(vec![0_u8; bytes.max(1)].into_boxed_slice());
+                let memory = Box::leak(zeros(bytes.max(1))?.into_boxed_slice());
                 Own { start: NonNull::from(memory).cast(), bytes }
             }
         };
@@ -314,7 +349,7 @@ impl RemoteMemory for Windows {
     ) -> Result<TransferId, (MemoryError, Unwritten)> {
         self.begin(region, offset, Local::Get(into)).map_err(|(error, local)| match local {
             Local::Get(into) => (error, into),
-            Local::Put(_) => unreachable!("it was a get"),
+            _ => unreachable!("it was a get of a payload"),
         })
     }
 
@@ -325,6 +360,27 @@ impl RemoteMemory for Windows {
         offset: usize,
     ) -> Result<TransferId, MemoryError> {
         self.begin(region, offset, Local::Put(from)).map_err(|(error, _)| error)
+    }
+
+    fn get_bytes(
+        &mut self,
+        region: RegionId,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<TransferId, MemoryError> {
+        // First: there may be no room here for what is not there.
+        region.check(offset, bytes)?;
+        let local = Local::GetBytes(room(bytes)?, bytes);
+        self.begin(region, offset, local).map_err(|(error, _)| error)
+    }
+
+    fn put_bytes(
+        &mut self,
+        from: Vec<u8>,
+        region: RegionId,
+        offset: usize,
+    ) -> Result<TransferId, MemoryError> {
+        self.begin(region, offset, Local::PutBytes(from)).map_err(|(error, _)| error)
     }
 
     fn poll_ended(&mut self) -> Option<Ended> {

@@ -9,6 +9,8 @@ mod bell;
 mod letters;
 #[path = "mpi_parts/payloads.rs"]
 mod payloads;
+#[path = "mpi_parts/regions.rs"]
+mod regions;
 #[path = "mpi_parts/segments.rs"]
 mod segments;
 
@@ -354,6 +356,11 @@ const PARTS: &[(&str, &str, fn())] = &[
     ("windows", "2", payloads::windows),
     ("payloads by windows", "2", payloads::by_window),
     ("payloads by frames", "2", payloads::by_frames),
+    ("payloads by windows in a grid", "4", payloads::by_window_in_a_grid),
+    ("payloads by frames in a grid", "4", payloads::by_frames_in_a_grid),
+    ("regions by windows", "2", regions::by_window),
+    ("regions by windows of four ranks", "4", regions::by_window),
+    ("regions by messages", "2", regions::by_messages),
     ("segments of static windows", "2", segments::fixed),
     ("segments of dynamic windows", "2", segments::dynamic),
     ("segments beside a node", "2", segments::beside_a_node),
@@ -365,8 +372,13 @@ fn has_passed(part: &str, succeeded: bool, text: &str) -> bool {
     match part {
         "killed" => !succeeded && (!said || text.contains("NodeDown")),
         "windows" => succeeded && text.matches("windows: ").count() == 2,
-        "payloads by windows" | "payloads by frames" => {
-            succeeded && text.matches("payloads: ").count() == 2
+        part if part.starts_with("payloads") => {
+            let ranks = if part.ends_with("grid") { 4 } else { 2 };
+            succeeded && text.matches("payloads: ").count() == ranks
+        }
+        part if part.starts_with("regions") => {
+            let ranks = if part.ends_with("four ranks") { 4 } else { 2 };
+            succeeded && text.matches("regions: ").count() == ranks
         }
         part if part.starts_with("segments") => {
             succeeded && text.matches("segments: ").count() == 2
@@ -410,7 +422,7 @@ fn main() -> ExitCode {
         // Open MPI has no windows of its own accord where it must not read other processes' memory,
         // as below.
         let windows =
-            matches!(*part, "windows" | "payloads by windows") || part.starts_with("segments");
+            *part == "windows" || part.contains("by windows") || part.starts_with("segments");
         if windows {
             command.env("OMPI_MCA_osc", "pt2pt");
         }

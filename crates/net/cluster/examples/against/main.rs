@@ -7,7 +7,8 @@
 //! cargo run --release -p actinium-cluster --features zenoh --example against -- zenoh
 //! ```
 //!
-//! With MPI, `--stages` says instead where the time of one message goes: see `stages`.
+//! With MPI, `--stages` says instead where the time of one message goes: see `stages`; `--windows`
+//! what a get and a put cost, by a window and by messages: see `windows`.
 //! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
 //!
 //! Each node has one worker.
@@ -22,6 +23,8 @@ mod player;
 mod shapes;
 #[cfg(feature = "mpi")]
 mod stages;
+#[cfg(feature = "mpi")]
+mod windows;
 #[cfg(feature = "zenoh")]
 mod zenoh_alone;
 
@@ -143,6 +146,8 @@ fn main() -> Result<(), Error> {
     }
     let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
     match asked.first().map_or(default, String::as_str) {
+        #[cfg(feature = "mpi")]
+        "--windows" => windows::run(),
         #[cfg(feature = "mpi")]
         "mpi" | "--stages" => mpi_alone::run(asked.iter().any(|flag| flag == "--stages")),
         #[cfg(feature = "zenoh")]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Far longer than anything takes.
-const LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 /// While an engine is measured by itself, nodes do not hear of each other.
 const DOWN_AFTER_NS: u64 = 300_000_000_000;
 /// Of 64 KiB, in each half: room for the payloads of each side, several times over.

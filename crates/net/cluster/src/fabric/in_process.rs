@@ -19,7 +19,8 @@
 //! ```
 
 use super::{
-    Bell, Ended, Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused, TransferId,
+    Bell, Ended, Fabric, MemoryError, Moved, NodeId, RegionId, RemoteMemory, SendRefused,
+    TransferId, zeros,
 };
 use actinium_memory::heap::{Payload, Unwritten};
 use std::cmp::Reverse;
@@ -85,6 +86,15 @@ struct World {
 enum Memory {
     Own(Vec<u8>),
     Shared(Payload),
+}
+
+impl Memory {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Memory::Own(bytes) => bytes,
+            Memory::Shared(payload) => payload,
+        }
+    }
 }
 
 /// A frame under way: its time of arrival, its serial number, its sender, its bytes.
@@ -318,17 +328,27 @@ impl InProcess {
         f(memory)
     }
 
-    fn ended(&mut self, payload: Payload) -> TransferId {
+    fn ended(&mut self, moved: Moved) -> TransferId {
         self.transfers += 1;
         let transfer = TransferId(self.transfers);
-        self.ended.push_back((transfer, Ok(payload)));
+        self.ended.push_back((transfer, Ok(moved)));
         transfer
+    }
+
+    fn write(&self, from: &[u8], region: RegionId, offset: usize) -> Result<(), MemoryError> {
+        self.with_region(region, offset, from.len(), |memory| match memory {
+            Memory::Own(bytes) => {
+                bytes[offset..offset + from.len()].copy_from_slice(from);
+                Ok(())
+            }
+            Memory::Shared(_) => Err(MemoryError::Engine("a payload is only read".to_owned())),
+        })
     }
 }
 
 impl RemoteMemory for InProcess {
     fn register(&mut self, bytes: usize) -> Result<RegionId, MemoryError> {
-        Ok(self.add_region(Memory::Own(vec![0; bytes]), bytes))
+        Ok(self.add_region(Memory::Own(zeros(bytes)?), bytes))
     }
 
     fn share(&mut self, payload: Payload) -> Result<RegionId, MemoryError> {
@@ -350,18 +370,14 @@ impl RemoteMemory for InProcess {
     ) -> Result<TransferId, (MemoryError, Unwritten)> {
         let bytes = into.len() - into.written();
         let copied = self.with_region(region, offset, bytes, |memory| {
-            let from: &[u8] = match memory {
-                Memory::Own(bytes) => bytes,
-                Memory::Shared(payload) => payload,
-            };
-            let all = into.append(&from[offset..offset + bytes]);
+            let all = into.append(&memory.bytes()[offset..offset + bytes]);
             debug_assert!(all, "as many as are missing");
             Ok(())
         });
         match copied {
             Err(error) => Err((error, into)),
             Ok(()) => match into.finish() {
-                Ok(payload) => Ok(self.ended(payload)),
+                Ok(payload) => Ok(self.ended(Moved::Payload(payload))),
                 Err(into) => Err((MemoryError::NoSuchRegion(region), into)),
             },
         }
@@ -373,14 +389,30 @@ impl RemoteMemory for InProcess {
         region: RegionId,
         offset: usize,
     ) -> Result<TransferId, MemoryError> {
-        self.with_region(region, offset, from.len(), |memory| match memory {
-            Memory::Own(bytes) => {
-                bytes[offset..offset + from.len()].copy_from_slice(&from);
-                Ok(())
-            }
-            Memory::Shared(_) => Err(MemoryError::Engine("a payload is only read".to_owned())),
+        self.write(&from, region, offset)?;
+        Ok(self.ended(Moved::Payload(from)))
+    }
+
+    fn get_bytes(
+        &mut self,
+        region: RegionId,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<TransferId, MemoryError> {
+        let read = self.with_region(region, offset, bytes, |memory| {
+            Ok(memory.bytes()[offset..offset + bytes].to_vec())
         })?;
-        Ok(self.ended(from))
+        Ok(self.ended(Moved::Bytes(read)))
+    }
+
+    fn put_bytes(
+        &mut self,
+        from: Vec<u8>,
+        region: RegionId,
+        offset: usize,
+    ) -> Result<TransferId, MemoryError> {
+        self.write(&from, region, offset)?;
+        Ok(self.ended(Moved::Bytes(from)))
     }
 
     fn poll_ended(&mut self) -> Option<Ended> {
@@ -469,6 +501,14 @@ mod tests {
         assert!(matches!(a.send(A, &long), Err(SendRefused::TooLong { .. })));
     }
 
+    fn payload(moved: Result<Moved, MemoryError>) -> Vec<u8> {
+        moved.unwrap().into_payload().unwrap().to_vec()
+    }
+
+    fn read((transfer, moved): Ended) -> (TransferId, Vec<u8>) {
+        (transfer, moved.unwrap().into_bytes().unwrap())
+    }
+
     #[test]
     fn remote_memory_is_read_and_written_within_its_bounds() {
         let heap = Heap::leak_plain(1, 4).unwrap();
@@ -481,7 +521,7 @@ mod tests {
         assert!(matches!(b.poll_ended(), Some((id, Ok(_))) if id == put));
         let get = a.get(region, 3, arena.unwritten(4).unwrap()).unwrap();
         let (id, bytes) = a.poll_ended().unwrap();
-        assert_eq!((id, &bytes.unwrap()[..]), (get, &[0, 1, 2, 3][..]));
+        assert_eq!((id, payload(bytes)), (get, vec![0, 1, 2, 3]));
         for offset in [5, usize::MAX] {
             let error = b.put(numbers.clone(), region, offset).unwrap_err();
             assert_eq!(error, MemoryError::OutOfRange { region, offset, bytes: 4 });
@@ -492,7 +532,14 @@ mod tests {
         let shared = a.share(numbers.clone()).unwrap();
         assert!(matches!(b.put(numbers, shared, 0), Err(MemoryError::Engine(_))));
         b.get(shared, 1, arena.unwritten(3).unwrap()).unwrap();
-        assert_eq!(&b.poll_ended().unwrap().1.unwrap()[..], [2, 3, 4]);
+        assert_eq!(payload(b.poll_ended().unwrap().1), [2, 3, 4]);
+        let put = b.put_bytes(vec![8, 9], region, 6).unwrap();
+        assert_eq!(b.poll_ended().map(read), Some((put, vec![8, 9])));
+        let get = b.get_bytes(region, 5, 3).unwrap();
+        assert_eq!(b.poll_ended().map(read), Some((get, vec![2, 8, 9])));
+        let outside = MemoryError::OutOfRange { region, offset: 7, bytes: 2 };
+        assert_eq!(b.get_bytes(region, 7, 2), Err(outside.clone()));
+        assert_eq!(b.put_bytes(vec![0; 2], region, 7), Err(outside));
         let mut fails = |b: &mut InProcess, expected| {
             let (error, room) = b.get(region, 0, arena.unwritten(4).unwrap()).unwrap_err();
             assert_eq!((error, room.written()), (expected, 0));

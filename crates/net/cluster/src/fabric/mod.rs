@@ -211,12 +211,56 @@ impl RegionId {
     }
 }
 
+/// An empty vector with room for so many bytes, or the reason why there is none.
+pub(crate) fn room(bytes: usize) -> Result<Vec<u8>, MemoryError> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(bytes)
+        .map_err(|error| MemoryError::Engine(format!("{bytes} bytes of memory: {error}")))?;
+    Ok(room)
+}
+
+/// So many zeros, or the reason why there is no room for them.
+pub(crate) fn zeros(bytes: usize) -> Result<Vec<u8>, MemoryError> {
+    let mut zeros = room(bytes)?;
+    zeros.resize(bytes, 0);
+    Ok(zeros)
+}
+
 /// A reading or writing of remote memory that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferId(pub u64);
 
-/// The end of a transfer: the payload that was read or written, or an error.
-pub type Ended = (TransferId, Result<Payload, MemoryError>);
+/// The end of a transfer: what was read or written, or an error.
+pub type Ended = (TransferId, Result<Moved, MemoryError>);
+
+/// What a transfer of remote memory has read or written.
+#[derive(Clone, Debug)]
+pub enum Moved {
+    /// By [`RemoteMemory::get`] or [`RemoteMemory::put`].
+    Payload(Payload),
+    /// By [`RemoteMemory::get_bytes`] or [`RemoteMemory::put_bytes`].
+    Bytes(Vec<u8>),
+}
+
+impl Moved {
+    /// The payload, if it is one.
+    #[must_use]
+    pub fn into_payload(self) -> Option<Payload> {
+        match self {
+            Moved::Payload(payload) => Some(payload),
+            Moved::Bytes(_) => None,
+        }
+    }
+
+    /// The bytes, if they are no payload.
+    #[must_use]
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Moved::Payload(_) => None,
+            Moved::Bytes(bytes) => Some(bytes),
+        }
+    }
+}
 
 /// Memory that other nodes read and write without its owner's doing. No call waits: what is begun
 /// ends later, see [`RemoteMemory::poll_ended`], and keeps what it reads to and writes from until
@@ -262,6 +306,29 @@ pub trait RemoteMemory {
     fn put(
         &mut self,
         from: Payload,
+        region: RegionId,
+        offset: usize,
+    ) -> Result<TransferId, MemoryError>;
+
+    /// Begins to read so many bytes from any node's region. They end as [`Moved::Bytes`].
+    ///
+    /// # Errors
+    /// If that is not there, or there is no memory here for so many.
+    fn get_bytes(
+        &mut self,
+        region: RegionId,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<TransferId, MemoryError>;
+
+    /// Begins to write bytes to a region of [`RemoteMemory::register`]. They come back as
+    /// [`Moved::Bytes`] when they are there.
+    ///
+    /// # Errors
+    /// If that is not there; nothing is then written.
+    fn put_bytes(
+        &mut self,
+        from: Vec<u8>,
         region: RegionId,
         offset: usize,
     ) -> Result<TransferId, MemoryError>;

@@ -99,12 +99,17 @@ impl Mpi {
         let world = World(universe.world());
         let size = world.size() as usize;
         let node = NodeId(world.rank() as u32);
+        let mut windows = Windows::open(&world, node, size as u32);
+        let bells = Bells::open(&world);
+        if let (Some(windows), Some(bells)) = (&mut windows, bells) {
+            windows.set_bells(bells);
+        }
         Ok(Mpi {
             ranks: (0..size).map(|_| Rank::default()).collect(),
             receiving: VecDeque::new(),
             spare: Spare::default(),
-            windows: Windows::open(&world, node, size as u32),
-            bells: Bells::open(&world),
+            windows,
+            bells,
             node,
             world,
             calls: None,

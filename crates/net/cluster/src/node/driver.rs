@@ -8,8 +8,9 @@ use super::frame_receiver::FrameReceiverMsg;
 use super::parcel::Parcel;
 use super::reachability::Reachability;
 use super::state::{Inner, guarded};
+use super::windows::WindowTransfers;
 use crate::error::RemoteAskError;
-use crate::fabric::{Arming, Bell, Fabric, NodeId};
+use crate::fabric::{Arming, Bell, Fabric, Moved, NodeId};
 use crate::link::{BadConfig, Breach, Delivery, HEADER_BYTES};
 use crate::locks::lock;
 use crate::payload::is_datagram;
@@ -35,6 +36,8 @@ pub(super) struct Driver {
     reachability: Option<Reachability>,
     /// The payloads of those.
     distant: DistantPayloads,
+    /// The regions in windows.
+    windows: WindowTransfers,
     pub(super) review_at_ns: u64,
     /// Room for the frames that the workers have handled.
     handled: Vec<(NodeId, Parcel)>,
@@ -73,6 +76,7 @@ impl Driver {
             ends: BTreeMap::new(),
             reachability,
             distant: DistantPayloads::default(),
+            windows: WindowTransfers::default(),
             review_at_ns: 0,
             handled: Vec::new(),
             can_ring,
@@ -143,6 +147,7 @@ impl Driver {
             }
         }
         did |= self.turn_distant();
+        did |= self.windows.turn(&self.inner, &mut *self.fabric);
         did | self.transferred()
     }
 
@@ -157,8 +162,8 @@ impl Driver {
         self.distant.turn(&self.inner, &mut *self.fabric, is_straight)
     }
 
-    /// Takes the payloads that the fabric has read from other nodes' memory. False if there were
-    /// none.
+    /// Takes what the fabric has read from other nodes' memory, or written there. False if there
+    /// was nothing.
     fn transferred(&mut self) -> bool {
         let mut did = false;
         while self.is_fetching()
@@ -166,13 +171,15 @@ impl Driver {
             && let Some((transfer, outcome)) = memory.poll_ended()
         {
             did = true;
+            let Some(outcome) = self.windows.ended(transfer, outcome) else { continue };
             // What nobody waits for any more is dropped.
+            let payload = outcome.ok().and_then(Moved::into_payload);
+            let payload = payload.as_ref();
             for end in self.ends.values_mut() {
                 end.payloads(&self.inner, &mut *self.fabric, |exchange, here| {
-                    exchange.transferred(here, transfer, outcome.as_ref().ok())
+                    exchange.transferred(here, transfer, payload)
                 });
             }
-            let payload = outcome.as_ref().ok();
             self.distant.transferred(&self.inner, &mut *self.fabric, transfer, payload);
         }
         did
@@ -295,9 +302,11 @@ impl Driver {
         self.fabric.arm()
     }
 
-    /// Whether payloads are being fetched.
+    /// Whether payloads are being fetched, or regions in windows are read or written.
     pub(super) fn is_fetching(&self) -> bool {
-        self.ends.values().any(|end| end.exchange.is_fetching()) || self.distant.is_fetching()
+        self.ends.values().any(|end| end.exchange.is_fetching())
+            || self.distant.is_fetching()
+            || self.windows.is_busy()
     }
 
     /// Whether all messages that this node has sent to its neighbours were handled, as far as they
@@ -369,6 +378,7 @@ impl Driver {
             *lock(&end.peer.link) = end.link.counters();
         }
         self.distant.end(inner, &mut **fabric);
+        self.windows.end(inner);
         inner.close_all();
     }
 }

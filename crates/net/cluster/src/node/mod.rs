@@ -5,7 +5,7 @@
 //! | `config.rs`, `limits.rs`, `grants.rs`, `event.rs` | settings, and what a node tells |
 //! | `state.rs` | what the parts of a node share; `peer.rs`: what it knows of another node; `exports.rs`, `types.rs`, `requests.rs`, `watches.rs`, `inbound.rs`: its tables; `counters.rs`: what it counts |
 //! | `send.rs` | from a message's bytes to the next hop's aggregator; `ask.rs`: requests, answers, refusals |
-//! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads; `distant.rs`: those of nodes that are no neighbours in a grid |
+//! | `driver.rs`, `end.rs` | moving frames between links and the fabric; `exchange.rs`: payloads; `distant.rs`: those of nodes that are no neighbours in a grid; `windows.rs`: regions that the fabric reads and writes |
 //! | `receive.rs`, `inbound_queue.rs`, `parcel.rs`, `kept_frame.rs` | from a frame to the mailboxes of actors |
 //! | `show.rs`, `taps.rs` | showing messages to who looks |
 //! | `returns.rs`, `undelivered.rs` | messages that come back to whoever wants them |
@@ -60,6 +60,7 @@ mod types;
 mod undelivered;
 mod unparker;
 mod watches;
+mod windows;
 
 pub use config::NodeConfig;
 pub use event::{NodeEvent, NodeStats, PeerStats};

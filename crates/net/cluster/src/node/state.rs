@@ -27,6 +27,7 @@ use crate::locks::{lock, read, write};
 use crate::message::{self, ActorKey, Control, HandleKey, Item, Unanswered};
 use crate::payload::{PayloadConfig, PayloadError, Payloads};
 use crate::region::table::Table as Regions;
+use crate::region::window::{Leases, Order, Orders};
 use crate::route::Grid;
 use crate::traffic::Traffic;
 use actinium_actor::travel::{BorderId, Given, crossing};
@@ -84,6 +85,9 @@ pub(crate) struct Inner {
     /// The arena of payloads that come from other nodes.
     pub(super) arena: Mutex<Option<Arena>>,
     pub(super) regions: Regions,
+    /// What is to be done for regions in windows, and the right to reach them.
+    pub(super) orders: Orders,
+    pub(super) leases: Leases,
     /// Whether other nodes can ask for the regions of this one.
     pub(super) has_regions: Mutex<bool>,
     pub(super) counters: Counters,
@@ -145,6 +149,8 @@ impl Inner {
             payload_news: Mutex::default(),
             arena: Mutex::default(),
             regions: Regions::default(),
+            orders: Orders::default(),
+            leases: Leases::default(),
             has_regions: Mutex::default(),
             counters: Counters::default(),
             taps: NodeTaps::new(node),
@@ -376,6 +382,9 @@ impl Inner {
     }
 
     pub(crate) fn tell_listeners(&self, event: &NodeEvent) {
+        if let NodeEvent::Down { node, .. } = event {
+            self.leases.forget_node(*node);
+        }
         let listeners = lock(&self.listeners).clone();
         for listener in listeners {
             guarded(|| listener(event));
@@ -437,6 +446,17 @@ impl Inner {
     /// The memory of this node that others may read and write.
     pub(crate) fn regions(&self) -> &Regions {
         &self.regions
+    }
+
+    /// The right to reach regions in windows, of other nodes and of this one.
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// Has the thread that has the fabric do something for a region in a window.
+    pub(crate) fn order(&self, order: Order) {
+        self.orders.add(order);
+        self.unparker.ring();
     }
 
     /// Lets other nodes ask for the regions of this one, by `export`, unless that was done.

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegionError {
-    /// Reading or writing.
+    /// Reading, writing, or both: registering a window.
     pub access: RegionAccess,
     /// The node to which the region belongs.
     pub node: NodeId,
@@ -70,8 +70,19 @@ impl From<RemoteAskError> for RegionProblem {
 impl fmt::Display for RegionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RegionError { node, region, offset, bytes, written, .. } = self;
-        let verb = if self.is_put() { "write" } else { "read" };
-        write!(f, "cannot {verb} {bytes} bytes at {offset} of region {region} of {node}: ")?;
+        match self.access {
+            // What a region is made for, before it has a number.
+            access if access.contains(RegionAccess::READ | RegionAccess::WRITE) => {
+                write!(f, "cannot register {bytes} bytes of {node}: ")?;
+            }
+            _ => {
+                let verb = if self.is_put() { "write" } else { "read" };
+                write!(
+                    f,
+                    "cannot {verb} {bytes} bytes at {offset} of region {region} of {node}: "
+                )?;
+            }
+        }
         self.why.fmt(f)?;
         if self.is_put() && self.may_have_written() {
             write!(f, " (the first {written} bytes were written, the others perhaps)")?;

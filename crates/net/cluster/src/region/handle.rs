@@ -20,6 +20,9 @@ pub struct RemoteRegion {
     secret: u64,
 }
 
+/// Beside the bits of the access: the region lies in a window.
+const IN_WINDOW: u8 = 1 << 7;
+
 impl RemoteRegion {
     pub(super) fn new(
         node: NodeId,
@@ -29,6 +32,18 @@ impl RemoteRegion {
         secret: u64,
     ) -> Self {
         RemoteRegion { node: node.0, region, bytes, access: access.bits(), secret }
+    }
+
+    /// The same of a region that lies in a window.
+    pub(super) fn in_window(self) -> Self {
+        RemoteRegion { access: self.access | IN_WINDOW, ..self }
+    }
+
+    /// Whether the region is read and written by the fabric alone, as its node has said: see
+    /// [`WindowRegion`](crate::WindowRegion).
+    #[must_use]
+    pub fn is_in_window(&self) -> bool {
+        self.access & IN_WINDOW != 0
     }
 
     /// The node to which the region belongs.

@@ -17,7 +17,9 @@
 //! still on its way and will be.
 //!
 //! `table` has the memory and the tickets, `keeper` is the actor that other nodes ask, `transfer`
-//! asks. The first and what it is made of know nothing of nodes.
+//! asks. A region in a window (`window_region`) is asked for once, and then read and written by the
+//! fabric (`window`): other rules hold for what is seen. `table`, `window` and what they are made
+//! of know nothing of nodes.
 
 pub(crate) mod access;
 pub(crate) mod error;
@@ -26,15 +28,16 @@ mod keeper;
 pub(crate) mod memory;
 pub(crate) mod table;
 mod transfer;
+pub(crate) mod window;
+pub(crate) mod window_region;
 
 use crate::locks::lock;
 use crate::node::state::Inner;
-use crate::node::{ExportError, Grants, NodeHandle};
+use crate::node::{ExportError, NodeHandle};
 use access::RegionAccess;
-use actinium_actor::{Mailbox, SpawnOptions};
 use error::{RegionError, RegionProblem};
 use handle::RemoteRegion;
-use keeper::{EXPORTED, Keeper};
+use keeper::Keeper;
 use memory::RegionMemory;
 use std::fmt;
 use std::future::Future;
@@ -44,9 +47,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use table::{Held, Memory};
 use transfer::Transfer;
-
-/// What waits in the keeper's mailbox: parts, whose senders wait then.
-const KEEPER: Mailbox = Mailbox::Bounded(32);
 
 /// Memory of this node that it lets others read and write. Dropping it takes it back.
 pub struct Region<M: RegionMemory> {
@@ -110,6 +110,14 @@ pub struct RegionAnswer<T> {
     would_block: RegionError,
 }
 
+/// An answer that goes on by this, and says that on a worker, if it is waited for there.
+fn answer<T>(
+    would_block: RegionError,
+    outcome: impl Future<Output = Result<T, RegionError>> + Send + 'static,
+) -> RegionAnswer<T> {
+    RegionAnswer { outcome: Box::pin(outcome), would_block }
+}
+
 impl<T> RegionAnswer<T> {
     /// Waits, blocking the thread.
     ///
@@ -171,12 +179,7 @@ impl NodeHandle {
     /// If the program itself has exported an actor as `actinium.regions`.
     pub fn register_region<M: RegionMemory>(&self, memory: M) -> Result<Region<M>, ExportError> {
         let inner = self.inner();
-        inner.begin_regions(|| {
-            let (options, weak) = (SpawnOptions::new().mailbox(KEEPER), Arc::downgrade(inner));
-            let keeper = inner.system().spawn_with(options, Keeper::new(weak));
-            let keeper = keeper.expect("it has no wish for a name, a place or memory");
-            inner.export(EXPORTED, std::slice::from_ref(&keeper), Grants::ASK)
-        })?;
+        Keeper::open(inner)?;
         let memory = Arc::new(Memory(Mutex::new(Some(memory))));
         let number = inner.regions().add(inner.incarnation(), memory.clone());
         Ok(Region { inner: inner.clone(), number, memory })
@@ -198,7 +201,7 @@ impl NodeHandle {
     ) -> RegionAnswer<Vec<u8>> {
         let transfer = self.transfer(remote, RegionAccess::READ, (offset, bytes), timeout);
         let would_block = transfer.failed(RegionProblem::WouldBlock);
-        RegionAnswer { outcome: Box::pin(transfer.get()), would_block }
+        answer(would_block, transfer.get())
     }
 
     /// Writes bytes to a region of any node, this one too. When it has succeeded they are there,
@@ -217,7 +220,7 @@ impl NodeHandle {
         let range = (offset, from.len() as u64);
         let transfer = self.transfer(remote, RegionAccess::WRITE, range, timeout);
         let would_block = transfer.failed(RegionProblem::WouldBlock);
-        RegionAnswer { outcome: Box::pin(transfer.put(from)), would_block }
+        answer(would_block, transfer.put(from))
     }
 
     /// The most bytes of a region that this node moves at once: a part, which is atomic. It depends

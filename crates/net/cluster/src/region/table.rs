@@ -6,10 +6,11 @@
 
 use super::access::RegionAccess;
 use super::memory::RegionMemory;
+use crate::fabric::{NodeId, RegionId};
 use crate::locks::{lock, read, write};
 use actinium_wire::{Blob, Message};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -22,6 +23,8 @@ pub(crate) enum Refusal {
     NotAllowed,
     /// The region has so many bytes.
     OutOfRange { region_bytes: u64 },
+    /// The region lies in a window, and no messages reach it.
+    InWindow,
 }
 
 /// The memory of a region without its type.
@@ -74,10 +77,41 @@ impl<M: RegionMemory> Held for Memory<M> {
     }
 }
 
+/// A region's memory in a window: other nodes reach it without this one's doing.
+#[derive(Debug)]
+pub(crate) struct Window {
+    place: RegionId,
+    /// The nodes that know where it lies.
+    holders: Mutex<BTreeSet<NodeId>>,
+}
+
+impl Window {
+    pub(crate) fn new(place: RegionId) -> Self {
+        Window { place, holders: Mutex::default() }
+    }
+
+    /// Where it lies.
+    pub(crate) fn place(&self) -> RegionId {
+        self.place
+    }
+
+    /// The nodes that know where it lies. No more come when it is in no table any more.
+    pub(crate) fn holders(&self) -> BTreeSet<NodeId> {
+        lock(&self.holders).clone()
+    }
+}
+
+#[derive(Clone)]
+enum Body {
+    /// Copied into messages, and from there.
+    Held(Arc<dyn Held>),
+    Window(Arc<Window>),
+}
+
 struct Entry {
     /// For each of [`RegionAccess::ALL`].
     secrets: [u64; 3],
-    memory: Arc<dyn Held>,
+    body: Body,
 }
 
 impl Entry {
@@ -105,11 +139,20 @@ impl Table {
     /// Adds a region; its number, which no region of an earlier run has had: this run began at
     /// `incarnation`.
     pub(crate) fn add(&self, incarnation: u64, memory: Arc<dyn Held>) -> u64 {
+        self.add_body(incarnation, Body::Held(memory))
+    }
+
+    /// Adds a region that lies in a window; its number, as for [`Table::add`].
+    pub(crate) fn add_window(&self, incarnation: u64, window: Arc<Window>) -> u64 {
+        self.add_body(incarnation, Body::Window(window))
+    }
+
+    fn add_body(&self, incarnation: u64, body: Body) -> u64 {
         let mut numbers = lock(&self.numbers);
         numbers.last = numbers.last.max(incarnation).wrapping_add(1);
         let number = numbers.last;
         let secret = |access: RegionAccess| numbers.secrets.hash_one((number, access.bits()));
-        let entry = Entry { secrets: RegionAccess::ALL.map(secret), memory };
+        let entry = Entry { secrets: RegionAccess::ALL.map(secret), body };
         write(&self.entries).insert(number, entry);
         number
     }
@@ -127,18 +170,50 @@ impl Table {
         read(&self.entries).get(&number).map(|entry| entry.secrets[place])
     }
 
-    fn entry(
+    /// Calls `f` with a region's body. No region is removed meanwhile.
+    fn with<R>(
+        &self,
+        number: u64,
+        secret: u64,
+        access: RegionAccess,
+        f: impl FnOnce(&Body) -> R,
+    ) -> Result<R, Refusal> {
+        let entries = read(&self.entries);
+        let entry = entries.get(&number).ok_or(Refusal::Gone)?;
+        match entry.allows(secret, access) {
+            true => Ok(f(&entry.body)),
+            false => Err(Refusal::NotAllowed),
+        }
+    }
+
+    fn held(
         &self,
         number: u64,
         secret: u64,
         access: RegionAccess,
     ) -> Result<Arc<dyn Held>, Refusal> {
-        let entries = read(&self.entries);
-        let entry = entries.get(&number).ok_or(Refusal::Gone)?;
-        match entry.allows(secret, access) {
-            true => Ok(entry.memory.clone()),
-            false => Err(Refusal::NotAllowed),
+        match self.with(number, secret, access, Body::clone)? {
+            Body::Held(memory) => Ok(memory),
+            Body::Window(_) => Err(Refusal::InWindow),
         }
+    }
+
+    /// Where a region lies in a window, for a node that has a ticket for that access; it counts as
+    /// one that knows then. None: it lies in none.
+    pub(crate) fn place(
+        &self,
+        number: u64,
+        secret: u64,
+        access: RegionAccess,
+        node: NodeId,
+    ) -> Result<Option<RegionId>, Refusal> {
+        self.with(number, secret, access, |body| match body {
+            Body::Held(_) => None,
+            Body::Window(window) => {
+                lock(&window.holders).insert(node);
+                Some(window.place)
+            }
+        })
     }
 
     /// Copies bytes out of a region.
@@ -149,7 +224,7 @@ impl Table {
         offset: u64,
         bytes: u64,
     ) -> Result<Blob, Refusal> {
-        let memory = self.entry(number, secret, RegionAccess::READ)?;
+        let memory = self.held(number, secret, RegionAccess::READ)?;
         memory.get(offset, bytes).map(Blob::from)
     }
 
@@ -161,7 +236,7 @@ impl Table {
         offset: u64,
         from: &[u8],
     ) -> Result<(), Refusal> {
-        self.entry(number, secret, RegionAccess::WRITE)?.put(offset, from)
+        self.held(number, secret, RegionAccess::WRITE)?.put(offset, from)
     }
 }
 
@@ -207,5 +282,27 @@ mod tests {
         assert_eq!(&*table.get(number, secret, 1, 0).unwrap(), &[0_u8; 0]);
         table.remove(number);
         assert_eq!(table.get(number, secret, 0, 1), Err(Refusal::Gone));
+    }
+
+    #[test]
+    fn who_has_a_ticket_learns_where_a_window_lies_and_is_noted() {
+        let table = Table::default();
+        let place = RegionId { node: NodeId(0), index: 4_096, bytes: 3 };
+        let window = Arc::new(Window::new(place));
+        let number = table.add_window(7, window.clone());
+        let (reads, writes) = (RegionAccess::READ, RegionAccess::WRITE);
+        let secret = table.secret(number, reads).unwrap();
+        let refused = Err(Refusal::NotAllowed);
+        assert_eq!(table.place(number, secret, writes, NodeId(1)), refused);
+        assert_eq!(table.place(number, secret ^ 1, reads, NodeId(1)), refused);
+        assert!(window.holders().is_empty());
+        assert_eq!(table.place(number, secret, reads, NodeId(2)), Ok(Some(place)));
+        assert_eq!(window.holders(), BTreeSet::from([NodeId(2)]));
+        assert_eq!(table.get(number, secret, 0, 1), Err(Refusal::InWindow));
+        table.remove(number);
+        assert_eq!(table.place(number, secret, reads, NodeId(3)), Err(Refusal::Gone));
+        let (table, number, _) = self::table(vec![1]);
+        let secret = table.secret(number, reads).unwrap();
+        assert_eq!(table.place(number, secret, reads, NodeId(1)), Ok(None));
     }
 }

@@ -3,18 +3,22 @@
 //! A transfer has several parts under way, at most as many bytes as `PayloadConfig::window_bytes`.
 //! Reading is repeated where an answer does not come: that changes nothing. Writing is not: a late
 //! repetition could undo what was written after this transfer had ended.
+//!
+//! A region in a window is no matter of parts: the fabric reads or writes it, under a lease.
 
 use super::access::RegionAccess;
 use super::error::{RegionError, RegionProblem};
 use super::handle::RemoteRegion;
-use super::keeper::{Access, Accessed, EXPORTED, Keeper, What};
+use super::keeper::{Access, Accessed, EXPORTED, Keeper, What, read_place};
 use super::table::Refusal;
+use super::window::{Done, Key, Lease, Order};
 use crate::answer::RemoteAnswer;
 use crate::error::RemoteAskError;
-use crate::fabric::NodeId;
+use crate::fabric::{MemoryError, NodeId, RegionId};
 use crate::node::state::Inner;
 use crate::remote::RemoteAddress;
 use actinium_wire::Blob;
+use futures_channel::oneshot;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +33,10 @@ impl From<Refusal> for RegionProblem {
             Refusal::Gone => RegionProblem::Gone,
             Refusal::NotAllowed => RegionProblem::NotAllowed,
             Refusal::OutOfRange { region_bytes } => RegionProblem::OutOfRange { region_bytes },
+            Refusal::InWindow => RegionProblem::Refused(
+                "it lies in a window, and no messages reach it: ask its node for a new handle"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -145,9 +153,119 @@ impl Transfer {
         (usize::try_from(window / part).unwrap_or(1).max(1), part)
     }
 
+    /// The right to reach the region by the fabric alone. None: it lies in no window.
+    async fn lease(&self) -> Result<Option<Arc<Lease>>, RegionError> {
+        let leases = self.inner.leases();
+        // For all that the handle allows: then its node is asked once.
+        let (key, ticket) = (self.key(), (self.remote.secret(), self.remote.access().bits()));
+        if !self.remote.is_in_window() {
+            return Ok(None);
+        }
+        if let Some(lease) = leases.held(key, ticket) {
+            return Ok(Some(lease));
+        }
+        let asked = leases.begin(key);
+        let place = match self.place().await {
+            Ok(Some(place)) => place,
+            other => {
+                leases.forget(key);
+                return other.map(|_| None);
+            }
+        };
+        // Else it was revoked while its node answered.
+        let granted = leases.granted(key, &asked, ticket, place);
+        granted.map(Some).ok_or_else(|| self.failed(RegionProblem::Gone))
+    }
+
+    fn key(&self) -> Key {
+        (self.remote.node(), self.remote.region())
+    }
+
+    /// Asks where the region lies in a window.
+    async fn place(&self) -> Result<Option<RegionId>, RegionError> {
+        let (node, region, secret) =
+            (self.remote.node(), self.remote.region(), self.remote.secret());
+        if self.is_here() {
+            let access = self.remote.access();
+            let place = self.inner.regions().place(region, secret, access, node);
+            return place.map_err(|why| self.failed(why));
+        }
+        // Its node asks back when it takes the region back.
+        Keeper::open(&self.inner)
+            .map_err(|error| self.failed(RegionProblem::Refused(error.to_string())))?;
+        let keeper = self.keeper().await?;
+        let what = What::Place { access: self.remote.access().bits() };
+        let access = Access { region, secret, offset: 0, what };
+        let ask = |limit| keeper.ask(access.clone(), limit);
+        let answer = self.insist(true, None, ask).await?.map_err(|why| self.failed(why))?;
+        match read_place(node, &answer) {
+            None if !answer.is_empty() => Err(self.failed(RemoteAskError::NotUnderstood)),
+            place => Ok(place),
+        }
+    }
+
+    /// Waits for what the fabric reads or writes.
+    async fn by_fabric(
+        &self,
+        order: impl FnOnce(usize, Done) -> Order,
+        region_bytes: u64,
+    ) -> Result<Vec<u8>, RegionError> {
+        let Ok(offset) = usize::try_from(self.offset) else {
+            return Err(self.failed(RegionProblem::OutOfRange { region_bytes }));
+        };
+        let left = self.left().ok_or_else(|| self.too_late())?;
+        let (done, outcome) = oneshot::channel();
+        self.inner.order(order(offset, done));
+        let late = self.inner.after(left);
+        let ended = async { Some(outcome.await) };
+        let late = async {
+            late.await;
+            None
+        };
+        let outcome = futures_lite::future::or(ended, late).await;
+        match outcome {
+            // It is late, or the node leaves.
+            None if self.left().is_none() => Err(self.too_late()),
+            None | Some(Err(oneshot::Canceled)) => Err(self.failed(RegionProblem::Left)),
+            Some(Ok(outcome)) => outcome.map_err(|error| self.refused(error, region_bytes)),
+        }
+    }
+
+    /// What the fabric says.
+    fn refused(&self, error: MemoryError, region_bytes: u64) -> RegionError {
+        self.failed(match error {
+            MemoryError::NoSuchRegion(_) => {
+                // Another run of its node may have another one there.
+                self.inner.leases().forget(self.key());
+                RegionProblem::Gone
+            }
+            MemoryError::OutOfRange { .. } => RegionProblem::OutOfRange { region_bytes },
+            MemoryError::Unreachable(_) => RegionProblem::NodeDown,
+            MemoryError::Engine(why) => RegionProblem::Refused(why),
+        })
+    }
+
+    async fn get_by_fabric(&self, lease: Arc<Lease>) -> Result<Vec<u8>, RegionError> {
+        let region_bytes = lease.place().map_or(0, |place| place.bytes);
+        let Ok(bytes) = usize::try_from(self.bytes) else {
+            return Err(self.failed(RegionProblem::OutOfRange { region_bytes }));
+        };
+        let order = |offset, done| Order::Get { lease, offset, bytes, done };
+        self.by_fabric(order, region_bytes).await
+    }
+
+    async fn put_by_fabric(&self, lease: Arc<Lease>, from: Vec<u8>) -> Result<(), RegionError> {
+        let region_bytes = lease.place().map_or(0, |place| place.bytes);
+        let order = |offset, done| Order::Put { lease, offset, from, done };
+        self.by_fabric(order, region_bytes).await.map(drop)
+    }
+
     /// Reads.
     pub(super) async fn get(self) -> Result<Vec<u8>, RegionError> {
         self.check()?;
+        if let Some(lease) = self.lease().await? {
+            return self.get_by_fabric(lease).await;
+        }
         let mut read = Vec::new();
         if self.is_here() {
             let (region, secret) = (self.remote.region(), self.remote.secret());
@@ -198,6 +316,9 @@ impl Transfer {
     /// Writes.
     pub(super) async fn put(mut self, from: Vec<u8>) -> Result<(), RegionError> {
         self.check()?;
+        if let Some(lease) = self.lease().await? {
+            return self.put_by_fabric(lease, from).await;
+        }
         if self.is_here() {
             let (region, secret) = (self.remote.region(), self.remote.secret());
             let here = self.inner.regions().put(region, secret, self.offset, &from);

@@ -42,3 +42,4 @@ mod threads;
 mod traces;
 mod trust;
 mod undelivered;
+mod windows;

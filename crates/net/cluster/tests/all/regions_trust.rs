@@ -8,6 +8,7 @@ use actinium_cluster::fabric::in_process::Faults;
 use actinium_cluster::{Denial, Region, RegionAccess, RemoteActor, RemoteRegion};
 use actinium_wire::{Blob, Message};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// As in the crate.
 #[derive(Serialize, Deserialize, Message)]
@@ -22,6 +23,8 @@ struct Access {
 enum What {
     Get { bytes: u64 },
     Put { bytes: Blob },
+    Place { access: u8 },
+    Release,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, Message)]
@@ -29,6 +32,7 @@ enum Refusal {
     Gone,
     NotAllowed,
     OutOfRange { region_bytes: u64 },
+    InWindow,
 }
 
 /// Has the types of what serves regions.
@@ -180,4 +184,37 @@ fn what_serves_regions_takes_requests_only() {
         world.liar.look_up::<Double>(&mut world.cluster, "actinium.regions"),
         Found::Actor { .. }
     ));
+}
+
+/// Where a window lies, and releases: of what is one's own only. Who does not answer keeps nobody
+/// waiting.
+#[test]
+fn a_window_is_told_for_a_ticket_and_taken_back_from_who_says_nothing() {
+    let mut world = World::new();
+    let answer = world.cluster.hosts[0].node.register_window(100).unwrap();
+    let window = crate::regions::wait(&mut world.cluster, answer).unwrap();
+    let handle = window.remote(RegionAccess::READ);
+    let (_, number, _, _, secret): (u32, u64, u64, u8, u64) = read(&bytes(&handle));
+    for (guess, access) in [(secret ^ 1, 1), (secret, 2), (secret, 3), (0, 1)] {
+        let answer = world.ask((number, guess), 0, What::Place { access });
+        assert_eq!(answer.map(drop), Err(Refusal::NotAllowed), "{access}");
+    }
+    // Its own node is told that it has no lease, and it releases nobody else's.
+    for region in [number, 0, u64::MAX] {
+        let answer = world.ask((region, secret), 0, What::Release);
+        assert_eq!(answer.map(|blob| blob.to_vec()), Ok(Vec::new()));
+    }
+    // No messages reach it, and a region that lies in no window lies nowhere.
+    let answer = world.ask((number, secret), 0, What::Get { bytes: 1 });
+    assert_eq!(answer.map(drop), Err(Refusal::InWindow));
+    let ticket = world.ticket(RegionAccess::READ);
+    let answer = world.ask(ticket, 0, What::Place { access: 1 });
+    assert_eq!(answer.map(|blob| blob.to_vec()), Ok(Vec::new()));
+    let place = world.ask((number, secret), 0, What::Place { access: 1 }).unwrap();
+    assert_eq!(place.len(), 16);
+    assert_eq!(place[8..], 100_u64.to_le_bytes());
+    let taken = window.unregister(Duration::from_millis(50));
+    assert_eq!(crate::regions::wait(&mut world.cluster, taken), Ok(vec![0; 100]));
+    let answer = world.ask((number, secret), 0, What::Place { access: 1 });
+    assert_eq!(answer.map(drop), Err(Refusal::Gone));
 }

@@ -6,7 +6,8 @@ use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{
     Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused, TransferId,
 };
-use actinium_cluster::{Node, NodeEvent, RemoteActor, RemoteSendError, Team};
+use actinium_cluster::route::Route;
+use actinium_cluster::{Node, NodeConfig, NodeEvent, RemoteActor, RemoteSendError, Team};
 use actinium_memory::heap::{Heap, Payload};
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 /// What moves them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum By {
+pub(crate) enum By {
     Window,
     Frames,
 }
 
 /// MPI, with its windows if they are to be used: some have always any, others only if asked.
-struct With(Mpi, By);
+pub(crate) struct With(pub(crate) Mpi, pub(crate) By);
 
 impl Fabric for With {
     fn name(&self) -> &'static str {
@@ -54,7 +55,7 @@ fn ended(fabric: &mut Mpi, came: &mut VecDeque<Vec<u8>>, wanted: TransferId) -> 
     loop {
         if let Some((id, outcome)) = fabric.remote_memory().unwrap().poll_ended() {
             assert_eq!(id, wanted);
-            return outcome.unwrap();
+            return outcome.unwrap().into_payload().expect("it was one of a payload");
         }
         // The other rank's transfers may need this one's help.
         came.extend(fabric.poll().map(|(_, frame)| frame));
@@ -205,16 +206,25 @@ impl RemoteActor for Sink {
 }
 
 pub(crate) fn by_window() {
-    stream(By::Window);
+    stream(By::Window, Route::Direct);
 }
 
 pub(crate) fn by_frames() {
-    stream(By::Frames);
+    stream(By::Frames, Route::Direct);
 }
 
-/// Both send payloads of up to 2 MiB with small messages between them, all in order, and end
-/// together. Memory is bounded: by the arenas.
-fn stream(by: By) {
+pub(crate) fn by_window_in_a_grid() {
+    stream(By::Window, Route::Square);
+}
+
+pub(crate) fn by_frames_in_a_grid() {
+    stream(By::Frames, Route::Square);
+}
+
+/// Ranks send each other payloads of up to 2 MiB with small messages between them, all in order,
+/// and end together: the two of a job, or each with the opposite one in a square of four, which is
+/// no neighbour. Memory is bounded: by the arenas.
+fn stream(by: By, route: Route) {
     const SENT: u64 = 60;
     let system = System::builder().workers(1).build().unwrap();
     let (tell, told) = mpsc::channel();
@@ -223,7 +233,8 @@ fn stream(by: By) {
         let _ = tell.send(fabric.remote_memory().map_or(By::Frames, |_| By::Window));
         Ok(fabric)
     };
-    let node = Node::start(system.handle(), patient(), start).unwrap();
+    let config = NodeConfig { route, ..patient() };
+    let node = Node::start(system.handle(), config, start).unwrap();
     assert_eq!(told.recv(), Ok(by));
     let (sender, events) = mpsc::channel();
     node.on_event(move |event| drop(sender.send(event.clone())));
@@ -236,7 +247,7 @@ fn stream(by: By) {
     let sink = || Sink { next: 0, bytes: 0, waiting: Vec::new() };
     let sink = system.handle().spawn_with(options, sink).unwrap();
     node.export("sink", &sink).unwrap();
-    let peer = NodeId(1 - node.id().0);
+    let peer = NodeId(node.nodes().len() as u32 - 1 - node.id().0);
     let there = node.find::<Sink>(peer, "sink", LIMIT).wait().unwrap();
     let mut bytes = 0;
     for number in 0..SENT {
@@ -272,8 +283,11 @@ fn stream(by: By) {
     let team = Team::form(&node, &system.handle(), "end", &node.nodes(), LIMIT).unwrap();
     team.barrier().wait().unwrap();
     node.leave();
-    let peer = &node.stats().peers[0];
-    assert_eq!((peer.payload_bytes_waiting, peer.payload_bytes_ahead), (0, 0));
+    let stats = node.stats();
+    let figures = stats.peers.iter().find(|figures| figures.node == peer).unwrap();
+    assert_eq!((figures.payload_bytes_waiting, figures.payload_bytes_ahead), (0, 0));
+    // Each rank of the square is on the way of one pair.
+    assert_eq!(stats.handed_on > 0, route == Route::Square, "{}", stats.handed_on);
     let bad = |event: &NodeEvent| !matches!(event, NodeEvent::Up(_) | NodeEvent::Down { .. });
     assert!(!events.try_iter().any(|event| bad(&event)));
     assert!(system.audit(Duration::MAX).unwrap().is_balanced());
