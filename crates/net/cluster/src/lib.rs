@@ -46,6 +46,7 @@ mod region;
 mod remote;
 mod repartition;
 pub mod route;
+mod sharding;
 mod shards;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -76,6 +77,7 @@ pub use region::handle::RemoteRegion;
 pub use region::memory::RegionMemory;
 pub use region::{Region, RegionAnswer};
 pub use remote::RemoteAddress;
+pub use sharding::{MovableShards, ShardAddress};
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};
 pub use traffic::RepartitionConfig;
