@@ -38,12 +38,17 @@ pub(super) const SEEK_NS: u64 = 30_000_000_000;
 /// How long a search that has failed waits before it begins again.
 const RETRY: Duration = Duration::from_millis(50);
 
+/// How long after a node has come or gone no shard is started. Nodes do not hear of it at the same
+/// moment: meanwhile they may disagree on who knows the owner of a name, and so take a name for
+/// free that somebody has.
+const SETTLE_NS: u64 = 500_000_000;
+
 /// The answer to "where is that shard, of so many?"
 #[derive(Clone, Debug, Serialize, Deserialize, Message)]
 pub(super) enum Where {
     /// On this node, or where its shell of this name sends on to.
     Here { id: MovableId, exported: String },
-    /// Another node has it, or is about to: ask again.
+    /// Another node has it, or is about to, or a node has just come or gone: ask again.
     Elsewhere,
     /// There are so many shards here.
     Count(u32),
@@ -71,6 +76,9 @@ struct Held<S: Migrate> {
     id: MovableId,
     exported: String,
     shell: Address<Movable<S>>,
+    /// Follows the shard from that shell on, until the next node takes the name over: so it ends
+    /// when the shard has.
+    _follows: MovableAddress<S>,
 }
 
 /// See the module.
@@ -80,6 +88,8 @@ pub(super) struct Keeper<S: Migrate> {
     keepers: Weak<Shards<Keeper<S>>>,
     /// Tells the claims of this node apart.
     holds: u64,
+    /// The time at which a node came or went last, this one included.
+    changed_ns: u64,
     sought: BTreeMap<u32, Sought<S>>,
     starting: BTreeMap<u32, Starting>,
     held: BTreeMap<u32, Held<S>>,
@@ -87,6 +97,8 @@ pub(super) struct Keeper<S: Migrate> {
 
 pub(super) enum Msg<S: Migrate> {
     Begin(Weak<Shards<Keeper<S>>>),
+    /// A node has come or gone.
+    Changed,
     Deliver(u32, Waiting<S>),
     SeekAgain(u32),
     Found(u32, Result<MovableAddress<S>, RemoteAskError>),
@@ -96,7 +108,10 @@ pub(super) enum Msg<S: Migrate> {
     Claimed(u32, u64, Result<(), RemoteAskError>),
     NameLost(u32, u64),
     Came(ShardCame),
+    /// What this node sent to has ended, or is out of its reach.
     Ended(u32, MovableId, StopReason),
+    /// The shard whose name this node has has ended.
+    HeldEnded(u32, u64),
     /// Keepers are sent nothing; whoever sends something is not heard.
     Nothing,
 }
@@ -146,10 +161,15 @@ impl<S: Migrate> Keeper<S> {
             set,
             keepers: Weak::new(),
             holds: 0,
+            changed_ns: 0,
             sought: BTreeMap::new(),
             starting: BTreeMap::new(),
             held: BTreeMap::new(),
         }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.set.movables.upgrade().map_or(u64::MAX, |movables| movables.inner().time_ns())
     }
 
     fn tell(&self, event: &NodeEvent) {
@@ -165,8 +185,7 @@ impl<S: Migrate> Keeper<S> {
         if let Some(sought) = self.sought.get_mut(&shard) {
             return sought.waiting.push_back(waiting);
         }
-        let now_ns = self.set.movables.upgrade().map_or(0, |it| it.inner().time_ns());
-        let until_ns = now_ns.saturating_add(SEEK_NS);
+        let until_ns = self.now_ns().saturating_add(SEEK_NS);
         self.sought.insert(shard, Sought { until_ns, waiting: VecDeque::from([waiting]) });
         self.go_on_seeking(shard, ctx);
     }
@@ -214,7 +233,7 @@ impl<S: Migrate> Keeper<S> {
     /// Hands over what waits for a shard, in order.
     fn hand_over(&mut self, shard: u32, address: &MovableAddress<S>, ctx: &Context<'_, Self>) {
         let Some(mut sought) = self.sought.remove(&shard) else { return };
-        let now_ns = self.set.movables.upgrade().map_or(u64::MAX, |it| it.inner().time_ns());
+        let now_ns = self.now_ns();
         while let Some(waiting) = sought.waiting.pop_front() {
             match waiting {
                 Waiting::Tell(message) => {
@@ -244,7 +263,7 @@ impl<S: Migrate> Keeper<S> {
     fn not_found(&mut self, shard: u32, why: &RemoteAskError, ctx: &Context<'_, Self>) {
         let Some(sought) = self.sought.get(&shard) else { return };
         let Some(movables) = self.set.movables.upgrade() else { return };
-        if may_pass(why) && movables.inner().time_ns() < sought.until_ns {
+        if may_pass(why) && self.now_ns() < sought.until_ns {
             ctx.after(RETRY, Msg::SeekAgain(shard));
             return;
         }
@@ -283,6 +302,8 @@ impl<S: Migrate> Keeper<S> {
             drop(reply.send(known));
         } else if let Some(starting) = self.starting.get_mut(&shard) {
             starting.asked.push(reply);
+        } else if self.now_ns().saturating_sub(self.changed_ns) < SETTLE_NS {
+            drop(reply.send(Where::Elsewhere));
         } else if let Some(movables) = self.set.movables.upgrade() {
             let (hold, since_ns) = (self.next_hold(), movables.inner().time_ns());
             let claimed = self.claim(shard, hold, since_ns, ctx);
@@ -365,8 +386,11 @@ impl<S: Migrate> Keeper<S> {
         let movables = self.set.movables.upgrade();
         match movables.and_then(|movables| movables.shell_here(id, exported)) {
             Some((address, shell)) => {
-                self.use_from_now_on(shard, address, ctx);
-                self.held.insert(shard, Held { hold, id, exported: exported.to_owned(), shell });
+                ctx.watch(&address.recipient(), move |_| Msg::HeldEnded(shard, hold));
+                self.use_from_now_on(shard, address.clone(), ctx);
+                let exported = exported.to_owned();
+                let held = Held { hold, id, exported, shell, _follows: address };
+                self.held.insert(shard, held);
             }
             // It has ended already.
             None => self.set.names.release(&self.set.claimed(shard)),
@@ -400,16 +424,19 @@ impl<S: Migrate> Keeper<S> {
         }
     }
 
-    fn ended(&mut self, shard: u32, id: MovableId, why: &StopReason) {
+    fn held_ended(&mut self, shard: u32, hold: u64) {
+        if self.held.get(&shard).is_some_and(|held| held.hold == hold) {
+            self.held.remove(&shard);
+            self.set.names.release(&self.set.claimed(shard));
+        }
+    }
+
+    fn ended(&self, shard: u32, id: MovableId, why: &StopReason) {
         let mut route = self.set.route(shard);
         if route.address.as_ref().is_some_and(|address| address.id() == id) {
             route.address = None;
         }
         drop(route);
-        if self.held.get(&shard).is_some_and(|held| held.id == id) {
-            self.held.remove(&shard);
-            self.set.names.release(&self.set.claimed(shard));
-        }
         let (set, why) = (self.set.name.clone(), why.to_string());
         self.tell(&NodeEvent::ShardLost { set, shard, why });
     }
@@ -420,7 +447,11 @@ impl<S: Migrate> Actor for Keeper<S> {
 
     fn handle(&mut self, msg: Msg<S>, ctx: &mut Context<'_, Self>) {
         match msg {
-            Msg::Begin(keepers) => self.keepers = keepers,
+            Msg::Begin(keepers) => {
+                self.keepers = keepers;
+                self.changed_ns = self.now_ns();
+            }
+            Msg::Changed => self.changed_ns = self.now_ns(),
             Msg::Deliver(shard, waiting) => self.deliver(shard, waiting, ctx),
             Msg::SeekAgain(shard) => self.go_on_seeking(shard, ctx),
             Msg::Found(shard, found) => self.found(shard, found, ctx),
@@ -431,6 +462,7 @@ impl<S: Migrate> Actor for Keeper<S> {
             Msg::NameLost(shard, hold) => self.name_lost(shard, hold),
             Msg::Came(came) => self.came(&came, ctx),
             Msg::Ended(shard, id, why) => self.ended(shard, id, &why),
+            Msg::HeldEnded(shard, hold) => self.held_ended(shard, hold),
             Msg::Nothing => {}
         }
     }

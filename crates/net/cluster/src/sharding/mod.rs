@@ -12,7 +12,7 @@ use crate::error::{RemoteAskError, RemoteSendError};
 use crate::fabric::NodeId;
 use crate::movable::{Migrate, Movable, MovableAddress, Movables};
 use crate::names::Names;
-use crate::node::ExportError;
+use crate::node::{ExportError, NodeEvent};
 use crate::place::key_hash;
 use crate::shards::Shards;
 use actinium_actor::{Address, AskError, Context};
@@ -33,6 +33,9 @@ use std::time::Duration;
 /// **If its node goes down**, or its state panics, what it held is lost:
 /// [`NodeEvent::ShardLost`](crate::NodeEvent::ShardLost) tells each node that has sent to it. The
 /// next that is sent to it starts it again, elsewhere.
+///
+/// No shard is started within 0.5 s after a node has come or gone: nodes do not hear of that at the
+/// same moment. What is sent meanwhile waits.
 ///
 /// **It lives once**, as far as [`Names`] promise that of an actor with a name: with a quorum above
 /// half of all nodes, the smaller side of a partition has no shards for longer than it takes to
@@ -129,6 +132,14 @@ impl<S: Migrate> MovableShards<S> {
         let keepers = Shards::start(inner, &format!("movable.{name}"), &keeper)?;
         let keepers = Arc::new(keepers);
         keeper.tell(Msg::Begin(Arc::downgrade(&keepers)));
+        let listener = keeper.downgrade();
+        inner.on_event(Arc::new(move |event: &NodeEvent| {
+            if let (NodeEvent::Up(_) | NodeEvent::Down { .. }, Some(keeper)) =
+                (event, listener.upgrade())
+            {
+                keeper.tell(Msg::Changed);
+            }
+        }));
         let told = keeper.clone();
         let inside = Arc::new(Inside { set, keeper, keepers });
         let came = Arc::new(move |came| told.tell(Msg::Came(came)));
