@@ -38,13 +38,15 @@ pub(crate) struct ShardCame {
 /// Told when a shard has come.
 pub(crate) type Came = Arc<dyn Fn(ShardCame) + Send + Sync>;
 
+type Kept = Arc<dyn Any + Send + Sync>;
+
 /// The sets of shards of one type of actors at this node, by their names. Each says whom to tell
 /// that a shard has come, and is kept for those who look for it.
 #[derive(Default)]
-pub(crate) struct Sets(Mutex<BTreeMap<String, (Came, Arc<dyn Any + Send + Sync>)>>);
+pub(crate) struct Sets(Mutex<BTreeMap<String, (Came, Kept)>>);
 
 impl Sets {
-    pub(crate) fn insert(&self, name: &str, came: Came, set: Arc<dyn Any + Send + Sync>) {
+    pub(crate) fn insert(&self, name: &str, came: Came, set: Kept) {
         lock(&self.0).insert(name.to_owned(), (came, set));
     }
 
