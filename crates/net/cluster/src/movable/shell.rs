@@ -562,7 +562,7 @@ impl<S: Migrate> Movable<S> {
         }
     }
 
-    /// A shard that has been copied here asks the shell that it was copied from whether it has come,
+    /// A shard that was copied here asks the shell that it was copied from whether it has come,
     /// or is one copy too many. It has when that one has gone to it.
     fn ask_whether_it_has_come(&self, ctx: &Context<'_, Self>) {
         let (Some(tag), Some(inner)) = (&self.tag, self.inner.upgrade()) else { return };
