@@ -46,6 +46,7 @@ mod region;
 mod remote;
 mod repartition;
 pub mod route;
+mod sharding;
 mod shards;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -77,6 +78,7 @@ pub use region::memory::RegionMemory;
 pub use region::window_region::WindowRegion;
 pub use region::{Region, RegionAnswer};
 pub use remote::RemoteAddress;
+pub use sharding::{MovableShards, ShardAddress};
 pub use shards::Shards;
 pub use team::{Team, TeamAnswer, TeamError};
 pub use traffic::RepartitionConfig;

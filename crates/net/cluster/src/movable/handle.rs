@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Messages that may wait at this node for one actor; then senders are refused.
-pub(super) const WAITING_MAX: usize = 4096;
+pub(crate) const WAITING_MAX: usize = 4096;
 /// The longest time that an actor that is to move waits for one of its messages to arrive.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -23,6 +23,7 @@ mod lost;
 mod outbox;
 mod proxy;
 mod roaming;
+mod sets;
 mod shell;
 mod watchers;
 
@@ -35,19 +36,22 @@ use crate::node::state::Inner;
 use crate::node::{NodeHandle, RegisterError};
 use crate::repartition;
 use crate::traffic::scope;
-use actinium_actor::{Context, Recipient, SpawnOptions};
+use actinium_actor::{Address, Context, Recipient, SpawnOptions};
 use actinium_memory::heap::Payload;
 use delivery::Delivery;
-use handle::{Handle, WAITING_MAX};
+use handle::Handle;
+pub(crate) use handle::WAITING_MAX;
 pub use id::MovableId;
 use known::Known;
 use proxy::{Proxy, ProxyMsg, locate};
+pub(crate) use sets::{Sets, ShardCame, ShardTag};
+pub(crate) use shell::lose_name;
 use shell::{ASK, Arrival, GRANTS, MOVE};
 pub use shell::{Migrate, Movable, PayloadHandler};
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 /// The actors of a type that move to and from this node: see
@@ -61,25 +65,41 @@ pub struct Movables<S: Migrate> {
 struct Own<S: Migrate> {
     serial: AtomicU64,
     known: Mutex<Known<S>>,
+    sets: Arc<Sets>,
+}
+
+/// [`Movables`] that keep nothing alive: there are none any more once the node has ended.
+pub(crate) struct WeakMovables<S: Migrate> {
+    inner: Weak<Inner>,
+    own: Weak<Own<S>>,
+}
+
+impl<S: Migrate> WeakMovables<S> {
+    pub(crate) fn upgrade(&self) -> Option<Movables<S>> {
+        Some(Movables { inner: self.inner.upgrade()?, own: self.own.upgrade()? })
+    }
 }
 
 impl<S: Migrate> Movables<S> {
     pub(crate) fn start(inner: &Arc<Inner>) -> Result<Self, RegisterError> {
-        let there = Arc::downgrade(inner);
-        let arrive = move |from, (id, moves, state): Arrival<S>| {
-            Movable::new(there.clone(), id, (moves, from), state)
+        let (there, sets) = (Arc::downgrade(inner), Arc::new(Sets::default()));
+        let own = Own { serial: AtomicU64::new(0), known: Mutex::default(), sets: sets.clone() };
+        let arrive = move |from, (id, moves, state, tag): Arrival<S>| {
+            let came = tag.as_ref().and_then(|tag| sets.came(&tag.set));
+            Movable::new(there.clone(), id, (moves, from), state).with_tag(tag, came)
         };
         inner.register(SpawnOptions::new(), arrive)?;
-        let own = Arc::new(Own { serial: AtomicU64::new(0), known: Mutex::default() });
+        let own = Arc::new(own);
         lock(&inner.movables).insert(S::KIND, own.clone());
         repartition::start(inner);
         let movables = Movables { inner: inner.clone(), own };
-        let (here, of_type) = (Arc::downgrade(inner), Arc::downgrade(&movables.own));
-        roaming::start(inner, move |id| {
-            let movables = Movables { inner: here.upgrade()?, own: of_type.upgrade()? };
-            Some(movables.at(id).0)
-        });
+        let here = movables.downgrade();
+        roaming::start(inner, move |id| Some(here.upgrade()?.at(id).0));
         Ok(movables)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakMovables<S> {
+        WeakMovables { inner: Arc::downgrade(&self.inner), own: Arc::downgrade(&self.own) }
     }
 
     /// Those of the node where an actor that moves is now, for its code. `None` if this type moves
@@ -138,13 +158,69 @@ impl<S: Migrate> Movables<S> {
     pub fn spawn(&self, state: S) -> MovableAddress<S> {
         // Relaxed: only uniqueness matters.
         let serial = self.own.serial.fetch_add(1, Ordering::Relaxed);
+        let id = MovableId { node: self.inner.id().0, serial };
+        self.address(id, Some(self.start_shell(id, state, None)))
+    }
+
+    /// Starts a shard here. Returns its identity, and the name under which its shell is exported.
+    pub(crate) fn spawn_shard(&self, serial: u64, state: S, tag: ShardTag) -> (MovableId, String) {
         let me = self.inner.id();
         let id = MovableId { node: me.0, serial };
+        self.start_shell(id, state, Some(tag));
+        (id, id.exported(0, me))
+    }
+
+    /// Reaches one whose shell is on this node, and that shell.
+    pub(crate) fn shell_here(
+        &self,
+        id: MovableId,
+        exported: &str,
+    ) -> Option<(MovableAddress<S>, Address<Movable<S>>)> {
+        match self.inner.exported_here(exported, exported).ok()? {
+            AnyAddress::Here(me, shell) => {
+                Some((self.address(id, Some(AnyAddress::Here(me, shell.clone()))), shell))
+            }
+            AnyAddress::There(_) => None,
+        }
+    }
+
+    fn start_shell(
+        &self,
+        id: MovableId,
+        state: S,
+        tag: Option<ShardTag>,
+    ) -> AnyAddress<Movable<S>> {
+        let me = self.inner.id();
         let shell = Movable::new(Arc::downgrade(&self.inner), id, (0, me), state);
-        let shell = self.inner.system().spawn(shell);
+        let shell = self.inner.system().spawn(shell.with_tag(tag, None));
         // The name has a serial number of its own: it is free.
         let _ = self.inner.export(&id.exported(0, me), std::slice::from_ref(&shell), GRANTS);
-        self.address(id, Some(AnyAddress::Here(me, shell)))
+        AnyAddress::Here(me, shell)
+    }
+
+    /// Reaches one whose shell another node has told of.
+    pub(crate) fn reach(
+        &self,
+        id: MovableId,
+        node: NodeId,
+        exported: String,
+        timeout: Duration,
+    ) -> RemoteAnswer<MovableAddress<S>> {
+        let movables = self.clone();
+        RemoteAnswer::later(async move {
+            let shell = locate(&movables.inner, node, exported, timeout).await?;
+            Ok(movables.address(id, Some(shell)))
+        })
+    }
+
+    /// The node inside.
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The sets of shards of this type.
+    pub(crate) fn sets(&self) -> &Sets {
+        &self.own.sets
     }
 
     /// Finds one, wherever it is now: by the node where it began.
@@ -202,6 +278,11 @@ impl<S: Migrate> MovableAddress<S> {
     /// Which actor, for [`Movables::find`] on another node.
     pub fn id(&self) -> MovableId {
         self.0.id
+    }
+
+    /// Whether the actor has ended, as far as this node has heard.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.proxy.is_closed()
     }
 
     /// See `recipients`.

@@ -14,6 +14,7 @@ use super::id::MovableId;
 use super::leaving::{Leaving, Next};
 use super::lost;
 use super::outbox::{Back, Outbox};
+use super::sets::{Came, ShardCame, ShardTag};
 use crate::actor::RemoteActor;
 use crate::any::AnyAddress;
 use crate::denial::Denial;
@@ -23,7 +24,7 @@ use crate::node::state::Inner;
 use crate::node::{Grants, NodeEvent, SpawnArgs};
 use crate::traffic::scope::{self, Flush, Sender, Used};
 use crate::traffic::{Done, Key, Mover};
-use actinium_actor::{Actor, Context, Reply, StopReason, WeakAddress};
+use actinium_actor::{Actor, Address, Context, Reply, WeakAddress};
 use actinium_memory::heap::Payload;
 use actinium_placement as placement;
 use actinium_wire::schema::Describe;
@@ -102,9 +103,9 @@ pub trait Migrate: SpawnArgs {
 /// Handles a message to a state together with its payload: see [`Migrate::with_payload`].
 pub type PayloadHandler<S> = fn(&mut S, <S as Migrate>::Message, Payload, &Context<'_, Movable<S>>);
 
-/// The arguments from which a shell is made: the state's identity, its number of moves, and the
-/// state.
-pub(super) type Arrival<S> = (MovableId, u64, S);
+/// The arguments from which a shell is made: the state's identity, its number of moves, the state,
+/// and which shard it is, if it is one.
+pub(super) type Arrival<S> = (MovableId, u64, S, Option<ShardTag>);
 
 /// The rights of other nodes to a shell. Moving it is a request.
 pub(super) const GRANTS: Grants = Grants::SEND.and(Grants::ASK);
@@ -148,11 +149,17 @@ pub(super) fn hand_on<S: Migrate>(
 /// How long a copy may take to be made, if nodes do not go down.
 const MOVE_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How long a shard that has come waits for the answer whether it has, before it asks again.
+const CAME_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The actor that a state lives in: see [`Migrate`].
 pub struct Movable<S: Migrate> {
     inner: Weak<Inner>,
     id: MovableId,
     moves: u64,
+    /// The number of copies that were not made: a copy of which nothing was heard is not to be
+    /// taken for a later one.
+    copies_failed: u64,
     /// The node that it has come from, or where it began.
     from: NodeId,
     state: State<S>,
@@ -166,6 +173,12 @@ pub struct Movable<S: Migrate> {
     sender: Option<Box<Sender>>,
     /// A move that has not begun.
     leaving: Option<Leaving<Movable<S>, Asker<S>>>,
+    /// Whether the node's traffic counts it among the actors that live here.
+    is_counted: bool,
+    /// Which shard it is, if it is one.
+    tag: Option<ShardTag>,
+    /// Told when that has come here.
+    came: Option<Came>,
 }
 
 enum State<S: Migrate> {
@@ -218,8 +231,19 @@ enum Shell<S: Migrate> {
     Ready,
     /// The node wants it elsewhere.
     Place(NodeId, Done),
+    /// The answer whether this shard has come here.
+    HasCome(Result<Answer<S>, RemoteAskError>),
+    /// Too much waited for its former node: now there is capacity.
+    AskAgain,
+    /// Another one has the name of this shard.
+    NameLost,
     /// All that was sent by an address has arrived, or it is to be asked again.
     Flushed(Option<(Key, Used, Flush)>),
+}
+
+/// Tells a shard that another one has its name. If it lives here, it ends.
+pub(crate) fn lose_name<S: Migrate>(shell: &Address<Movable<S>>) {
+    shell.tell(ShellMsg(Shell::NameLost));
 }
 
 /// Moves the actor in a shell.
@@ -259,7 +283,22 @@ impl<S: Migrate> Movable<S> {
             refused: 0,
             sender: None,
             leaving: None,
+            is_counted: false,
+            tag: None,
+            came: None,
+            copies_failed: 0,
         }
+    }
+
+    /// The shell of a shard.
+    pub(super) fn with_tag(mut self, tag: Option<ShardTag>, came: Option<Came>) -> Self {
+        (self.tag, self.came) = (tag, came);
+        self
+    }
+
+    /// The number of moves after the next one.
+    fn moves_next(&self) -> u64 {
+        self.moves.saturating_add(1).saturating_add(self.copies_failed)
     }
 
     fn key(&self) -> Key {
@@ -272,12 +311,15 @@ impl<S: Migrate> Movable<S> {
         if let (Some(traffic), State::Here(state)) = (&traffic, &self.state) {
             let mover = Arc::new(ShellMover(ctx.address().downgrade()));
             traffic.appeared(self.key(), about(state, self.moves), mover);
+            self.is_counted = true;
         }
         self.sender = Some(Box::new(Sender::new(self.key(), self.inner.clone(), traffic)));
     }
 
-    fn vanish(&self) {
-        if let Some(inner) = self.inner.upgrade()
+    /// Says that the state no longer lives on this node. It may come back, to another shell.
+    fn vanish(&mut self) {
+        if std::mem::take(&mut self.is_counted)
+            && let Some(inner) = self.inner.upgrade()
             && let Some(traffic) = inner.traffic()
         {
             traffic.vanished(self.key());
@@ -373,7 +415,7 @@ impl<S: Migrate> Movable<S> {
             State::Moving(going) => going.deliveries.push_back((delivery, counted)),
             State::Gone(to, outbox) => match delivery {
                 Delivery::Ask((WHERE, ..), reply) => {
-                    let _ = reply.send((None, Some((to.node().0, self.moves + 1)), None));
+                    let _ = reply.send((None, Some((to.node().0, self.moves_next())), None));
                 }
                 delivery => {
                     outbox.push((delivery, counted));
@@ -393,7 +435,7 @@ impl<S: Migrate> Movable<S> {
             return asker.tell(Some("it is about to move".to_owned()));
         }
         // A copy comes with its number of moves, which another node may have made up.
-        if self.moves == u64::MAX {
+        if self.moves_next() == u64::MAX {
             let why = format!("it has moved {} times, and there is no larger number", self.moves);
             return asker.tell(Some(why));
         }
@@ -462,7 +504,11 @@ impl<S: Migrate> Movable<S> {
             let is_there = to.ask((CLOSE, 0, None), MOVE_TIMEOUT);
             return ctx.pipe(is_there, |answer| ShellMsg(Shell::There(answer)));
         }
-        let arrival: Arrival<S> = (self.id, self.moves + 1, going.state.clone());
+        let mut tag = self.tag.clone();
+        if let Some(tag) = &mut tag {
+            tag.before = self.id.exported(self.moves, self.from);
+        }
+        let arrival: Arrival<S> = (self.id, self.moves_next(), going.state.clone(), tag);
         let copied = inner.spawn_on::<Movable<S>, Arrival<S>>(going.node, &arrival, MOVE_TIMEOUT);
         ctx.pipe(copied, |copied| ShellMsg(Shell::Copied(copied)));
     }
@@ -478,6 +524,7 @@ impl<S: Migrate> Movable<S> {
         let State::Moving(going) = std::mem::replace(&mut self.state, State::Nowhere) else {
             return;
         };
+        self.copies_failed += 1;
         going.asker.tell(Some(why.to_string()));
         self.state = State::Here(going.state);
         going.deliveries.into_iter().for_each(|waiting| self.take(waiting, ctx));
@@ -489,7 +536,7 @@ impl<S: Migrate> Movable<S> {
         };
         let Some(to) = going.to else { return };
         for asked in std::mem::take(&mut self.asked_where) {
-            let _ = asked.send((None, Some((to.node().0, self.moves + 1)), None));
+            let _ = asked.send((None, Some((to.node().0, self.moves_next())), None));
         }
         // Before it is told: what is told next is of this move.
         self.vanish();
@@ -515,6 +562,49 @@ impl<S: Migrate> Movable<S> {
         }
     }
 
+    /// A shard that was copied here asks the shell that it was copied from whether it has come,
+    /// or is one copy too many. It has when that one has gone to it.
+    fn ask_whether_it_has_come(&self, ctx: &Context<'_, Self>) {
+        let (Some(tag), Some(inner)) = (&self.tag, self.inner.upgrade()) else { return };
+        if self.came.is_none() {
+            // This node has no shards of that name: the state goes on where it was.
+            return ctx.stop();
+        }
+        let (from, before) = (self.from, tag.before.clone());
+        let find = inner.find::<Self, _>(from, &before, CAME_TIMEOUT, false, |shell, _| shell);
+        let asked = async move { find.await?.ask((WHERE, 0, None), CAME_TIMEOUT).await };
+        ctx.pipe(asked, |answer| ShellMsg(Shell::HasCome(answer)));
+    }
+
+    fn has_come(&mut self, answer: Result<Answer<S>, RemoteAskError>, ctx: &Context<'_, Self>) {
+        let Some(inner) = self.inner.upgrade() else { return };
+        match answer {
+            Ok((_, Some(to), _)) if to == (inner.id().0, self.moves) => {
+                if let (Some(tag), Some(came)) = (&self.tag, &self.came) {
+                    let exported = self.id.exported(self.moves, self.from);
+                    let (tag, id, moves) = (tag.clone(), self.id, self.moves);
+                    came(ShardCame { tag, id, moves, exported });
+                }
+            }
+            Err(RemoteAskError::Timeout(_)) => self.ask_whether_it_has_come(ctx),
+            Err(RemoteAskError::Full(node)) => {
+                ctx.pipe(inner.ready(node), |()| ShellMsg(Shell::AskAgain));
+            }
+            // Nobody can say any more whether it has come: then another one may have its name.
+            _ => self.end_unless_gone(ctx),
+        }
+    }
+
+    /// Ends the shard. If it has moved on, this shell has nothing of it any more.
+    fn end_unless_gone(&self, ctx: &Context<'_, Self>) {
+        match &self.state {
+            State::Gone(..) => return,
+            State::Moving(Move { to: Some(copy), .. }) => copy.kill(),
+            _ => {}
+        }
+        ctx.stop();
+    }
+
     fn pump(&mut self, ctx: &Context<'_, Self>) {
         if let State::Gone(to, outbox) = &mut self.state {
             let back = Back {
@@ -522,6 +612,17 @@ impl<S: Migrate> Movable<S> {
                 ready: || ShellMsg(Shell::Ready),
             };
             outbox.pump(to, &self.inner, ctx, &back);
+        }
+    }
+}
+
+/// Here and not in `Actor::stopped`, which is not called when the state has panicked.
+impl<S: Migrate> Drop for Movable<S> {
+    fn drop(&mut self) {
+        self.tell_what_is_lost();
+        self.vanish();
+        if let Some(inner) = self.inner.upgrade() {
+            inner.unexport(&self.id.exported(self.moves, self.from));
         }
     }
 }
@@ -537,17 +638,7 @@ impl<S: Migrate> Actor for Movable<S> {
             // The name has two serial numbers of its own: it is free.
             let name = self.id.exported(self.moves, self.from);
             let _ = inner.export(&name, &[ctx.address()], GRANTS);
-        }
-    }
-
-    fn stopped(&mut self, _ctx: &mut Context<'_, Self>, _reason: &StopReason) {
-        self.tell_what_is_lost();
-        // It may have come back since, to another shell.
-        if !matches!(self.state, State::Gone(..)) {
-            self.vanish();
-        }
-        if let Some(inner) = self.inner.upgrade() {
-            inner.unexport(&self.id.exported(self.moves, self.from));
+            self.ask_whether_it_has_come(ctx);
         }
     }
 
@@ -563,6 +654,9 @@ impl<S: Migrate> Actor for Movable<S> {
             Shell::There(Ok(_)) => self.moved(ctx),
             Shell::Copied(Err(why)) | Shell::There(Err(why)) => self.not_moved(&why, ctx),
             Shell::ReadyToMove => self.go(ctx),
+            Shell::HasCome(answer) => self.has_come(answer, ctx),
+            Shell::AskAgain => self.ask_whether_it_has_come(ctx),
+            Shell::NameLost => self.end_unless_gone(ctx),
             Shell::Place(node, done) => self.place(node, done, ctx),
             Shell::Flushed(again) => {
                 if let (Some((key, used, flush)), Some(sender)) = (again, &mut self.sender) {

@@ -72,7 +72,8 @@ fn too_long(name: &str) -> RemoteAskError {
 pub(super) trait Holder: Send {
     fn export(&self, inner: &Arc<Inner>, name: &str);
     fn watch(&self, name: String, stamp: Stamp, ctx: &Context<'_, Directory>);
-    fn stop(&self);
+    /// It has lost the name. Returns whether the node's listeners are to hear of it.
+    fn lost(&self) -> bool;
 }
 
 impl<A: RemoteActor> Holder for Address<A> {
@@ -85,8 +86,31 @@ impl<A: RemoteActor> Holder for Address<A> {
         ctx.watch(self, move |_| Msg::Ended(name, stamp));
     }
 
-    fn stop(&self) {
-        Address::stop(self);
+    fn lost(&self) -> bool {
+        self.stop();
+        true
+    }
+}
+
+/// An actor of the cluster's own machinery that has a name on behalf of another one. It is told
+/// when the name is lost.
+pub(super) struct Trustee<A: RemoteActor> {
+    pub(super) address: Address<A>,
+    pub(super) lost: Box<dyn Fn() -> A::Msg + Send>,
+}
+
+impl<A: RemoteActor> Holder for Trustee<A> {
+    fn export(&self, inner: &Arc<Inner>, name: &str) {
+        self.address.export(inner, name);
+    }
+
+    fn watch(&self, name: String, stamp: Stamp, ctx: &Context<'_, Directory>) {
+        Holder::watch(&self.address, name, stamp, ctx);
+    }
+
+    fn lost(&self) -> bool {
+        self.address.tell((self.lost)());
+        false
     }
 }
 
@@ -94,8 +118,10 @@ type Claimed = Reply<Result<(), RemoteAskError>>;
 type Found = Reply<Result<Stamp, RemoteAskError>>;
 
 pub(super) enum Msg {
-    /// An actor of this node wants a name.
-    ClaimHere(String, Box<dyn Holder>, Claimed),
+    /// An actor of this node wants a name, and has wanted it since that time.
+    ClaimHere(String, u64, Box<dyn Holder>, Claimed),
+    /// What has a name has come to this node.
+    TakeOver(String, u64, Box<dyn Holder>),
     ReleaseHere(String),
     /// Somebody at this node wants to know who has a name.
     Who(String, Duration, Found),
@@ -179,12 +205,11 @@ impl Directory {
 
     fn claim_here(
         &mut self,
-        name: String,
+        (name, since_ns): (String, u64),
         holder: Box<dyn Holder>,
         reply: Claimed,
         ctx: &Context<'_, Self>,
     ) {
-        let Some(inner) = self.inner.upgrade() else { return };
         let refused = match self.held.get(&name) {
             _ if name.len() > NAME_BYTES_MAX => Err(too_long(&name)),
             Some(held) => {
@@ -197,15 +222,46 @@ impl Directory {
             let _ = reply.send(refused);
             return;
         }
+        self.hold(&name, since_ns, (holder, Some(reply)), ctx);
+    }
+
+    /// Enters what an actor of this node wants or has, and tells the directory. Returns what stood
+    /// there before.
+    fn hold(
+        &mut self,
+        name: &str,
+        since_ns: u64,
+        (holder, asked): (Box<dyn Holder>, Option<Claimed>),
+        ctx: &Context<'_, Self>,
+    ) -> Option<Held> {
+        let inner = self.inner.upgrade()?;
         self.serial += 1;
-        let stamp = Stamp { since_ns: inner.time_ns(), node: self.me.0, serial: self.serial };
-        holder.export(&inner, &stamp.exported(&name));
-        holder.watch(name.clone(), stamp, ctx);
-        self.held.insert(
-            name.clone(),
-            Held { stamp, holder, asked: Some(reply), told: BTreeSet::new() },
-        );
-        self.claim(&name);
+        let stamp = Stamp { since_ns, node: self.me.0, serial: self.serial };
+        holder.export(&inner, &stamp.exported(name));
+        holder.watch(name.to_owned(), stamp, ctx);
+        let held = Held { stamp, holder, asked, told: BTreeSet::new() };
+        let before = self.held.insert(name.to_owned(), held);
+        self.claim(name);
+        before
+    }
+
+    /// Of two claims the older counts: so whoever takes a name over has to say an earlier time than
+    /// who had it. That one hears that it has lost it.
+    fn take_over(
+        &mut self,
+        name: &str,
+        since_ns: u64,
+        holder: Box<dyn Holder>,
+        ctx: &Context<'_, Self>,
+    ) {
+        if self.check_quorum().is_err() {
+            holder.lost();
+            return;
+        }
+        // This comes after the new claim: in between, nobody finds the name free.
+        if let Some(before) = self.hold(name, since_ns, (holder, None), ctx) {
+            self.give_back(name, &before);
+        }
     }
 
     /// Tells the directory what this node's actor wants or has.
@@ -221,13 +277,17 @@ impl Directory {
     /// This node's actor no longer has the name, or does not get it: nobody is to think so.
     fn give_up(&mut self, name: &str) -> Option<Held> {
         let held = self.held.remove(name)?;
+        self.give_back(name, &held);
+        Some(held)
+    }
+
+    fn give_back(&mut self, name: &str, held: &Held) {
         for &told in &held.told {
             self.say(told, Say::Release { name: name.to_owned(), stamp: held.stamp });
         }
         if let Some(inner) = self.inner.upgrade() {
             inner.unexport(&held.stamp.exported(name));
         }
-        Some(held)
     }
 
     fn lose(&mut self, name: &str, why: RemoteAskError) {
@@ -236,8 +296,9 @@ impl Directory {
             // Whoever asked may have stopped waiting.
             Some(reply) => drop(reply.send(Err(why))),
             None => {
-                held.holder.stop();
-                if let Some(inner) = self.inner.upgrade() {
+                if held.holder.lost()
+                    && let Some(inner) = self.inner.upgrade()
+                {
                     inner.tell_listeners(&NodeEvent::NameLost { name: name.to_owned(), why });
                 }
             }
@@ -424,7 +485,10 @@ impl Actor for Directory {
 
     fn handle(&mut self, msg: Msg, ctx: &mut Context<'_, Self>) {
         match msg {
-            Msg::ClaimHere(name, holder, reply) => self.claim_here(name, holder, reply, ctx),
+            Msg::ClaimHere(name, since_ns, holder, reply) => {
+                self.claim_here((name, since_ns), holder, reply, ctx);
+            }
+            Msg::TakeOver(name, since_ns, holder) => self.take_over(&name, since_ns, holder, ctx),
             Msg::ReleaseHere(name) => drop(self.give_up(&name)),
             Msg::Who(name, timeout, reply) => self.who(name, timeout, reply, ctx),
             Msg::Heard(name, answer, reply) => {

@@ -27,7 +27,7 @@ use crate::error::RemoteAskError;
 use crate::node::state::Inner;
 use crate::node::{ExportError, Grants, NodeEvent, NodeHandle};
 use actinium_actor::{Address, AskError};
-use directory::{Directory, EXPORTED, Holder, Msg};
+use directory::{Directory, EXPORTED, Holder, Msg, Trustee};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,11 +91,47 @@ impl Names {
         address: &Address<A>,
         timeout: Duration,
     ) -> RemoteAnswer<()> {
-        let holder: Box<dyn Holder> = Box::new(address.clone());
+        self.claim_since(name, self.inner.time_ns(), Box::new(address.clone()), timeout)
+    }
+
+    fn claim_since(
+        &self,
+        name: &str,
+        since_ns: u64,
+        holder: Box<dyn Holder>,
+        timeout: Duration,
+    ) -> RemoteAnswer<()> {
         let name = name.to_owned();
-        let claimed =
-            self.directory.ask_timeout(timeout, |reply| Msg::ClaimHere(name, holder, reply));
+        let claim = |reply| Msg::ClaimHere(name, since_ns, holder, reply);
+        let claimed = self.directory.ask_timeout(timeout, claim);
         RemoteAnswer::later(async move { claimed.await.map_err(failed(timeout))? })
+    }
+
+    /// Gives a name to an actor that has it on behalf of another one: it is told when it loses it.
+    pub(crate) fn claim_for<A: RemoteActor>(
+        &self,
+        name: &str,
+        since_ns: u64,
+        address: Address<A>,
+        lost: impl Fn() -> A::Msg + Send + 'static,
+        timeout: Duration,
+    ) -> RemoteAnswer<()> {
+        let holder = Trustee { address, lost: Box::new(lost) };
+        self.claim_since(name, since_ns, Box::new(holder), timeout)
+    }
+
+    /// Takes a name over from the node that what has it has come from: as `claim_for`, but it has
+    /// the name already. The time is earlier than the one that was said there. If others may not
+    /// have it, that is told as a loss.
+    pub(crate) fn take_over<A: RemoteActor>(
+        &self,
+        name: &str,
+        since_ns: u64,
+        address: Address<A>,
+        lost: impl Fn() -> A::Msg + Send + 'static,
+    ) {
+        let holder = Trustee { address, lost: Box::new(lost) };
+        self.directory.tell(Msg::TakeOver(name.to_owned(), since_ns, Box::new(holder)));
     }
 
     /// Takes back a name that an actor of this node has. It lives on.

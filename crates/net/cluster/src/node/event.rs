@@ -135,6 +135,25 @@ pub enum NodeEvent {
         /// The reason.
         why: RemoteAskError,
     },
+    /// A shard was started on this node: for the first time, or again with nothing of what it held
+    /// before. See [`MovableShards`](crate::MovableShards).
+    ShardStarted {
+        /// The name of the set of shards.
+        set: String,
+        /// The shard.
+        shard: u32,
+    },
+    /// A shard that this node has sent to, or had started, has ended: its node is down, its state
+    /// has panicked, or another one had its name for longer. What it held is lost. It is started
+    /// again when something is sent to it.
+    ShardLost {
+        /// The name of the set of shards.
+        set: String,
+        /// The shard.
+        shard: u32,
+        /// The reason, for people to read.
+        why: String,
+    },
     /// This node and another one exchange actors, so that those that talk lie on one node: see
     /// [`NodeConfig::repartition`](crate::NodeConfig::repartition).
     Exchange {

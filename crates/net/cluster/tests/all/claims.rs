@@ -166,7 +166,16 @@ impl Migrate for State {
     }
 }
 
-type Arrival = (MovableId, u64, State);
+/// What there is of a shard: see `ShardTag`.
+#[derive(Clone, Serialize, Deserialize, Message)]
+struct ShardTag {
+    set: String,
+    shard: u32,
+    since_ns: u64,
+    before: String,
+}
+
+type Arrival = (MovableId, u64, State, Option<ShardTag>);
 type ShellRequest = (u8, u32, Option<()>);
 type ShellAnswer = (Option<u64>, Option<(u32, u64)>, Option<String>);
 
@@ -188,7 +197,7 @@ fn a_state_that_a_peer_has_made_up_is_nobody_else_s() {
     let hello = early(&|bytes| Encoding::SelfDescribing.encode(&own, bytes).unwrap());
     // As if it were the real one, at home and after a move.
     for (request, moves) in [(1, 0), (2, 1), (3, u64::MAX)] {
-        let arrival: Arrival = (real.id(), moves, State { count: 666 });
+        let arrival: Arrival = (real.id(), moves, State { count: 666 }, None);
         let args = early(&|bytes| Encoding::SelfDescribing.encode(&arrival, bytes).unwrap());
         let hello = hello.clone();
         liar.said.clear();

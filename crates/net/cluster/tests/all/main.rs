@@ -20,6 +20,7 @@ mod link;
 mod movable;
 mod movable_payloads;
 mod movable_recipients;
+mod movable_shards;
 mod moving;
 mod names;
 mod node;

@@ -7,7 +7,7 @@ use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::Faults;
 use actinium_cluster::{
     Denial, ExchangeRules, ManualNode, Migrate, Movable, MovableAddress, MovableId, Movables,
-    NodeConfig, NodeEvent, RepartitionConfig, RepartitionStats,
+    NodeConfig, NodeEvent, RemoteAskError, RepartitionConfig, RepartitionStats,
 };
 use actinium_wire::{Encoding, Message};
 use serde::{Deserialize, Serialize};
@@ -565,4 +565,46 @@ fn who_takes_actors_and_does_not_run_them_gets_none() {
     assert_eq!((talking.stats(0).actors, talking.stats(0).not_moved), (4, 3));
     let not_moved = |event: &NodeEvent| matches!(event, NodeEvent::NotMoved { .. });
     assert_eq!(talking.cluster.events(0).iter().filter(|it| not_moved(it)).count(), 3);
+}
+
+/// Its state panics when it is sent anything.
+#[derive(Clone, Serialize, Deserialize, Message)]
+struct Fragile;
+
+impl Migrate for Fragile {
+    const KIND: &'static str = "test.fragile";
+    type Message = ();
+    type Request = ();
+    type Answer = ();
+    fn message(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) {
+        panic!("as the test wants");
+    }
+    fn request(&mut self, (): (), _ctx: &Context<'_, Movable<Self>>) {}
+}
+
+/// At home, and after a move.
+#[test]
+fn one_whose_state_panics_is_found_and_counted_no_longer() {
+    for to in [0, 1] {
+        let mut cluster = Cluster::new(1, 2, Faults::default(), config());
+        let fragile = [0, 1].map(|host: usize| cluster.hosts[host].node.movables().unwrap());
+        cluster.steps(300);
+        let actor = fragile[0].spawn(Fragile);
+        let moved = actor.move_to(NodeId(to), LIMIT);
+        cluster.wait(moved).unwrap();
+        let counted = |cluster: &Cluster| {
+            [0, 1].map(|n: usize| cluster.hosts[n].node.stats().repartition.unwrap().actors)
+        };
+        assert_eq!(counted(&cluster).iter().sum::<u64>(), 1);
+        actor.send(()).unwrap();
+        cluster.steps(50);
+        assert_eq!(counted(&cluster), [0, 0], "on node {to}");
+        let found = fragile[1].find(actor.id(), LIMIT);
+        if to == 0 {
+            let found = cluster.wait(found).map(drop);
+            assert!(matches!(found, Err(RemoteAskError::NoSuchName(_))), "{found:?}");
+        }
+        let asked = actor.ask((), LIMIT);
+        assert_eq!(cluster.wait(asked), Err(RemoteAskError::Closed), "on node {to}");
+    }
 }
