@@ -125,8 +125,9 @@ fn allocated(workload: &Workload) -> Result<Vec<Measured>, String> {
     measured.collect()
 }
 
-/// Bytes on the heap of an event in flight, with its products and without: from the difference between many
-/// and few events in flight. All modules wait, so that all events are in flight at the same time.
+/// Bytes on the heap of an event in flight, with its products and without: from the difference
+/// between many and few events in flight. All modules wait, so that all events are in flight at the
+/// same time.
 fn memory(workload: &Workload) -> Result<Vec<Measured>, String> {
     let (few, many) = (512, 2_048);
     allocations::count();

@@ -86,8 +86,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Joins a system to the fabric that `fabric` makes, on a thread of the node's own. While one of
-    /// the system's workers is awake, workers move the frames, and else this thread does.
+    /// Joins a system to the fabric that `fabric` makes, on a thread of the node's own. While one
+    /// of the system's workers is awake, workers move the frames, and else this thread does.
     ///
     /// # Errors
     /// If the configuration makes no sense, or the fabric does not start.

@@ -32,17 +32,16 @@ impl Unparker {
     /// Rings because there is work, which whoever is rung for finds when it looks.
     pub(super) fn ring(&self) {
         if let Some(system) = self.system.get() {
-            // Relaxed: mostly somebody has called already, and nobody has looked since. Release:
-            // pairs with the acquire in `take_call`. Waking passes a fence, so that the first
-            // worker finds it if it is about to sleep.
-            let is_called = self.called.load(Ordering::Relaxed);
             if system.is_on_worker() {
-                // It looks when its turn is over.
-                if !is_called {
+                // It looks when its turn is over. Relaxed: mostly somebody has called already, and
+                // nobody has looked since. Release: pairs with the acquire in `take_call`.
+                if !self.called.load(Ordering::Relaxed) {
                     self.called.store(true, Ordering::Release);
                 }
                 return;
             }
+            // Release: pairs with the acquire in `take_call`. Waking passes a fence, so that the
+            // first worker finds it if it is about to sleep.
             self.called.store(true, Ordering::Release);
             // SeqCst: a hint; if no worker drives any more, the last one has rung for the thread.
             if system.request_poll() || self.drives.load(Ordering::SeqCst) {

@@ -1,5 +1,5 @@
-//! Regions that lie in windows of the fabric: made by the node's thread, taken back by an actor that
-//! asks all who know them.
+//! Regions that lie in windows of the fabric: made by whoever drives the node, taken back by an
+//! actor that asks all who know them.
 
 use super::access::RegionAccess;
 use super::error::{RegionError, RegionProblem};
@@ -78,8 +78,8 @@ impl WindowRegion {
         matches!(self.body, Some(Body::Window(_)))
     }
 
-    /// Takes the memory back, and gives what lies in it then. The nodes that know of it are asked to
-    /// begin no more accesses and to say when those under way have ended: what a put that has
+    /// Takes the memory back, and gives what lies in it then. The nodes that know of it are asked
+    /// to begin no more accesses and to say when those under way have ended: what a put that has
     /// succeeded wrote is among the bytes. The answer goes on without being polled.
     ///
     /// A node that is down, or does not answer within the time, is waited for no longer. What it

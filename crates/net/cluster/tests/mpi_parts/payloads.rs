@@ -221,6 +221,13 @@ pub(crate) fn by_frames_in_a_grid() {
     stream(By::Frames, Route::Square);
 }
 
+/// Bytes that say whose they are, and where they lie.
+fn fill(into: &mut [u8], with: u8) {
+    for chunk in into.chunks_mut(256) {
+        (0..=255).zip(chunk).for_each(|(at, byte)| *byte = with ^ at);
+    }
+}
+
 /// Ranks send each other payloads of up to 2 MiB with small messages between them, all in order,
 /// and end together: the two of a job, or each with the opposite one in a square of four, which is
 /// no neighbour. Memory is bounded: by the arenas.
@@ -259,13 +266,8 @@ fn stream(by: By, route: Route) {
             continue;
         };
         bytes += len as u64;
-        let write = |into: &mut [u8]| {
-            for chunk in into.chunks_mut(256) {
-                (0..=255).zip(chunk).for_each(|(at, byte)| *byte = (number as u8) ^ at);
-            }
-        };
         let mut message = loop {
-            match arena.payload_with(len, write) {
+            match arena.payload_with(len, |into| fill(into, number as u8)) {
                 Ok(payload) => break (number, payload),
                 // Some are still on their way.
                 Err(_) => std::thread::yield_now(),
