@@ -262,7 +262,6 @@ impl<S: Migrate> Keeper<S> {
 
     fn not_found(&mut self, shard: u32, why: &RemoteAskError, ctx: &Context<'_, Self>) {
         let Some(sought) = self.sought.get(&shard) else { return };
-        let Some(movables) = self.set.movables.upgrade() else { return };
         if may_pass(why) && self.now_ns() < sought.until_ns {
             ctx.after(RETRY, Msg::SeekAgain(shard));
             return;
@@ -278,7 +277,10 @@ impl<S: Migrate> Keeper<S> {
                 Waiting::Find(reply) => drop(reply.send(Err(why.clone()))),
             }
         }
-        if messages > 0 {
+        // Of a node that has left, nobody hears any more.
+        if messages > 0
+            && let Some(movables) = self.set.movables.upgrade()
+        {
             let keepers = self.keepers.upgrade();
             let node = keepers.map(|keepers| keepers.at(self.set.claimed(shard)).node());
             let node = node.unwrap_or(movables.node());
