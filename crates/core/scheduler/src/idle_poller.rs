@@ -28,7 +28,7 @@ pub trait IdlePoller: Send + Sync {
     fn is_called(&self) -> bool;
 
     /// A worker does not poll for a while: its turn may take long, or it sleeps.
-    fn is_away(&self, worker: usize);
+    fn away(&self, worker: usize);
 
     /// All workers sleep: nobody polls until one wakes.
     fn all_asleep(&self);

@@ -130,7 +130,7 @@ impl Worker {
         let timeout = timeout_ns.map(Duration::from_nanos);
         if timeout != Some(Duration::ZERO) {
             if let Some(poller) = self.shared.idle_poller() {
-                poller.is_away(self.index);
+                poller.away(self.index);
                 // Of several that fall asleep, the last to announce itself sees all (`announce`).
                 if self.shared.sleep.seems_all_asleep() {
                     poller.all_asleep();

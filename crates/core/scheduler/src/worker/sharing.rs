@@ -157,7 +157,7 @@ impl Worker {
         let turn_ns = self.turn_ns.get().max(current_ns).min(u64::from(u32::MAX));
         self.shared.turn_ns[self.index].store(turn_ns as usize, Ordering::Relaxed);
         if let Some(poller) = self.shared.idle_poller() {
-            poller.is_away(self.index);
+            poller.away(self.index);
         }
         self.tend_lanes();
         // Notifications of what is shared must not wait for this turn's end; that of what runs

@@ -141,7 +141,7 @@ impl IdlePoller for Help {
         self.called.load(Ordering::Acquire) && self.progress.strong_count() > 0
     }
 
-    fn is_away(&self, worker: usize) {
+    fn away(&self, worker: usize) {
         // Relaxed: a hint, as above. If another one has just taken its place, two drive in turns
         // until one of them is away.
         if self.holder.load(Ordering::Relaxed) == worker {

@@ -196,13 +196,7 @@ impl Sharded {
 
     /// Cuts these nodes off from all others, or heals that; until all have noticed.
     fn part(&mut self, side: &[u32], cut: bool) {
-        let nodes = self.cluster.hosts.len() as u32;
-        for &a in side {
-            for b in (0..nodes).filter(|b| !side.contains(b)) {
-                let (a, b) = (NodeId(a), NodeId(b));
-                if cut { self.cluster.network.cut(a, b) } else { self.cluster.network.heal(a, b) }
-            }
-        }
+        self.cluster.part(side, cut);
         self.steps(1_600);
     }
 }

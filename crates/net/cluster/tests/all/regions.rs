@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const BOTH: [RegionAccess; 3] = [RegionAccess::READ, RegionAccess::WRITE, RegionAccess::READ];
 
-fn both() -> RegionAccess {
+pub(crate) fn both() -> RegionAccess {
     RegionAccess::READ | RegionAccess::WRITE
 }
 
@@ -51,7 +51,7 @@ fn register<M: RegionMemory>(cluster: &Cluster, host: usize, memory: M) -> Regio
     cluster.hosts[host].node.register_region(memory).unwrap()
 }
 
-fn get(
+pub(crate) fn get(
     cluster: &mut Cluster,
     from: usize,
     remote: &RemoteRegion,
@@ -62,7 +62,7 @@ fn get(
     wait(cluster, answer)
 }
 
-fn put(
+pub(crate) fn put(
     cluster: &mut Cluster,
     from: usize,
     remote: &RemoteRegion,

@@ -2,46 +2,18 @@
 //! and what happens when they are taken back.
 
 use crate::common::{Cluster, LIMIT, bad_network, reliable};
-use crate::regions::wait;
+use crate::regions::{both, get, put, wait};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::{Faults, Network};
 use actinium_cluster::route::Route;
-use actinium_cluster::{
-    NodeConfig, RegionAccess, RegionError, RegionProblem, RemoteRegion, WindowRegion,
-};
+use actinium_cluster::{NodeConfig, RegionAccess, RegionProblem, RemoteRegion, WindowRegion};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(50);
 
-fn both() -> RegionAccess {
-    RegionAccess::READ | RegionAccess::WRITE
-}
-
 fn register(cluster: &mut Cluster, host: usize, bytes: usize) -> WindowRegion {
     let answer = cluster.hosts[host].node.register_window(bytes).unwrap();
     wait(cluster, answer).unwrap()
-}
-
-fn get(
-    cluster: &mut Cluster,
-    from: usize,
-    remote: &RemoteRegion,
-    offset: u64,
-    bytes: u64,
-) -> Result<Vec<u8>, RegionError> {
-    let answer = cluster.hosts[from].node.get(remote, offset, bytes, LONG);
-    wait(cluster, answer)
-}
-
-fn put(
-    cluster: &mut Cluster,
-    from: usize,
-    remote: &RemoteRegion,
-    offset: u64,
-    bytes: Vec<u8>,
-) -> Result<(), RegionError> {
-    let answer = cluster.hosts[from].node.put(remote, offset, bytes, LONG);
-    wait(cluster, answer)
 }
 
 /// The messages that a node has sent to all others.

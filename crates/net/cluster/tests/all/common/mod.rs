@@ -78,6 +78,17 @@ impl Cluster {
         }
     }
 
+    /// Cuts these nodes off from all others, or heals that.
+    pub(crate) fn part(&self, side: &[u32], cut: bool) {
+        let nodes = self.hosts.len() as u32;
+        for &a in side {
+            for b in (0..nodes).filter(|b| !side.contains(b)) {
+                let (a, b) = (NodeId(a), NodeId(b));
+                if cut { self.network.cut(a, b) } else { self.network.heal(a, b) }
+            }
+        }
+    }
+
     pub(crate) fn steps(&mut self, steps: u32) {
         (0..steps).for_each(|_| self.step());
     }
