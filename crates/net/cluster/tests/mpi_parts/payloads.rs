@@ -1,14 +1,16 @@
 //! Windows of ranks, and payloads that go by them, or by frames where there are none.
 
 use super::{LIMIT, patient};
-use actinium_actor::{Actor, Context, Mailbox, Reply, SpawnOptions, System};
+use actinium_actor::{Actor, AskError, Context, Mailbox, Reply, SpawnOptions, System};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{
     Fabric, MemoryError, NodeId, RegionId, RemoteMemory, SendRefused, TransferId,
 };
 use actinium_cluster::route::Route;
-use actinium_cluster::{Node, NodeConfig, NodeEvent, RemoteActor, RemoteSendError, Team};
-use actinium_memory::heap::{Heap, Payload};
+use actinium_cluster::{
+    Node, NodeConfig, NodeEvent, RemoteActor, RemoteAddress, RemoteAskError, RemoteSendError, Team,
+};
+use actinium_memory::heap::{Arena, Heap, Payload};
 use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -221,6 +223,9 @@ pub(crate) fn by_frames_in_a_grid() {
     stream(By::Frames, Route::Square);
 }
 
+/// How many numbers each rank sends.
+const SENT: u64 = 60;
+
 /// Bytes that say whose they are, and where they lie.
 fn fill(into: &mut [u8], with: u8) {
     for chunk in into.chunks_mut(256) {
@@ -228,34 +233,8 @@ fn fill(into: &mut [u8], with: u8) {
     }
 }
 
-/// Ranks send each other payloads of up to 2 MiB with small messages between them, all in order,
-/// and end together: the two of a job, or each with the opposite one in a square of four, which is
-/// no neighbour. Memory is bounded: by the arenas.
-fn stream(by: By, route: Route) {
-    const SENT: u64 = 60;
-    let system = System::builder().workers(1).build().unwrap();
-    let (tell, told) = mpsc::channel();
-    let start = move || {
-        let mut fabric = With(Mpi::start()?, by);
-        let _ = tell.send(fabric.remote_memory().map_or(By::Frames, |_| By::Window));
-        Ok(fabric)
-    };
-    let config = NodeConfig { route, ..patient() };
-    let node = Node::start(system.handle(), config, start).unwrap();
-    assert_eq!(told.recv(), Ok(by));
-    let (sender, events) = mpsc::channel();
-    node.on_event(move |event| drop(sender.send(event.clone())));
-    // 32 MiB for what is sent, and as much for what comes: some 45 MB go through each.
-    let heap = Heap::leak_plain(2, 512).unwrap();
-    let mut arena = heap.arena(0).unwrap();
-    node.take_payloads_in(heap.arena(1).unwrap());
-    // Bounded: else more would come than there is room for while it looks at each byte.
-    let options = SpawnOptions::new().mailbox(Mailbox::Bounded(4));
-    let sink = || Sink { next: 0, bytes: 0, waiting: Vec::new() };
-    let sink = system.handle().spawn_with(options, sink).unwrap();
-    node.export("sink", &sink).unwrap();
-    let peer = NodeId(node.nodes().len() as u32 - 1 - node.id().0);
-    let there = node.find::<Sink>(peer, "sink", LIMIT).wait().unwrap();
+/// Sends all numbers, and answers how many bytes of payloads went with them.
+fn send_all(there: &RemoteAddress<Sink>, arena: &mut Arena) -> u64 {
     let mut bytes = 0;
     for number in 0..SENT {
         let Some(len) = len_of(number) else {
@@ -279,8 +258,52 @@ fn stream(by: By, route: Route) {
             std::thread::yield_now();
         }
     }
-    assert_eq!(there.ask(SENT, LIMIT).wait(), Ok(bytes));
-    assert_eq!(sink.ask(|reply| Msg::When(SENT, reply)).wait(), Ok(bytes));
+    bytes
+}
+
+/// Ranks send each other payloads of up to 2 MiB with small messages between them, all in order,
+/// and end together: the two of a job, or each with the opposite one in a square of four, which is
+/// no neighbour. Memory is bounded: by the arenas.
+fn stream(by: By, route: Route) {
+    let system = System::builder().workers(1).build().unwrap();
+    let (tell, told) = mpsc::channel();
+    let start = move || {
+        let mut fabric = With(Mpi::start()?, by);
+        let _ = tell.send(fabric.remote_memory().map_or(By::Frames, |_| By::Window));
+        Ok(fabric)
+    };
+    let config = NodeConfig { route, ..patient() };
+    let node = Node::start(system.handle(), config, start).unwrap();
+    assert_eq!(told.recv(), Ok(by));
+    let (sender, events) = mpsc::channel();
+    node.on_event(move |event| drop(sender.send(event.clone())));
+    // 32 MiB for what is sent, and as much for what comes: some 45 MB go through each.
+    let heap = Heap::leak_plain(2, 512).unwrap();
+    let mut arena = heap.arena(0).unwrap();
+    node.take_payloads_in(heap.arena(1).unwrap());
+    // Bounded: else more would come than there is room for while it looks at each byte.
+    let options = SpawnOptions::new().mailbox(Mailbox::Bounded(4));
+    let sink = || Sink { next: 0, bytes: 0, waiting: Vec::new() };
+    let sink = system.handle().spawn_with(options, sink).unwrap();
+    node.export("sink", &sink).unwrap();
+    let peer = NodeId(node.nodes().len() as u32 - 1 - node.id().0);
+    let there = node.find::<Sink>(peer, "sink", LIMIT).wait().unwrap();
+    let bytes = send_all(&there, &mut arena);
+    // A request is a message like any: it is refused where too much waits.
+    let all_there = loop {
+        match there.ask(SENT, LIMIT).wait() {
+            Err(RemoteAskError::Full(_)) => std::thread::yield_now(),
+            answer => break answer,
+        }
+    };
+    assert_eq!(all_there, Ok(bytes));
+    let all_here = loop {
+        match sink.ask(|reply| Msg::When(SENT, reply)).wait() {
+            Err(AskError::Full(_)) => std::thread::yield_now(),
+            answer => break answer,
+        }
+    };
+    assert_eq!(all_here, Ok(bytes));
     // Who has all may have been asked for nothing yet.
     let team = Team::form(&node, &system.handle(), "end", &node.nodes(), LIMIT).unwrap();
     team.barrier().wait().unwrap();
