@@ -4,9 +4,12 @@ use super::own::Own;
 use crate::policy::{Affinities, Domains, spread};
 use crate::runnable::Header;
 
-/// Runnables whose communication affinity a worker knows, a power of two: those that send most come
-/// by most often, and push out others.
-const KNOWN: usize = 256;
+/// Runnables whose communication affinity a worker knows, a power of two: at first, and at the most
+/// (400 KB). Those that send most come by most often, and push out others.
+const KNOWN: [usize; 2] = [256, 4_096];
+/// The table doubles when of so many that came by, more than one pushed another out: of those that
+/// send equally often none would else stay long enough to become known.
+const PUSHED_OUT_PART: usize = 8;
 
 /// Whom a runnable sends to.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +21,22 @@ struct Known {
 
 /// The communication affinities of a worker's runnables.
 #[derive(Debug)]
-pub(super) struct AffinityTable(Own<Box<[Known]>>);
+pub(super) struct AffinityTable(Own<Table>);
+
+/// Each runnable has one place, by its number.
+#[derive(Debug)]
+struct Table {
+    places: Box<[Known]>,
+    /// Those that came by, and those that pushed another out, since it was last asked whether there
+    /// are places enough.
+    came: usize,
+    pushed_out: usize,
+}
 
 impl AffinityTable {
     /// Makes the state of a worker. `asks`: it has others beside it, under a policy that asks.
     pub(super) fn new(asks: bool) -> Self {
-        let nobody = Known { from: std::ptr::null(), affinities: Affinities::default() };
-        AffinityTable(Own::new(vec![nobody; if asks { KNOWN } else { 0 }].into()))
+        AffinityTable(Own::new(Table::new(if asks { KNOWN[0] } else { 0 })))
     }
 
     /// Notes a send to something at worker `to`; once in `every`, returns the sender's affinities.
@@ -35,22 +47,54 @@ impl AffinityTable {
         to: usize,
         every: u32,
     ) -> Option<Affinities> {
-        self.0.with(|affinities| {
-            let known = affinities.get_mut(place_of(from))?;
-            if known.from != from {
-                *known = Known { from, affinities: Affinities::default() };
-            }
-            known.affinities.note(domains, to, every).then_some(known.affinities)
+        self.0.with(|table| {
+            let affinities = table.of(from)?;
+            affinities.note(domains, to, every).then_some(*affinities)
         })
     }
 
     /// Forgets a runnable that moves: what was found out here no longer holds.
     pub(super) fn forget(&self, from: *const Header) {
-        self.0.with(|affinities| {
-            if let Some(known) = affinities.get_mut(place_of(from)) {
+        self.0.with(|table| {
+            if let Some(known) = table.places.get_mut(place_of(from, table.places.len())) {
                 *known = Known { from, affinities: Affinities::default() };
             }
         });
+    }
+}
+
+impl Table {
+    fn new(places: usize) -> Self {
+        let nobody = Known { from: std::ptr::null(), affinities: Affinities::default() };
+        Table { places: vec![nobody; places].into(), came: 0, pushed_out: 0 }
+    }
+
+    /// The affinities of one that comes by; `None`: nothing is kept. O(1), amortized.
+    fn of(&mut self, from: *const Header) -> Option<&mut Affinities> {
+        self.came += 1;
+        if self.came >= self.places.len() {
+            self.make_room();
+        }
+        let known = self.places.get_mut(place_of(from, self.places.len()))?;
+        if known.from != from {
+            self.pushed_out += usize::from(!known.from.is_null());
+            *known = Known { from, affinities: Affinities::default() };
+        }
+        Some(&mut known.affinities)
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        let is_crowded = self.pushed_out > self.came / PUSHED_OUT_PART;
+        (self.came, self.pushed_out) = (0, 0);
+        if !is_crowded || self.places.len() >= KNOWN[1] {
+            return;
+        }
+        let mut larger = Table::new(2 * self.places.len());
+        for known in self.places.iter().filter(|known| !known.from.is_null()) {
+            larger.places[place_of(known.from, larger.places.len())] = *known;
+        }
+        *self = larger;
     }
 }
 
@@ -59,8 +103,9 @@ pub(super) fn number_of(header: *const Header) -> u64 {
     header.addr() as u64 >> 6
 }
 
-fn place_of(from: *const Header) -> usize {
-    (spread(number_of(from)) >> 32) as usize % KNOWN
+/// The place of a runnable, of so many: a power of two, or none.
+fn place_of(from: *const Header, places: usize) -> usize {
+    (spread(number_of(from)) >> 32) as usize & places.wrapping_sub(1)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -78,9 +123,24 @@ mod tests {
         let note = |n: usize| affinities.note(from(n), &domains(), 1, 3).is_some();
         note(1);
         note(1);
-        // More than there is room for.
-        assert!(!(2..1_000).any(note));
+        // More than there will ever be room for.
+        assert!(!(2..100_000).any(note));
         assert_eq!([(); 3].map(|()| note(1)), [false, false, true]);
+    }
+
+    #[test]
+    fn of_many_that_send_equally_often_most_become_known() {
+        const EVERY: u32 = 16;
+        let affinities = AffinityTable::new(true);
+        let from = |n: usize| std::ptr::without_provenance(n << 6);
+        let note = |n: usize| affinities.note(from(n), &domains(), 1, EVERY).is_some();
+        // Six times as many as there is room for at first.
+        let mut known = vec![false; 1_536];
+        for _ in 0..4 * EVERY {
+            (1..).zip(&mut known).for_each(|(n, known)| *known |= note(n));
+        }
+        let known = known.iter().filter(|known| **known).count();
+        assert!(known > 1_000, "{known}");
     }
 
     #[test]
