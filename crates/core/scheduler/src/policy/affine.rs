@@ -5,7 +5,7 @@ use std::fmt;
 use super::communication::{is_mover, spread};
 use super::domains::{Affinities, Domains, Elsewhere};
 use super::views::{
-    ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
+    ApartView, ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
 };
 
 /// The parameters of `affine`: each with its unit and its reason.
@@ -81,6 +81,12 @@ const FIRST_TURN_MOST: u64 = 32;
 /// Of loads of a turn or two, one may be so many times the other by chance. What is more is not:
 /// otherwise chains of actors that each send to the next one would end at one worker.
 const ALIKE: u64 = 4;
+
+/// Of so many messages one crosses, or crossing is not what makes workers slow.
+const CROSSES: u64 = 16;
+/// One worker must be faster by one part in so many than all are together before all that talks
+/// goes to one.
+const FASTER: u64 = 4;
 
 /// Looks at others' loads become rarer until each comes after 2 to the power of so many times as
 /// long a pause.
@@ -331,6 +337,21 @@ impl Affine {
         (1..self.talk_worth_moving_ns).contains(&cost_ns)
     }
 
+    /// One worker alone would do what each does without what crossing costs. It must be faster by
+    /// a part, for neither is known exactly; and that what crosses is the reason must be likely.
+    pub(super) fn pays_apart(&self, view: &ApartView, workers: usize, crossing_ns: u32) -> bool {
+        if view.crossed == 0 || view.crossed < view.handled / CROSSES {
+            return true;
+        }
+        let measured = Some(crossing_ns).filter(|&ns| ns > 0);
+        let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
+        let crossings_ns = view.crossed.saturating_mul(crossing_ns);
+        // Whatever was measured of crossings: the messages themselves cost something, too.
+        let own_ns = view.busy_ns.saturating_sub(crossings_ns).max(view.busy_ns / 4);
+        let alone_ns = own_ns.saturating_mul(workers as u64);
+        alone_ns.saturating_add(alone_ns / FASTER) >= view.elapsed_ns
+    }
+
     pub(super) fn place_spawned(&self, n: usize, workers: usize) -> usize {
         in_blocks(n, self.start_together, workers)
     }
@@ -465,6 +486,31 @@ mod tests {
     #[test]
     fn a_long_turn_exposes_all_that_waits_behind_it() {
         assert_eq!(Affine::DEFAULT.share(&queue(3, 20, 20_000, 1)), 3);
+    }
+
+    #[test]
+    fn what_talks_stays_apart_only_while_several_do_more_than_one() {
+        // Each message takes 24 ns, and each second one crosses.
+        let pays = |crossing_ns: u64, workers| {
+            let busy_ns = 1_000 * 24 + 500 * crossing_ns;
+            let view = ApartView { elapsed_ns: busy_ns, busy_ns, handled: 1_000, crossed: 500 };
+            Affine::DEFAULT.pays_apart(&view, workers, crossing_ns as u32)
+        };
+        // Two are twice one, less what crossings cost; and one must be clearly faster.
+        assert!(pays(10, 2) && pays(48, 2) && pays(72, 2) && !pays(73, 2));
+        assert!(pays(80, 3) && pays(300, 16) && !pays(1_000_000, 2));
+        // Workers that wait for each other.
+        let view = |elapsed_ns, crossed| ApartView {
+            elapsed_ns,
+            busy_ns: 25_000,
+            handled: 1_000,
+            crossed,
+        };
+        assert!(Affine::DEFAULT.pays_apart(&view(47_000, 100), 2, 60));
+        assert!(!Affine::DEFAULT.pays_apart(&view(48_000, 100), 2, 60));
+        assert!(Affine::DEFAULT.pays_apart(&view(48_000, 61), 2, 60), "that is not why");
+        assert!(Affine::DEFAULT.pays_apart(&view(48_000, 0), 2, 60));
+        assert!(!Affine::DEFAULT.pays_apart(&view(48_000, 100), 2, 0), "as long as none is timed");
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) use communication::spread;
 pub use domains::{Affinities, Domains};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
 pub use views::{
-    ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView, WakeTo,
+    ApartView, ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
+    WakeTo,
 };
 
 use std::fmt;
@@ -253,6 +254,16 @@ impl Policy {
         match self {
             Policy::Affine(affine) => affine.leaves_delayed(cost_ns),
             Policy::Pinned | Policy::Pool | Policy::Stealing => false,
+        }
+    }
+
+    /// Whether so many workers, each like this one, do more together than one alone would that has
+    /// all that talks. `crossing_ns`: what a message costs more if it crosses, both sides together,
+    /// as measured; 0: not known.
+    pub fn pays_apart(&self, view: &ApartView, workers: usize, crossing_ns: u32) -> bool {
+        match self {
+            Policy::Affine(affine) => affine.pays_apart(view, workers, crossing_ns),
+            Policy::Pinned | Policy::Pool | Policy::Stealing => true,
         }
     }
 

@@ -124,6 +124,20 @@ pub struct ColocateView {
     pub turn_ns: u64,
 }
 
+/// What a worker has done for a time, as it asks whether it pays that what talks is spread over
+/// several workers.
+#[derive(Clone, Copy, Debug)]
+pub struct ApartView {
+    /// How long that was, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// And for how much of it it ran, or received.
+    pub busy_ns: u64,
+    /// Messages handled.
+    pub handled: u64,
+    /// Those that came from other workers.
+    pub crossed: u64,
+}
+
 impl QueueView {
     /// How long what stands last in the queue will wait, in nanoseconds.
     pub fn wait_ns(&self) -> u64 {

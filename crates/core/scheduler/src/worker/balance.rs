@@ -90,13 +90,17 @@ impl Worker {
                 }
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
+                let tries = self.is_delayed_no_more(other, now_ns);
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
                     let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
-                    let stays = is_delayed && policy.leaves_delayed(owned.typical_cost_ns());
-                    !stays && policy.may_push(&view)
+                    let is_cheap = policy.leaves_delayed(owned.typical_cost_ns());
+                    !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);
+                if tries && pushed > 0 {
+                    self.has_tried(other);
+                }
                 let pushed_ns = turn_ns * pushed as u64;
                 left_ns = left_ns.saturating_sub(pushed_ns);
                 // Others shall not push as much again before it has seen what it got. Relaxed: a

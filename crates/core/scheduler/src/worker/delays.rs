@@ -39,6 +39,13 @@ impl Delays {
         self.are_many().then(|| self.extend(now_ns))
     }
 
+    /// Notes that the worker and others do less together than one would. Returns until when the
+    /// worker counts as delayed: others wait for it, whatever the reason.
+    pub(super) fn note_in_vain(&self, now_ns: u64) -> u64 {
+        self.seen.set(DELAYS);
+        self.extend(now_ns)
+    }
+
     /// Until when the worker counts as delayed, as it is now.
     fn extend(&self, now_ns: u64) -> u64 {
         let (lasts_ns, until_ns) = (self.lasts_ns.get(), self.until_ns.get());

@@ -32,6 +32,7 @@ impl Worker {
         counters.ticks.add(1);
         counters.turns.add(u64::from(turns));
         self.flush_counts();
+        self.note_spread(now_ns, took_ns, turns);
         if self.shared.recording().keeps() != self.heeded.get() {
             self.heed_recording(now_ns);
         }

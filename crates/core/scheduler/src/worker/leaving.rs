@@ -5,6 +5,9 @@
 //! so a hundred times slower than one. Nobody else may take what a worker owns. But it runs now and
 //! then, and can give away what it has: cheap runnables that talk go to a worker that is not kept
 //! waiting, or else all to the same. There they talk without waiting for anybody.
+//!
+//! The same is done where nobody takes a PU, but crossings cost so much, or make workers wait so
+//! long for each other, that one alone would do more: each measures that ([`super::spread`]).
 
 use super::Worker;
 use crate::owned::Owned;
@@ -26,6 +29,7 @@ impl Worker {
     pub(super) fn note_nap(&self, start_ns: u64, end_ns: u64) {
         // Relaxed: a hint.
         let called_ns = self.shared.called_ns[self.index].load(Ordering::Relaxed) as u64;
+        self.spread.slept(end_ns.saturating_sub(start_ns));
         if called_ns > start_ns && end_ns.saturating_sub(called_ns) >= DELAY_NS {
             self.delayed(end_ns);
         }
@@ -44,8 +48,36 @@ impl Worker {
         let counters = self.counters();
         let until_ns = self.delays.note(now_ns, counters.crossed.get(), counters.handled.get());
         if let Some(until_ns) = until_ns {
-            // Relaxed: a hint.
-            self.shared.delayed_until_ns[self.index].store(until_ns as usize, Ordering::Relaxed);
+            self.counts_as_delayed(until_ns);
+        }
+    }
+
+    fn counts_as_delayed(&self, until_ns: u64) {
+        // Relaxed: a hint.
+        self.shared.delayed_until_ns[self.index].store(until_ns as usize, Ordering::Relaxed);
+    }
+
+    /// Once a round, of so many turns: whether it pays that what talks is spread.
+    #[inline]
+    pub(super) fn note_spread(&self, now_ns: u64, took_ns: u64, turns: u32) {
+        if turns > 0 {
+            self.spread.ran(took_ns);
+        }
+        if self.spread.is_over(now_ns) {
+            self.next_spread(now_ns);
+        }
+    }
+
+    #[cold]
+    fn next_spread(&self, now_ns: u64) {
+        let (counters, shared) = (self.counters(), &self.shared);
+        let messages = (counters.handled.get(), counters.crossed.get());
+        let is_in_vain = self.spread.next(now_ns, messages, |view| {
+            let policy = &shared.settings.policy;
+            policy.pays_apart(view, shared.working(), self.crossing_ns.get())
+        });
+        if is_in_vain {
+            self.counts_as_delayed(self.delays.note_in_vain(now_ns));
         }
     }
 
@@ -81,5 +113,20 @@ impl Worker {
     pub(super) fn is_delayed(&self, index: usize, now_ns: u64) -> bool {
         // Relaxed: a hint.
         now_ns < self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64
+    }
+
+    /// Whether a worker counted as delayed, no longer does, and has got nothing since for a trial:
+    /// what is cheap and talks may be spread once more. Whether it pays is measured then.
+    pub(super) fn is_delayed_no_more(&self, index: usize, now_ns: u64) -> bool {
+        // Relaxed: a hint.
+        let until_ns = self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64;
+        until_ns > 0 && now_ns >= until_ns
+    }
+
+    /// What was left to others has been spread to that worker once more.
+    pub(super) fn has_tried(&self, index: usize) {
+        // Relaxed: a hint; if that worker says meanwhile that it is delayed again, it soon says so
+        // once more.
+        self.shared.delayed_until_ns[index].store(0, Ordering::Relaxed);
     }
 }

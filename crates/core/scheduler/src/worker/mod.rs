@@ -5,7 +5,7 @@
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `delays`,
-//! `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the
+//! `spread`, `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in `turns` (the
 //! loop: begin there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`, `balance`,
 //! `colocation`, `leaving`, `placing`, `elastic`, `records`, `traced` and `ending`, which use the
 //! state and are not used by this file.
@@ -32,6 +32,7 @@ mod sending;
 mod sharing;
 mod spawn_burst;
 mod spins;
+mod spread;
 mod traced;
 mod turns;
 
@@ -53,6 +54,7 @@ use queue::RunQueue;
 use sampler::Sampler;
 use spawn_burst::SpawnBurst;
 use spins::Spins;
+use spread::SpreadTracker;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -159,6 +161,7 @@ pub struct Worker {
     polled: Cell<bool>,
     load: LoadTracker,
     delays: Delays,
+    spread: SpreadTracker,
     affinities: AffinityTable,
     spawn_burst: SpawnBurst,
     /// How often in a row it had nothing worth sharing, and the rounds left until it looks again.
@@ -251,6 +254,7 @@ impl Worker {
             polled: Cell::new(false),
             load: LoadTracker::new(now_ns),
             delays: Delays::default(),
+            spread: SpreadTracker::default(),
             affinities: AffinityTable::new(
                 workers > 1 && shared.settings.policy.colocate_after().is_some(),
             ),

@@ -1,0 +1,128 @@
+//! Whether it pays that what talks is spread over several workers, as one of them measures it.
+
+use crate::policy::ApartView;
+use std::cell::Cell;
+
+/// How long it measures before it says what it has found, in nanoseconds: some hundred thousand
+/// cheap messages.
+const WINDOW_NS: u64 = 10_000_000;
+/// It must have been so in so many windows in a row.
+const WINDOWS: u32 = 3;
+/// And messages that cross must not have become fewer by one part in so many meanwhile: what talks
+/// comes together by itself, as far as it can.
+const FEWER: u64 = 10;
+/// A worker that slept for more than one part in so many of the window has not enough to do: then
+/// nothing tells how much two could do.
+const ASLEEP: u64 = 8;
+
+/// What a worker has done in the present window.
+#[derive(Debug, Default)]
+pub(super) struct SpreadTracker {
+    began_ns: Cell<u64>,
+    /// Time of its rounds, and of its sleep.
+    busy_ns: Cell<u64>,
+    asleep_ns: Cell<u64>,
+    /// Counted since its start, when the window began: messages handled, and those that came from
+    /// other workers.
+    handled: Cell<u64>,
+    crossed: Cell<u64>,
+    /// Of a million messages in the window before, those that had crossed.
+    share: Cell<u64>,
+    /// Windows in a row in which it did not pay.
+    in_vain: Cell<u32>,
+}
+
+impl SpreadTracker {
+    /// Notes a round with turns.
+    #[inline]
+    pub(super) fn ran(&self, took_ns: u64) {
+        self.busy_ns.set(self.busy_ns.get() + took_ns);
+    }
+
+    /// Notes that the worker slept.
+    pub(super) fn slept(&self, ns: u64) {
+        self.asleep_ns.set(self.asleep_ns.get() + ns);
+    }
+
+    /// Whether the window is over.
+    #[inline]
+    pub(super) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.began_ns.get()) >= WINDOW_NS
+    }
+
+    /// Begins the next window; true if for some windows now it has not paid that what talks is
+    /// spread. `pays`: whether it did in a window.
+    pub(super) fn next(
+        &self,
+        now_ns: u64,
+        (handled, crossed): (u64, u64),
+        pays: impl FnOnce(&ApartView) -> bool,
+    ) -> bool {
+        let view = ApartView {
+            elapsed_ns: now_ns.saturating_sub(self.began_ns.replace(now_ns)),
+            busy_ns: self.busy_ns.take(),
+            handled: handled.saturating_sub(self.handled.replace(handled)),
+            crossed: crossed.saturating_sub(self.crossed.replace(crossed)),
+        };
+        let share = view.crossed.saturating_mul(1_000_000) / view.handled.max(1);
+        let before = self.share.replace(share);
+        let is_asleep = self.asleep_ns.take() > view.elapsed_ns / ASLEEP;
+        let comes_together = share < before - before / FEWER;
+        let in_vain = !is_asleep && !comes_together && !pays(&view);
+        self.in_vain.set(if in_vain { self.in_vain.get() + 1 } else { 0 });
+        let is_certain = self.in_vain.get() >= WINDOWS;
+        if is_certain {
+            self.in_vain.set(0);
+        }
+        is_certain
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// What is said of windows with so much sleep and so many of 1,000 messages that cross, of
+    /// which it pays in none.
+    fn windows(windows: &[(u64, u64)]) -> Vec<bool> {
+        let (tracker, mut crossed) = (SpreadTracker::default(), 0);
+        let next = |(n, &(asleep_ns, crosses)): (u64, &(u64, u64))| {
+            crossed += crosses;
+            tracker.slept(asleep_ns);
+            assert!(!tracker.is_over(n * WINDOW_NS - 1) && tracker.is_over(n * WINDOW_NS));
+            tracker.next(n * WINDOW_NS, (n * 1_000, crossed), |_| false)
+        };
+        (1..).zip(windows).map(next).collect()
+    }
+
+    #[test]
+    fn it_must_be_in_vain_for_some_windows_in_a_row() {
+        assert_eq!(windows(&[(0, 500); 6]), [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn what_still_comes_together_is_waited_for() {
+        let fewer = [(0, 500), (0, 440), (0, 380), (0, 330), (0, 300), (0, 290), (0, 280)];
+        let expected = [false, false, false, false, false, false, true];
+        assert_eq!(windows(&fewer), expected, "from the fifth on hardly fewer");
+    }
+
+    #[test]
+    fn one_that_sleeps_much_has_not_enough_to_do_to_tell() {
+        assert_eq!(windows(&[(WINDOW_NS / 8 + 1, 500); 4]), [false; 4]);
+    }
+
+    #[test]
+    fn a_view_is_of_one_window() {
+        let tracker = SpreadTracker::default();
+        for n in 1..3 {
+            tracker.ran(70);
+            tracker.ran(30);
+            tracker.next(n * WINDOW_NS, (n * 40, n * 20), |view| {
+                let all = (view.elapsed_ns, view.busy_ns, view.handled, view.crossed);
+                assert_eq!(all, (WINDOW_NS, 100, 40, 20));
+                true
+            });
+        }
+    }
+}
