@@ -59,8 +59,9 @@ pub struct Affine {
     /// 0: never.
     pub colocate_after: u32,
     /// A runnable that costs less than this per message, in nanoseconds, goes to others that it
-    /// talks to when the system often keeps its worker waiting: a message that crosses costs as
-    /// much on a quiet machine, and then some milliseconds. 0: never.
+    /// talks to where one worker alone would do more than several, because of what crossing costs
+    /// or because they wait for each other; or when the system often keeps its worker waiting: a
+    /// message that crosses costs as much on a quiet machine, and then some milliseconds. 0: never.
     pub talk_worth_moving_ns: u32,
     /// The number of runnables in a row, of those that one runnable makes, that start near it: what
     /// is made together often belongs together, and few are soon spread by their load, but

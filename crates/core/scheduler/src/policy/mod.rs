@@ -248,8 +248,9 @@ impl Policy {
         }
     }
 
-    /// Whether a runnable that costs so many nanoseconds per message leaves a worker that the
-    /// system often keeps waiting, and to which many messages come from others.
+    /// Whether a runnable that costs so many nanoseconds per message leaves a worker that others
+    /// wait for, and to which many messages come from others: the system often keeps it waiting,
+    /// or [it does not pay](Policy::pays_apart) that what talks is spread.
     pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
         match self {
             Policy::Affine(affine) => affine.leaves_delayed(cost_ns),

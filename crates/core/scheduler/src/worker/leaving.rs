@@ -130,3 +130,96 @@ impl Worker {
         self.shared.delayed_until_ns[index].store(0, Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::runnable::{Kind, Turn};
+    use crate::task::{Task, TaskRef, Tasks};
+    use crate::{Clock, Policy, Settings, Shared};
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    const TASKS: usize = 16;
+
+    /// Wakes its two neighbours, of which one has just had its turn: so all always wait for one.
+    struct Wakes {
+        me: usize,
+        all: Arc<OnceLock<Vec<TaskRef>>>,
+    }
+
+    impl Task for Wakes {
+        fn run(&self, worker: &Worker) -> (Turn, u32) {
+            if let Some(all) = self.all.get() {
+                for step in [1, TASKS - 1] {
+                    all[(self.me + step) % TASKS].wake_from(Some(worker));
+                }
+            }
+            (Turn::Idle, 1)
+        }
+    }
+
+    /// Runs a worker for half a millisecond, in which it handles 20,000 messages, of which so many
+    /// came from others.
+    fn run(worker: &Worker, crossed: u64) {
+        worker.shared.clock.advance(DELAY_NS / 2);
+        worker.count_handled(20_000, 0);
+        worker.counters().crossed.add(crossed);
+        for _ in 0..2 * TASKS {
+            worker.step(|_| 0, |_| ());
+        }
+    }
+
+    #[test]
+    fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
+        let settings = Settings {
+            workers: 2,
+            policy: Policy::affine(),
+            batch: 64,
+            batch_time: Duration::from_micros(100),
+            figures: false,
+            elastic: None,
+            pus: Vec::new(),
+        };
+        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let kind = Arc::new(Kind::new("wakes"));
+        kind.set_cost_ns(20);
+        let start_all = || {
+            let all = Arc::new(OnceLock::new());
+            let start = |me| {
+                let task = Box::new(Wakes { me, all: all.clone() });
+                tasks.start(&kind, 0, task).expect("it has not ended")
+            };
+            assert!(all.set((0..TASKS).map(start).collect()).is_ok());
+        };
+        let given_away = || shared.return_queues[1].lock().len();
+        start_all();
+        // As long as few messages cross, it pays.
+        (0..100).for_each(|_| run(&worker, 500));
+        assert_eq!(given_away(), 0);
+        // Now each second one does, for 60 ns as long as none is timed: one worker would do more.
+        (0..59).for_each(|_| run(&worker, 10_000));
+        assert_eq!(given_away(), 0, "that may be an accident");
+        (0..21).for_each(|_| run(&worker, 10_000));
+        let given = given_away();
+        assert!(given > TASKS / 2, "{given}");
+
+        // The other one has given away what it had, and it is here: there it stays for a while.
+        // Relaxed: this thread alone uses it.
+        let until_ns = shared.delayed_until_ns[0].load(Ordering::Relaxed);
+        assert!(until_ns as u64 > shared.clock.now_ns());
+        // Relaxed: as above.
+        shared.delayed_until_ns[1].store(2 * until_ns, Ordering::Relaxed);
+        start_all();
+        while !worker.is_delayed_no_more(1, shared.clock.now_ns()) {
+            assert_eq!(given_away(), given);
+            run(&worker, 0);
+        }
+        (0..1_000).take_while(|_| given_away() == given).for_each(|_| run(&worker, 0));
+        assert!(given_away() > given + TASKS / 8, "{}", given_away());
+        assert!(!worker.is_delayed_no_more(1, shared.clock.now_ns()), "the trial has begun");
+        shared.never_started(1);
+        worker.end(|worker| tasks.dispose(worker));
+    }
+}
