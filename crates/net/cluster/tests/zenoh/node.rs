@@ -345,7 +345,7 @@ impl Child {
         say(&format!(
             "figures received={received} lost={lost} lost_there={lost_there} duplicates={} garbage={} \
              resent={} up={} peak_kib={peak} parcels={parcels} payloads_lost={payloads_lost} \
-             waiting={} ahead={} left={} left_frames={} delivered_frames={}",
+             waiting={} ahead={} left={} left_frames={} delivered_frames={} handed_on={}",
             link.duplicates,
             link.garbage,
             link.resent,
@@ -355,6 +355,7 @@ impl Child {
             left.messages,
             left.frames,
             link.delivered,
+            stats.handed_on,
         ));
     }
 }

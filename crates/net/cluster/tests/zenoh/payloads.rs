@@ -5,6 +5,7 @@ use crate::parcels::{MAILBOX, bytes_before};
 use crate::process::{Process, free_ports};
 use crate::setting::Setting;
 use actinium_cluster::link::VERSION;
+use actinium_cluster::route::Route;
 use std::sync::Mutex;
 use std::time::Duration;
 use zenoh::Wait;
@@ -12,6 +13,7 @@ use zenoh::qos::Priority;
 
 pub(crate) const TESTS: &[Test] = &[
     ("payloads_come_whole_and_in_order_both_ways_and_are_given_back", both_ways),
+    ("payloads_come_whole_in_a_grid_from_a_node_that_is_no_neighbour", square),
     ("payloads_go_with_a_lower_priority_than_frames", lower),
     ("payloads_get_over_a_closed_connection", closed),
     ("payloads_for_a_receiver_that_is_killed_are_reported_and_given_back", receiver_killed),
@@ -85,6 +87,41 @@ fn both_ways() {
         check_none_lost(node, peer);
     }
     nodes.into_iter().for_each(Process::leave);
+}
+
+/// Four nodes in a square: each sends to the opposite one, by way of another, while that one does,
+/// too. The bytes go straight.
+fn square() {
+    const SENT: u64 = 64;
+    let [port] = free_ports();
+    let listen = format!("tcp/127.0.0.1:{port}");
+    let mut nodes: Vec<Process> = (0..4)
+        .map(|node| match node {
+            0 => Setting::new(0, 4, &listen, &[]),
+            _ => Setting::new(node, 4, "tcp/127.0.0.1:0", &[&listen]),
+        })
+        .map(|mut setting| {
+            setting.node.route = Route::Square;
+            start(&setting)
+        })
+        .collect();
+    for (node, to) in nodes.iter_mut().zip([3, 2, 1, 0]) {
+        node.tell(&format!("parcels {to} {SENT}"));
+    }
+    for (node, from) in nodes.iter_mut().zip([3, 2, 1, 0]) {
+        node.expect(&format!("sent {SENT}"));
+        node.ask(&format!("handled {from} {SENT}"), "there");
+    }
+    for (node, peer) in nodes.iter_mut().zip([3, 2, 1, 0]) {
+        check_home(node, peer);
+        check_none_lost(node, peer);
+        // On the way of the other pair, in one direction.
+        assert!(node.figures(peer)("handed_on") >= SENT);
+    }
+    // Each hands on for others until its neighbours leave, too: alone it would stay as long as it
+    // may.
+    nodes.iter_mut().for_each(|node| node.tell("leave"));
+    nodes.into_iter().for_each(Process::left);
 }
 
 /// Each priority has a queue of its own in Zenoh, and what is lower waits for what is higher.

@@ -108,7 +108,14 @@ impl Process {
 
     #[track_caller]
     pub(crate) fn leave(mut self) {
-        self.ask("leave", "left");
+        self.tell("leave");
+        self.left();
+    }
+
+    /// Waits until it has left, as it was told.
+    #[track_caller]
+    pub(crate) fn left(mut self) {
+        self.expect("left");
         assert!(self.child.as_mut().unwrap().wait().unwrap().success());
     }
 

@@ -4,6 +4,7 @@ use actinium_cluster::NodeConfig;
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::zenoh::{Tls, ZenohConfig};
 use actinium_cluster::link::LinkConfig;
+use actinium_cluster::route::Route;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,6 +50,7 @@ impl Setting {
             format!("mpi={}", u8::from(self.mpi)),
             format!("routers={}", u8::from(zenoh.through_routers)),
             format!("lease_ms={}", zenoh.lease.as_millis()),
+            format!("square={}", u8::from(self.node.route == Route::Square)),
             format!("reliable={}", u8::from(link.reliable)),
             format!("down_ns={}", link.down_after_ns),
         ];
@@ -87,6 +89,8 @@ impl Setting {
                 "routers" => zenoh.through_routers = number() == 1,
                 "over_tcp" => zenoh.allow_tls_over_tcp = number() == 1,
                 "lease_ms" => zenoh.lease = Duration::from_millis(number()),
+                "square" if number() == 1 => setting.node.route = Route::Square,
+                "square" => {}
                 "reliable" => link.reliable = number() == 1,
                 "down_ns" => link.down_after_ns = number(),
                 "listen" => zenoh.listen.push(value.to_owned()),
