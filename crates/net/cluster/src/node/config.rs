@@ -26,7 +26,9 @@ pub struct NodeConfig {
     /// one per type of actor (see [`actinium_wire::hello::negotiate`]). The caller reads
     /// `ACTINIUM_ENCODING` itself, with [`actinium_wire::Options::from_env`].
     pub encodings: Vec<Encoding>,
-    /// The longest time that [`Node::leave`](crate::Node::leave) waits for messages under way.
+    /// The longest time that [`Node::leave`](crate::Node::leave) waits for messages under way. In a
+    /// grid it also waits for its neighbours to leave, because it hands on for them: while they
+    /// stay, it takes all of this time.
     pub linger: Duration,
     /// Bounds on payloads: see
     /// [`RemoteAddress::send_with_payload`](crate::RemoteAddress::send_with_payload).

@@ -121,7 +121,8 @@ impl Node {
 
     /// Leaves the cluster: waits for messages under way (at most [`NodeConfig::linger`]), says
     /// farewell, and gives the fabric up. Messages that an actor has sent in a turn that has not
-    /// ended are under way, too, whether this is called in that turn or elsewhere.
+    /// ended are under way, too, whether this is called in that turn or elsewhere. In a grid it
+    /// also waits for its neighbours to leave, as long: let all nodes leave at the same time.
     ///
     /// When all events have been told, the node gives back what it has kept: exported actors,
     /// factories, listeners, memory for payloads. Requests to it from then on end with
