@@ -117,6 +117,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many calls")]
     fn who_comes_by_pushes_out_who_was_there() {
         let affinities = AffinityTable::new(true);
         let from = |n: usize| std::ptr::without_provenance(n << 6);
@@ -129,6 +130,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many calls")]
     fn of_many_that_send_equally_often_most_become_known() {
         const EVERY: u32 = 16;
         let affinities = AffinityTable::new(true);
