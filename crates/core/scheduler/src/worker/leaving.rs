@@ -171,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri takes minutes for so many turns")]
     fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
         let settings = Settings {
             workers: 2,
