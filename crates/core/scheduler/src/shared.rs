@@ -51,6 +51,22 @@ pub struct Settings {
     pub pus: Vec<Option<PuId>>,
 }
 
+#[cfg(all(test, not(any(loom, shuttle))))]
+impl Settings {
+    /// Those of two workers, for tests: the rest is as programs mostly have it.
+    pub(crate) fn of_two(policy: Policy) -> Self {
+        Settings {
+            workers: 2,
+            policy,
+            batch: 64,
+            batch_time: Duration::from_micros(100),
+            figures: false,
+            elastic: None,
+            pus: Vec::new(),
+        }
+    }
+}
+
 /// Significant digits of a latency. Capacities shrink under the model checkers.
 const DIGITS: u8 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 

@@ -94,7 +94,8 @@ impl Worker {
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
                     let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
-                    let is_cheap = policy.leaves_delayed(owned.typical_cost_ns());
+                    let is_cheap =
+                        (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);

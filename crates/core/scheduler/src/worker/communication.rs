@@ -19,6 +19,13 @@ struct Known {
     affinities: Affinities,
 }
 
+impl Known {
+    /// One of which nothing is known yet.
+    fn new(from: *const Header) -> Self {
+        Known { from, affinities: Affinities::default() }
+    }
+}
+
 /// The communication affinities of a worker's runnables.
 #[derive(Debug)]
 pub(super) struct AffinityTable(Own<Table>);
@@ -57,7 +64,7 @@ impl AffinityTable {
     pub(super) fn forget(&self, from: *const Header) {
         self.0.with(|table| {
             if let Some(known) = table.places.get_mut(place_of(from, table.places.len())) {
-                *known = Known { from, affinities: Affinities::default() };
+                *known = Known::new(from);
             }
         });
     }
@@ -65,7 +72,7 @@ impl AffinityTable {
 
 impl Table {
     fn new(places: usize) -> Self {
-        let nobody = Known { from: std::ptr::null(), affinities: Affinities::default() };
+        let nobody = Known::new(std::ptr::null());
         Table { places: vec![nobody; places].into(), came: 0, pushed_out: 0 }
     }
 
@@ -78,7 +85,7 @@ impl Table {
         let known = self.places.get_mut(place_of(from, self.places.len()))?;
         if known.from != from {
             self.pushed_out += usize::from(!known.from.is_null());
-            *known = Known { from, affinities: Affinities::default() };
+            *known = Known::new(from);
         }
         Some(&mut known.affinities)
     }

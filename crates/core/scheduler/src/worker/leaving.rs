@@ -138,7 +138,6 @@ mod tests {
     use crate::task::{Task, TaskRef, Tasks};
     use crate::{Clock, Policy, Settings, Shared};
     use std::sync::{Arc, OnceLock};
-    use std::time::Duration;
 
     const TASKS: usize = 16;
 
@@ -173,15 +172,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many turns")]
     fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
-        let settings = Settings {
-            workers: 2,
-            policy: Policy::affine(),
-            batch: 64,
-            batch_time: Duration::from_micros(100),
-            figures: false,
-            elastic: None,
-            pus: Vec::new(),
-        };
+        let settings = Settings::of_two(Policy::affine());
         let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
         let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
         let kind = Arc::new(Kind::new("wakes"));

@@ -491,7 +491,6 @@ mod tests {
     use crate::task::{Task, Tasks};
     use crate::{Clock, Policy, Settings, Shared};
     use std::sync::{Arc, Mutex};
-    use std::time::Duration;
 
     /// Takes so long for each of so many items, and tells which of its looks at the clock ended the
     /// turn.
@@ -546,15 +545,7 @@ mod tests {
         item_ns: u64,
         items: u32,
     ) -> (Worker, Tasks, Arc<Mutex<Vec<bool>>>) {
-        let settings = Settings {
-            workers: 2,
-            policy: Policy::Pinned,
-            batch: 64,
-            batch_time: Duration::from_micros(100),
-            figures: false,
-            elastic: None,
-            pus: Vec::new(),
-        };
+        let settings = Settings::of_two(Policy::Pinned);
         let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
         let (worker, all) = (Worker::new(shared.clone(), 0), Tasks::new(shared));
         let ended = Arc::new(Mutex::new(Vec::new()));
