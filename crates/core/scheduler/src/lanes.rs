@@ -61,9 +61,6 @@ pub(crate) use crate::chunk::entry_words;
 
 /// The oldest open lane of a worker that has none.
 pub const NONE_OPEN: u64 = u64::MAX - 1;
-/// Words delivered from one lane before others, and those that it was delivered to, get their turn:
-/// so the mailboxes stay in the cache.
-pub(crate) const DELIVERED_AT_ONCE: usize = 2 * 1024;
 /// Empty chunks that a sender keeps for later, of those that came back to it.
 const SPARES: u64 = 4;
 /// Counts on a pair of cache lines.

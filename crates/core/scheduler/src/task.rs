@@ -66,7 +66,7 @@ impl TaskRef {
         unsafe { self.0.as_ref() }
     }
 
-    fn runnable(&self) -> Runnable {
+    pub(crate) fn runnable(&self) -> Runnable {
         Runnable(self.0.cast())
     }
 

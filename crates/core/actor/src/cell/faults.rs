@@ -252,9 +252,10 @@ impl<A: Actor> ActorCell<A> {
             self.core.count_dead::<A::Msg>(1, worker);
             self.core.system.drop_guarded(msg);
         } else if const { is_boxed::<A::Msg>() } {
-            self.deliver_shared(Box::new(msg), SPARED, worker);
+            let msg = Box::new(msg);
+            self.push_delivered(&mut vec![Envelope { stamp_ns: SPARED, msg }], worker);
         } else {
-            self.deliver_shared(msg, SPARED, worker);
+            self.push_delivered(&mut vec![Envelope { stamp_ns: SPARED, msg }], worker);
         }
     }
 }

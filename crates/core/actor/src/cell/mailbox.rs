@@ -9,7 +9,7 @@ use crate::actor_core::{CoreRef, SHARED_ONLY};
 use crate::mailbox::carrier::{Carrier, by_size, carries, is_boxed};
 use crate::mailbox::envelope::Envelope;
 use crate::mailbox::own::Ring;
-use crate::mailbox::shared::{PushError, SharedQueue};
+use crate::mailbox::shared::SharedQueue;
 use crate::send_error::ENDED;
 use actinium_scheduler::guard::Guarded;
 use actinium_scheduler::runnable::{LaneEntries, NOTIFIED, WorkerRef};
@@ -265,50 +265,74 @@ unsafe fn deliver_as<A: Actor, T: Carrier<A::Msg>>(
 ) {
     let owned = Owned::of(cell, worker);
     let owned = owned.filter(|owned| owned.takes_own() || owned.refill_all::<T>());
+    let Some(owned) = owned else {
+        // SAFETY: by contract.
+        return unsafe { cell.deliver_shared::<T>(header, entries, worker) };
+    };
     let mut crossed = 0;
     loop {
         // SAFETY: by contract there is one, and it is for this actor.
         let (stamp_ns, msg) = unsafe { entries.take::<T>() };
-        match &owned {
-            Some(owned) => {
-                owned.ring(|own| own.push(Envelope { stamp_ns, msg }));
-                crossed += 1;
-            }
-            None => cell.deliver_shared(msg, stamp_ns, worker),
-        }
+        owned.ring(|own| own.push(Envelope { stamp_ns, msg }));
+        crossed += 1;
         if entries.next_to() != Some(header) {
             break;
         }
     }
-    if owned.is_some() {
-        worker.counters().crossed.add(crossed);
-        // SAFETY: this worker owns it, by the evidence, and it is kept by contract.
-        unsafe { worker.schedule(cell.core.runnable()) };
-    }
+    worker.counters().crossed.add(crossed);
+    // SAFETY: this worker owns it, by the evidence, and it is kept by contract.
+    unsafe { worker.schedule(cell.core.runnable()) };
 }
 
 impl<A: Actor> ActorCell<A> {
     /// Delivers what came through a lane and finds that the actor has moved, has messages from
-    /// elsewhere, or has ended.
+    /// elsewhere, or has ended: many at a time, for each time costs read-modify-writes.
+    ///
+    /// # Safety
+    /// As `deliver`: `header` leads this cell; its messages are carried by `T`.
     #[cold]
     #[inline(never)]
-    pub(super) fn deliver_shared<T: Carrier<A::Msg>>(
+    unsafe fn deliver_shared<T: Carrier<A::Msg>>(
         &self,
-        msg: T,
-        stamp_ns: u64,
+        header: NonNull<Header>,
+        entries: &mut LaneEntries<'_>,
         worker: &Worker,
     ) {
-        worker.counters().shared.add(1);
-        match self.shared::<T>().push(msg, stamp_ns, true) {
-            Ok(_) => self.core.wake(Some(worker)),
-            Err(PushError::Closed(msg) | PushError::Full(msg)) => {
-                let (core, msg) = (CoreRef::new(&self.core), Guarded::new(msg));
-                worker.defer(Box::new(move |worker| {
-                    core.count_dead::<A::Msg>(1, worker);
-                    core.trace_lost::<A::Msg>(stamp_ns, ENDED);
-                    core.system.drop_guarded(msg.into_inner());
-                }));
+        let mut messages = Vec::new();
+        loop {
+            // SAFETY: by contract there is one, and it is for this actor.
+            let (stamp_ns, msg) = unsafe { entries.take::<T>() };
+            messages.push(Envelope { stamp_ns, msg });
+            let is_last = entries.next_to() != Some(header);
+            if is_last || messages.len() == REFILL {
+                self.push_delivered(&mut messages, worker);
             }
+            if is_last {
+                break;
+            }
+        }
+    }
+
+    /// Pushes what was on its way to this actor to the shared part of its mailbox. What it refuses
+    /// becomes dead letters.
+    pub(super) fn push_delivered<T: Carrier<A::Msg>>(
+        &self,
+        messages: &mut Vec<Envelope<T>>,
+        worker: &Worker,
+    ) {
+        worker.counters().shared.add(messages.len() as u64);
+        self.shared::<T>().push_all(messages);
+        if messages.is_empty() {
+            return self.core.wake(Some(worker));
+        }
+        // Dropping them may call user code, and so may whoever listens to dead letters.
+        for Envelope { stamp_ns, msg } in messages.drain(..) {
+            let (core, msg) = (CoreRef::new(&self.core), Guarded::new(msg));
+            worker.defer(Box::new(move |worker| {
+                core.count_dead::<A::Msg>(1, worker);
+                core.trace_lost::<A::Msg>(stamp_ns, ENDED);
+                core.system.drop_guarded(msg.into_inner());
+            }));
         }
     }
 }

@@ -15,6 +15,8 @@ pub const TIMED_NS: u32 = 2_000;
 /// Before a turn that is expected to take longer than this, in nanoseconds, the worker hands on
 /// what others could do meanwhile.
 pub const LONG_NS: u64 = 10_000;
+/// A worker whose turn has taken longer than this, in nanoseconds, is given nothing until it ends.
+pub const TOO_LONG_NS: u64 = 100_000;
 /// After a turn of items that take longer than this, in nanoseconds, it is looked whether others
 /// have nothing to do, and how much of its round it has used up: that is below 3 % of it.
 pub const QUICK_NS: u32 = 256;
@@ -41,6 +43,18 @@ pub fn check_every(cost_ns: u32) -> u32 {
 #[inline]
 pub fn further_turns(took_ns: u64) -> u32 {
     if took_ns >= LONG_NS { ROUND } else { (took_ns / ROUND_PART_NS).max(1) as u32 }
+}
+
+/// Words delivered from one lane before others, and those that it was delivered to, get their turn:
+/// so the mailboxes stay in the cache.
+pub const DELIVERED_AT_ONCE: usize = 2 * 1024;
+/// To deliver a word takes a worker about half of so many nanoseconds.
+const DELIVERED_NS: u64 = 8;
+/// Words delivered from one lane after a round that took so long: more after long turns, for more
+/// has come meanwhile; but a worker delivers no longer than it runs turns.
+#[inline]
+pub fn delivered_after(took_ns: u64) -> usize {
+    DELIVERED_AT_ONCE.max((took_ns / DELIVERED_NS) as usize)
 }
 
 /// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
@@ -95,8 +109,9 @@ pub fn sampled_more(every: u32) -> u32 {
     denser.next().unwrap_or(every)
 }
 
-/// The load that a worker shows while it does not yet know how long its turns take: nobody pushes
-/// it anything, or goes there. (Nor to one that really has so much to do.) It fits into 32 bits.
+/// The load that a worker shows while it does not yet know how long its turns take, or is in a very
+/// long one: nobody pushes it anything, or goes there. (Nor to one that really has so much to do.)
+/// It fits into 32 bits.
 pub const LOAD_UNKNOWN_NS: u64 = 1 << 31;
 
 /// Whether a load is so much more than it was when looking at others' was in vain that it is time
@@ -153,6 +168,15 @@ mod tests {
     fn a_round_ends_early_if_its_turns_take_long() {
         let turns = [0, 300, 1_250, 6_250, LONG_NS - 1, LONG_NS, u64::MAX].map(further_turns);
         assert_eq!(turns, [1, 1, 2, 10, 15, ROUND, ROUND]);
+    }
+
+    #[test]
+    fn more_is_delivered_after_a_long_round_and_never_for_longer_than_turns_were_run() {
+        assert_eq!([0, 10_000].map(delivered_after), [DELIVERED_AT_ONCE; 2]);
+        // Each round consists of a turn of 1 ms, and of what the last one left to deliver.
+        let round = |took_ns, _| 1_000_000 + delivered_after(took_ns) as u64 * DELIVERED_NS / 2;
+        let took_ns = (0..100).fold(1_000_000, round);
+        assert!((1_900_000..=2_000_000).contains(&took_ns), "{took_ns}");
     }
 
     #[test]

@@ -48,6 +48,19 @@ impl Worker {
         self.shared.load_ns[index].load(Ordering::Relaxed) as u64
     }
 
+    /// Whether a worker can be given something: it knows what it has to do, and gets to its queue
+    /// soon.
+    pub(super) fn takes_more(&self, index: usize) -> bool {
+        self.load_of(index) < tuning::LOAD_UNKNOWN_NS
+    }
+
+    /// The present turn takes so long already that nothing had better be given to this worker.
+    pub(super) fn note_long_turn(&self, current_ns: u64) {
+        if current_ns >= tuning::TOO_LONG_NS {
+            self.show_load(tuning::LOAD_UNKNOWN_NS);
+        }
+    }
+
     fn show_load(&self, load_ns: u64) {
         // Relaxed: a hint.
         self.shared.load_ns[self.index].store(load_ns as usize, Ordering::Relaxed);

@@ -43,7 +43,7 @@ impl Worker {
         self.shared.deadlines.fire(now_ns);
         self.drain_returns();
         self.read_inbox();
-        self.receive_lanes();
+        self.receive_lanes(took_ns);
         self.tend_graces();
         if let Some(poller) = self.shared.idle_poller()
             && !self.polled.take()

@@ -2,10 +2,8 @@
 
 use super::Worker;
 use super::spins::PAUSES;
-use crate::policy::StealView;
 use crate::policy::tuning::SHORT_NAP_NS;
 use crate::recording::Act;
-use crate::sync::atomic::Ordering;
 use crate::sync::{park, spin_loop, thread};
 use std::time::Duration;
 
@@ -100,17 +98,9 @@ impl Worker {
             || shared.idle_poller().is_some_and(|poller| poller.is_called())
             || shared.control.wants_attention()
                 && (shared.control.exit_requested() || shared.control.is_paused())
-            || shared.neighbours[self.index].iter().any(|&(other, distance)| {
-                let len = shared.steal_queues[other].len();
-                // Relaxed: a hint.
-                let turn_ns = || shared.turn_ns[other].load(Ordering::Relaxed) as u64;
-                len > 0
-                    && shared.settings.policy.worth_stealing(&StealView {
-                        len,
-                        turn_ns: turn_ns(),
-                        distance,
-                    })
-            })
+            || shared.neighbours[self.index]
+                .iter()
+                .any(|&(other, distance)| self.may_steal(other, distance))
     }
 
     /// The sleep protocol: see `sleep`.

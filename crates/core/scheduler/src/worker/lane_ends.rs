@@ -132,9 +132,17 @@ impl LaneEnds {
         }
     }
 
-    /// Whether so much may wait in a lane that [`LaneEnds::is_far_ahead`] is worth asking.
+    /// Whether so much may wait in a lane that [`LaneEnds::is_ahead`] is worth asking.
     pub(super) fn seems_far_ahead(&self, index: usize) -> bool {
-        self.outgoing.with(|outgoing| outgoing[index].end.known_waiting() >= AHEAD)
+        let lane = |outgoing: &mut Vec<Outgoing>| {
+            outgoing.get(index).is_some_and(|lane| lane.end.known_waiting() >= AHEAD)
+        };
+        self.outgoing.with(lane)
+    }
+
+    /// Whether much waits in a lane of which so much was delivered, ever.
+    pub(super) fn is_ahead(&self, index: usize, delivered: u64) -> bool {
+        self.outgoing.with(|outgoing| outgoing[index].waiting(delivered) >= AHEAD)
     }
 
     /// Whether so much waits in a lane that its sender had better wait, and has not done so in vain

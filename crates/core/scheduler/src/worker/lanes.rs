@@ -3,8 +3,8 @@
 use super::lane_ends::Grace;
 use super::{Callback, Worker};
 use crate::chunk::Entries;
-use crate::lanes::{DELIVERED_AT_ONCE, NONE_OPEN, entry_words};
-use crate::policy::tuning::{TIMED_ROUNDS, weigh};
+use crate::lanes::{NONE_OPEN, entry_words};
+use crate::policy::tuning::{DELIVERED_AT_ONCE, TIMED_ROUNDS, delivered_after, weigh};
 use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::sync::spin_loop;
@@ -122,7 +122,7 @@ impl Worker {
     }
 
     /// Begins a chunk for a worker; what was in the one before leaves.
-    fn begin_chunk(&self, index: usize, words: usize) {
+    pub(super) fn begin_chunk(&self, index: usize, words: usize) {
         self.publish(index);
         let epoch = self.shared.lanes.epoch();
         if !self.ends.any_open() {
@@ -181,7 +181,7 @@ impl Worker {
             // No turn is under way, and none has woken what gets messages now.
             self.now.rest();
             let woken_by = self.woken_by.replace(SCHEDULED);
-            self.receive_pending();
+            self.receive_pending(DELIVERED_AT_ONCE);
             self.woken_by.set(woken_by);
         }
     }
@@ -243,6 +243,12 @@ impl Worker {
         self.ends.are_delivered(|index| self.shared.lanes.delivered(self.index, index))
     }
 
+    /// Whether much lies in the lane to a worker.
+    pub(super) fn has_much_for(&self, index: usize) -> bool {
+        self.ends.seems_far_ahead(index)
+            && self.ends.is_ahead(index, self.shared.lanes.delivered(self.index, index))
+    }
+
     #[cold]
     #[inline(never)]
     fn deliver_open_lanes(&self) {
@@ -260,25 +266,28 @@ impl Worker {
 // ---------------------------------------------------------------------------------------------------
 
 impl Worker {
-    /// Once a round: delivers what others put into their lanes to this worker.
+    /// Once a round, which took so long: delivers what others put into their lanes to this worker.
+    /// After long turns it is more, for as much more has come meanwhile; and what is still there
+    /// when its sender moves on has to be delivered by that one, at a higher cost.
     #[inline]
-    pub(super) fn receive_lanes(&self) {
+    pub(super) fn receive_lanes(&self, took_ns: u64) {
         if !self.shared.lanes.has_pending(self.index) {
             return;
         }
+        let words = delivered_after(took_ns);
         if self.counters().ticks.get().is_multiple_of(TIMED_ROUNDS) {
-            self.receive_timed();
+            self.receive_timed(words);
         } else {
-            self.receive_pending();
+            self.receive_pending(words);
         }
     }
 
     /// Also measures what a message costs that crosses workers. For its sender it costs about as
     /// much again: what it writes was in the receiver's cache.
     #[cold]
-    fn receive_timed(&self) {
+    fn receive_timed(&self, words: usize) {
         let start_ns = self.shared.clock.now_ns();
-        let messages = self.receive_pending();
+        let messages = self.receive_pending(words);
         if messages == 0 {
             return;
         }
@@ -288,11 +297,10 @@ impl Worker {
         self.crossing_ns.set(weigh(self.crossing_ns.get(), 2 * took_ns / messages));
     }
 
-    /// Returns the number of messages.
-    fn receive_pending(&self) -> u64 {
+    /// Takes about so many words from each lane; returns the number of messages.
+    fn receive_pending(&self, words: usize) -> u64 {
         let from = self.shared.lanes.pending(self.index);
-        let messages =
-            from.map(|from| self.deliver_lane(from, self.index, DELIVERED_AT_ONCE)).sum();
+        let messages = from.map(|from| self.deliver_lane(from, self.index, words)).sum();
         self.do_deferred();
         messages
     }

@@ -95,7 +95,9 @@ impl Worker {
             return self.delays.forget();
         }
         let others = || self.in_reach().iter().map(|&(other, _)| other);
-        let others = || others().filter(|&other| other < self.shared.working());
+        // What is given to one in a long turn gets its messages by the shared way until that ends.
+        let takes = |other| other < self.shared.working() && self.takes_more(other);
+        let others = || others().filter(|&other| takes(other));
         let undelayed = others().find(|&other| !self.is_delayed(other, now_ns));
         // All are delayed: what talks meets at the first of them.
         let to = undelayed.or_else(|| others().min().filter(|&other| other < self.index));
@@ -134,6 +136,7 @@ impl Worker {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::policy::tuning::LOAD_UNKNOWN_NS;
     use crate::runnable::{Kind, Turn};
     use crate::task::{Task, TaskRef, Tasks};
     use crate::{Clock, Policy, Settings, Shared};
@@ -193,6 +196,12 @@ mod tests {
         // Now each second one does, for 60 ns as long as none is timed: one worker would do more.
         (0..59).for_each(|_| run(&worker, 10_000));
         assert_eq!(given_away(), 0, "that may be an accident");
+        // Relaxed: this thread alone uses it.
+        let in_long_turn = shared.load_ns[1].swap(LOAD_UNKNOWN_NS as usize, Ordering::Relaxed);
+        (0..21).for_each(|_| run(&worker, 10_000));
+        assert_eq!(given_away(), 0, "the other one would not come to it");
+        // Relaxed: as above.
+        shared.load_ns[1].store(in_long_turn, Ordering::Relaxed);
         (0..21).for_each(|_| run(&worker, 10_000));
         let given = given_away();
         assert!(given > TASKS / 2, "{given}");

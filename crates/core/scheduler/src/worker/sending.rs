@@ -99,6 +99,7 @@ impl Worker {
         // while.
         let turn = (self.counters().ticks.get(), self.round.get());
         if self.sampler.sampled_in(turn) && current_ns >= LONG_NS {
+            self.note_long_turn(current_ns);
             self.hand_on(current_ns, SHARED_IN_TURN);
         }
         if let Some(stamp) = traced.or_else(|| self.flow_stamp(now_ns)) {

@@ -3,7 +3,9 @@
 
 use super::Worker;
 use crate::owned::Owned;
-use crate::policy::tuning::{KEPT_AT_ONCE, SHARED_AT_ONCE, STOLEN_AT_ONCE, VAIN_SHARES_MOST};
+use crate::policy::tuning::{
+    KEPT_AT_ONCE, LONG_NS, SHARED_AT_ONCE, STOLEN_AT_ONCE, VAIN_SHARES_MOST,
+};
 use crate::policy::{MoveView, QueueView, StealView};
 use crate::recording::Act;
 use crate::runnable::{CONTROL_PENDING, IN_TRANSIT, NOTIFIED, Runnable};
@@ -171,6 +173,8 @@ impl Worker {
         }
         self.flush_all();
         self.share_work(current_ns, most);
+        // Some may have left it to this worker as long as its turns were short.
+        self.call_thieves(self.shared.steal_queues[self.index].len());
     }
 
     /// Own steal queue, the shared one, then other workers' by rising distance.
@@ -199,16 +203,24 @@ impl Worker {
         self.queue_len() > 0
     }
 
+    /// Whether a worker so far away has shared something that this one had better take.
+    pub(super) fn may_steal(&self, victim: usize, distance: u32) -> bool {
+        let len = self.shared.steal_queues[victim].len();
+        if len == 0 {
+            return false;
+        }
+        // Relaxed: a hint.
+        let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
+        let is_worth =
+            self.shared.settings.policy.worth_stealing(&StealView { len, turn_ns, distance });
+        // What waits for much that this worker has sent is warm there; and to take anything means
+        // to deliver all of that first, at a higher cost than the victim, which comes to it soon.
+        is_worth && (turn_ns >= LONG_NS || !self.has_much_for(victim))
+    }
+
     pub(super) fn steal(&self) -> bool {
-        let policy = &self.shared.settings.policy;
         for &(victim, distance) in &self.shared.neighbours[self.index] {
-            let len = self.shared.steal_queues[victim].len();
-            if len == 0 {
-                continue;
-            }
-            // Relaxed: a hint.
-            let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
-            if !policy.worth_stealing(&StealView { len, turn_ns, distance }) {
+            if !self.may_steal(victim, distance) {
                 continue;
             }
             self.flush_lanes();
@@ -242,5 +254,109 @@ impl Worker {
             }
         }
         false
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use crate::lanes::entry_words;
+    use crate::policy::tuning::{LONG_NS, TOO_LONG_NS};
+    use crate::runnable::{Kind, Runnable, Turn};
+    use crate::sync::atomic::Ordering;
+    use crate::task::{Task, TaskRef, Tasks};
+    use crate::{Clock, Policy, Settings, Shared, Worker};
+    use std::sync::Arc;
+
+    struct Idle;
+
+    impl Task for Idle {
+        fn run(&self, _: &Worker) -> (Turn, u32) {
+            (Turn::Idle, 1)
+        }
+    }
+
+    /// Sends so many chunks to the other worker.
+    fn send(worker: &Worker, to: Runnable, chunks: usize) {
+        for _ in 0..chunks {
+            worker.begin_chunk(1, entry_words::<u64>());
+            worker.ends.push(1, to, 0, 7_u64);
+        }
+        worker.tend_lanes();
+    }
+
+    /// Takes what was sent to the other worker out of its lane; returns how much it was.
+    fn take(shared: &Shared) -> usize {
+        let (mut lane, mut taken) = (shared.lanes.deliver(0, 1), 0);
+        while let Some(mut entries) = lane.take() {
+            while entries.next_to().is_some() {
+                // SAFETY: such messages were put in.
+                assert_eq!(unsafe { entries.take::<u64>() }, (0, 7));
+                taken += 1;
+            }
+            lane.done();
+        }
+        taken
+    }
+
+    /// Has a long turn, in which it sends.
+    struct Sends(TaskRef);
+
+    impl Task for Sends {
+        fn run(&self, worker: &Worker) -> (Turn, u32) {
+            // It does not know yet how long its turns take. Relaxed: this thread alone uses it.
+            worker.shared.load_ns[0].store(0, Ordering::Relaxed);
+            for _ in 0..2 {
+                assert!(worker.takes_more(0), "once may be an accident");
+                worker.shared.clock.advance(TOO_LONG_NS);
+                // SAFETY: this reference keeps it.
+                unsafe { worker.sample(self.0.runnable()) };
+            }
+            assert!(!worker.takes_more(0));
+            (Turn::Idle, 1)
+        }
+    }
+
+    #[test]
+    fn a_worker_in_a_very_long_turn_is_given_nothing_until_it_ends() {
+        let settings = Settings::of_two(Policy::affine());
+        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let kind = Arc::new(Kind::new("idle"));
+        let other = tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
+        tasks.start(&kind, 0, Box::new(Sends(other))).expect("it has not ended");
+        while worker.step(|_| 0, |_| ()) {}
+        assert_eq!(worker.counters().turns.get(), 1);
+        assert!(worker.takes_more(0));
+        shared.never_started(1);
+        worker.end(|worker| tasks.dispose(worker));
+    }
+
+    #[test]
+    fn a_worker_for_which_much_is_under_way_keeps_what_it_shares_unless_it_is_in_a_long_turn() {
+        let settings = Settings::of_two(Policy::affine());
+        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let kind = Arc::new(Kind::new("idle"));
+        tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
+        let task = shared.return_queues[1].lock().pop_front().expect("started at its home");
+        shared.steal_queues[1].lock().push_back(task);
+        let turn_ns = |ns: u64| {
+            // Relaxed: this thread alone uses it.
+            shared.turn_ns[1].store(ns as usize, Ordering::Relaxed);
+        };
+
+        turn_ns(LONG_NS - 1);
+        assert!(worker.may_steal(1, 1) && worker.may_find_work());
+        send(&worker, task, 10);
+        assert!(worker.may_steal(1, 1), "that much is soon delivered");
+        send(&worker, task, 100);
+        assert!(!worker.may_steal(1, 1) && !worker.may_find_work());
+        turn_ns(LONG_NS);
+        assert!(worker.may_steal(1, 1), "nobody else would take it for long");
+        turn_ns(LONG_NS - 1);
+        assert_eq!(take(&shared), 110);
+        assert!(worker.may_steal(1, 1) && worker.steal(), "there is nothing to deliver");
+        shared.never_started(1);
+        worker.end(|worker| tasks.dispose(worker));
     }
 }
