@@ -17,11 +17,19 @@ use super::driver::Driver;
 use super::state::{Inner, guarded};
 use super::unparker::Unparker;
 use actinium_scheduler::IdlePoller;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::thread;
+use std::time::Duration;
 
 /// Nobody holds the driver's place.
 const NOBODY: usize = usize::MAX;
+
+/// How often in a row an idle worker finds that another thread has the driver until it gives way:
+/// some ten microseconds, longer than most turns of a driver.
+const BLOCKED: u32 = 64;
+/// How long it then sleeps at least.
+const GIVE_WAY: Duration = Duration::from_micros(10);
 
 /// The driver of a node, shared by those who may drive: see the module.
 pub(super) struct ProgressDriver {
@@ -42,6 +50,7 @@ impl ProgressDriver {
             progress: Arc::downgrade(&progress),
             called: progress.unparker().call(),
             holder: AtomicUsize::new(NOBODY),
+            blocked: AtomicU32::new(0),
             wants_looks: !can_ring,
         };
         // Of several nodes of one system only the first has its help.
@@ -72,20 +81,21 @@ impl ProgressDriver {
         false
     }
 
-    fn drive(&self, is_idle: bool) -> bool {
+    /// Whether there was work. None: another one has the driver, and who has called for a worker
+    /// calls still.
+    fn drive(&self, is_idle: bool) -> Option<bool> {
         let mut slot = match self.driver.try_lock() {
             Ok(slot) => slot,
-            // Another one has it. Who has called for a worker calls still.
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) => return None,
             // The node's thread has panicked with it: nobody has it any more.
             Err(TryLockError::Poisoned(slot)) => {
                 self.unparker().take_call();
                 drop(slot);
-                return false;
+                return Some(false);
             }
         };
         self.unparker().take_call();
-        let Some(driver) = slot.as_mut() else { return false };
+        let Some(driver) = slot.as_mut() else { return Some(false) };
         self.inner.counters.driven.add(1);
         self.unparker().set_workers_drive(true);
         // A fabric is the user's. Its panic ends the node, not the worker: the other nodes notice
@@ -95,9 +105,9 @@ impl ProgressDriver {
             drop(slot);
             guarded(|| drop(broken));
             self.unparker().ring_thread();
-            return false;
+            return Some(false);
         };
-        did
+        Some(did)
     }
 }
 
@@ -108,28 +118,51 @@ struct Help {
     called: Arc<AtomicBool>,
     /// The worker that goes on driving.
     holder: AtomicUsize,
+    /// How often idle workers have found in a row that another thread has the driver.
+    blocked: AtomicU32,
     wants_looks: bool,
 }
 
 impl Help {
-    fn drive(&self, worker: usize, is_idle: bool) -> bool {
+    fn drive(&self, worker: usize, is_idle: bool) -> Option<bool> {
         // Relaxed: a hint; the driver has a lock. Mostly it is so already.
         if self.holder.load(Ordering::Relaxed) != worker {
             self.holder.store(worker, Ordering::Relaxed);
         }
-        self.progress.upgrade().is_some_and(|progress| progress.drive(is_idle))
+        self.progress.upgrade().map_or(Some(false), |progress| progress.drive(is_idle))
+    }
+
+    /// Another thread has the driver. If somebody calls, this worker would look again and again
+    /// until that one is done; but it may wait for this very CPU, and the system would only let it
+    /// run when this worker's slice is over, milliseconds later.
+    #[cold]
+    fn give_way(&self) {
+        // Relaxed: a hint.
+        let blocked = self.blocked.fetch_add(1, Ordering::Relaxed);
+        if blocked % BLOCKED == BLOCKED - 1 && self.is_called() {
+            thread::sleep(GIVE_WAY);
+        }
     }
 }
 
 impl IdlePoller for Help {
     fn out_of_work(&self, worker: usize) -> bool {
-        self.drive(worker, true)
+        let did = self.drive(worker, true);
+        match did {
+            // Relaxed: a hint; mostly it is so already.
+            Some(_) if self.blocked.load(Ordering::Relaxed) == 0 => {}
+            // Relaxed: a hint.
+            Some(_) => self.blocked.store(0, Ordering::Relaxed),
+            None => self.give_way(),
+        }
+        did == Some(true)
     }
 
     fn poll(&self, worker: usize, is_idle: bool) -> bool {
         // Relaxed: a hint, as above.
         let holder = self.holder.load(Ordering::Relaxed);
-        (holder == worker || holder == NOBODY || self.is_called()) && self.drive(worker, is_idle)
+        (holder == worker || holder == NOBODY || self.is_called())
+            && self.drive(worker, is_idle) == Some(true)
     }
 
     fn wants_looks(&self) -> bool {
@@ -157,5 +190,48 @@ impl IdlePoller for Help {
                 progress.unparker().ring_thread();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::NodeId;
+    use crate::fabric::in_process::Network;
+    use crate::node::config::NodeConfig;
+    use actinium_actor::System;
+    use actinium_scheduler::Clock;
+
+    #[test]
+    fn an_idle_worker_gives_way_to_who_has_the_driver_and_answers_the_call_after_that() {
+        let system = System::builder().workers(1).build().unwrap();
+        let (fabric, config) = (Network::new().node(NodeId(0)), NodeConfig::default());
+        let driver = Driver::new(system.handle(), Box::new(fabric), config, 1, Clock::real());
+        let progress = ProgressDriver::new(driver.unwrap());
+        let help = Help {
+            progress: Arc::downgrade(&progress),
+            called: progress.unparker().call(),
+            holder: AtomicUsize::new(NOBODY),
+            blocked: AtomicU32::new(0),
+            wants_looks: false,
+        };
+        // Relaxed, here and below: hints.
+        let blocked = || help.blocked.load(Ordering::Relaxed);
+
+        let driver = progress.driver().unwrap();
+        // Release: pairs with the acquire in `is_called`.
+        help.called.store(true, Ordering::Release);
+        for n in 1..=2 * BLOCKED {
+            assert!(!help.out_of_work(0));
+            assert_eq!(blocked(), n);
+        }
+        assert!(help.is_called(), "nobody has answered");
+        drop(driver);
+        // The system's worker may have the driver for a moment.
+        assert!((0..1_000_000).any(|_| {
+            help.out_of_work(0);
+            blocked() == 0
+        }));
+        assert!(!help.is_called());
     }
 }

@@ -95,16 +95,7 @@ fn square() {
     const SENT: u64 = 64;
     let [port] = free_ports();
     let listen = format!("tcp/127.0.0.1:{port}");
-    let mut nodes: Vec<Process> = (0..4)
-        .map(|node| match node {
-            0 => Setting::new(0, 4, &listen, &[]),
-            _ => Setting::new(node, 4, "tcp/127.0.0.1:0", &[&listen]),
-        })
-        .map(|mut setting| {
-            setting.node.route = Route::Square;
-            start(&setting)
-        })
-        .collect();
+    let mut nodes: Vec<Process> = Setting::four(&listen, Route::Square).iter().map(start).collect();
     for (node, to) in nodes.iter_mut().zip([3, 2, 1, 0]) {
         node.tell(&format!("parcels {to} {SENT}"));
     }

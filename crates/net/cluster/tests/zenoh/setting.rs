@@ -40,6 +40,19 @@ impl Setting {
         Setting { zenoh, node, workers: 1, mpi: false }
     }
 
+    /// Four nodes, of which the first listens here and the others reach it.
+    pub(crate) fn four(listen: &str, route: Route) -> Vec<Self> {
+        let setting = |node| {
+            let mut setting = match node {
+                0 => Setting::new(0, 4, listen, &[]),
+                _ => Setting::new(node, 4, "tcp/127.0.0.1:0", &[listen]),
+            };
+            setting.node.route = route;
+            setting
+        };
+        (0..4).map(setting).collect()
+    }
+
     /// As words.
     pub(crate) fn write(&self) -> String {
         let (zenoh, link) = (&self.zenoh, &self.node.link);

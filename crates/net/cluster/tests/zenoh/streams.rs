@@ -3,6 +3,7 @@
 use crate::Test;
 use crate::process::{Process, free_ports};
 use crate::setting::Setting;
+use actinium_cluster::route::Route;
 use zenoh::Wait;
 
 pub(crate) const TESTS: &[Test] = &[
@@ -66,13 +67,8 @@ fn reliable() {
 fn four() {
     let [port] = free_ports();
     let listen = format!("tcp/127.0.0.1:{port}");
-    let mut nodes: Vec<Process> = (0..4)
-        .map(|node| match node {
-            0 => Setting::new(0, 4, &listen, &[]),
-            _ => Setting::new(node, 4, "tcp/127.0.0.1:0", &[&listen]),
-        })
-        .map(|setting| Process::start(&setting))
-        .collect();
+    let settings = Setting::four(&listen, Route::default());
+    let mut nodes: Vec<Process> = settings.iter().map(Process::start).collect();
     for from in 0..4 {
         for to in (0..4).filter(|&to| to != from) {
             send_streams(&mut nodes[from as usize], to);

@@ -101,7 +101,11 @@ impl Pair<'_> {
         loop {
             match self.fabric.send(self.other, frame) {
                 Ok(()) => return Ok(()),
-                Err(SendRefused::Busy) if start.elapsed() < PATIENCE => std::thread::yield_now(),
+                // That the other node has room again may be told by what comes.
+                Err(SendRefused::Busy) if start.elapsed() < PATIENCE => {
+                    let early = self.poll()?;
+                    self.early.extend(early);
+                }
                 Err(refused) => return Err(Failure::Failed(refused.to_string())),
             }
         }
@@ -213,4 +217,59 @@ impl Pair<'_> {
 fn median(mut all: Vec<u64>) -> u64 {
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actinium_cluster::fabric::in_process::{InProcess, Network};
+
+    /// Takes a frame or two, and then none until it is polled: as an engine that hears of room by
+    /// what comes.
+    struct Stingy {
+        fabric: InProcess,
+        room: u8,
+    }
+
+    impl Fabric for Stingy {
+        fn name(&self) -> &'static str {
+            self.fabric.name()
+        }
+
+        fn node(&self) -> NodeId {
+            self.fabric.node()
+        }
+
+        fn nodes(&self) -> Vec<NodeId> {
+            self.fabric.nodes()
+        }
+
+        fn frame_bytes_max(&self) -> usize {
+            self.fabric.frame_bytes_max()
+        }
+
+        fn send(&mut self, to: NodeId, frame: &[u8]) -> Result<(), SendRefused> {
+            self.room = self.room.checked_sub(1).ok_or(SendRefused::Busy)?;
+            self.fabric.send(to, frame)
+        }
+
+        fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
+            self.room = 2;
+            self.fabric.poll()
+        }
+    }
+
+    #[test]
+    fn a_fabric_that_hears_of_room_only_when_polled_is_measured() {
+        let network = Network::new();
+        let mut nodes = [0, 1].map(|node| Stingy { fabric: network.node(NodeId(node)), room: 0 });
+        let [first, second] = &mut nodes;
+        let links = std::thread::scope(|threads| {
+            let other = threads.spawn(|| measure(second).map(|links| links.is_some()));
+            let links = measure(first).expect("it ends");
+            assert!(!other.join().expect("no panic").expect("it ends"), "the first has them");
+            links
+        });
+        assert!(links.expect("the first has them").gap_ns > 0);
+    }
 }
