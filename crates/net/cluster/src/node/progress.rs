@@ -136,6 +136,10 @@ impl Help {
     /// until that one is done; but it may wait for this very CPU, and the system would only let it
     /// run when this worker's slice is over, milliseconds later.
     #[cold]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing tells an idle worker that the lock is free"
+    )]
     fn give_way(&self) {
         // Relaxed: a hint.
         let blocked = self.blocked.fetch_add(1, Ordering::Relaxed);
