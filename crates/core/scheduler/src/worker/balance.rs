@@ -22,7 +22,10 @@ impl Worker {
             load.looked_ns.set(load_ns);
         }
         let policy = &self.shared.settings.policy;
-        let Some(pause_ns) = policy.balance_after_ns(load_ns, load.in_vain.get()) else { return };
+        let Some(pause_ns) = policy.balance_after_ns(load_ns, load.in_vain.get()) else {
+            // It shows no load, and a very long turn is over.
+            return self.unload();
+        };
         load.load_ns.set(load_ns);
         self.show_load(tuning::shown_load(load_ns, self.turn_ns.get(), len));
         let pause = now_ns.saturating_sub(load.since_ns.get());

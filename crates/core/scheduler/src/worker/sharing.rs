@@ -260,6 +260,7 @@ impl Worker {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use crate::lanes::entry_words;
+    use crate::policy::Affine;
     use crate::policy::tuning::{LONG_NS, TOO_LONG_NS};
     use crate::runnable::{Kind, Runnable, Turn};
     use crate::sync::atomic::Ordering;
@@ -318,17 +319,21 @@ mod tests {
 
     #[test]
     fn a_worker_in_a_very_long_turn_is_given_nothing_until_it_ends() {
-        let settings = Settings::of_two(Policy::affine());
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
-        let kind = Arc::new(Kind::new("idle"));
-        let other = tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
-        tasks.start(&kind, 0, Box::new(Sends(other))).expect("it has not ended");
-        while worker.step(|_| 0, |_| ()) {}
-        assert_eq!(worker.counters().turns.get(), 1);
-        assert!(worker.takes_more(0));
-        shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
+        // Also where loads are not balanced: what talks goes to where it talks to all the same.
+        let unbalanced = Policy::Affine(Affine { balance_every_ns: 0, ..Affine::DEFAULT });
+        for policy in [Policy::affine(), unbalanced] {
+            let settings = Settings::of_two(policy);
+            let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+            let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+            let kind = Arc::new(Kind::new("idle"));
+            let other = tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
+            tasks.start(&kind, 0, Box::new(Sends(other))).expect("it has not ended");
+            while worker.step(|_| 0, |_| ()) {}
+            assert_eq!(worker.counters().turns.get(), 1);
+            assert!(worker.takes_more(0));
+            shared.never_started(1);
+            worker.end(|worker| tasks.dispose(worker));
+        }
     }
 
     #[test]
