@@ -67,7 +67,7 @@ fn reliable() {
 fn four() {
     let [port] = free_ports();
     let listen = format!("tcp/127.0.0.1:{port}");
-    let settings = Setting::four(&listen, Route::default());
+    let settings = Setting::four(&listen, Route::Direct);
     let mut nodes: Vec<Process> = settings.iter().map(Process::start).collect();
     for from in 0..4 {
         for to in (0..4).filter(|&to| to != from) {
