@@ -148,10 +148,8 @@ impl LaneEnds {
     /// Whether so much waits in a lane that its sender had better wait, and has not done so in vain
     /// since the last delivery.
     pub(super) fn is_far_ahead(&self, index: usize, delivered: u64) -> bool {
-        self.outgoing.with(|outgoing| {
-            let ours = &outgoing[index];
-            ours.waiting(delivered) >= AHEAD && ours.in_vain != delivered
-        })
+        self.is_ahead(index, delivered)
+            && self.outgoing.with(|outgoing| outgoing[index].in_vain != delivered)
     }
 
     /// Notes that the worker has waited in vain for a lane's next delivery.
