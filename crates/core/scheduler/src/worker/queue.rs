@@ -99,13 +99,19 @@ impl RunQueue {
     }
 
     fn take_out(&mut self, index: usize) -> Option<Runnable> {
-        let mut rest = Vec::new();
-        while self.len() > index + 1 {
-            rest.extend(self.pop_last());
+        if index >= self.len() {
+            return None;
         }
-        let removed = if self.len() > index { self.pop_last() } else { None };
-        rest.into_iter().rev().for_each(|runnable| self.push(runnable));
-        removed
+        let mut at = self.head.wrapping_add(index);
+        // SAFETY: between head and tail.
+        let removed = unsafe { self.place(at).assume_init_read() };
+        self.tail = self.tail.wrapping_sub(1);
+        while at != self.tail {
+            let next = at.wrapping_add(1);
+            *self.place(at) = *self.place(next);
+            at = next;
+        }
+        Some(removed)
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! Actors that move from node to node while others send to them.
 
-use crate::common::{Cluster, LIMIT, bad_network, reliable};
+use crate::common::{Cluster, LIMIT, ask_until_taken, bad_network, reliable};
 use actinium_actor::{Context, System};
 use actinium_cluster::fabric::NodeId;
 use actinium_cluster::fabric::in_process::{Faults, Network};
@@ -277,13 +277,13 @@ fn threads_send_while_it_moves() {
                     }
                 }
                 // Behind all of them.
-                ledger.ask((), WAIT).wait().unwrap();
+                ask_until_taken(|| ledger.ask((), WAIT)).unwrap();
             });
         }
         for n in 0..MOVES {
-            first.move_to(NodeId(n % 3), WAIT).wait().unwrap();
+            ask_until_taken(|| first.move_to(NodeId(n % 3), WAIT)).unwrap();
         }
     });
-    assert_eq!(first.ask((), WAIT).wait(), Ok((vec![EACH; 3], 0)));
+    assert_eq!(ask_until_taken(|| first.ask((), WAIT)), Ok((vec![EACH; 3], 0)));
     hosts.iter().for_each(|(_, node, _)| node.leave());
 }

@@ -1,5 +1,6 @@
 //! Nodes with threads of their own, in one process.
 
+use crate::common::ask_until_taken;
 use actinium_actor::{Actor, Address, Context, Reply, Shutdown, SpawnOptions, System};
 use actinium_cluster::fabric::in_process::Network;
 use actinium_cluster::fabric::{Fabric, NodeId};
@@ -258,7 +259,7 @@ fn a_stream_loses_nothing_and_is_aggregated_into_frames() {
         assert_eq!(done.iter().take(MESSAGES).count(), MESSAGES);
         let mut handled = 0;
         while handled < MESSAGES as u64 {
-            handled = there.ask((), LIMIT).wait().unwrap();
+            handled = ask_until_taken(|| there.ask((), LIMIT)).unwrap();
         }
         assert_eq!(handled, MESSAGES as u64);
         let aggregator = hosts[0].1.stats().peers[0].aggregator;
@@ -573,7 +574,7 @@ fn receivers_handle_a_piece_of_what_has_come_before_they_get_the_next() {
     let there = hosts[0].1.lookup::<Gauge>(NodeId(1), "gauge", LIMIT).wait().unwrap();
     let burst = hosts[0].0.spawn(Burst(there.clone(), GAUGED));
     burst.send(()).unwrap();
-    let most = there.ask((), LIMIT).wait().unwrap();
+    let most = ask_until_taken(|| there.ask((), LIMIT)).unwrap();
     // Two turns of the gauge, and far less than a frame.
     assert!(most <= 128, "{most} waited");
     let batch = hosts[0].1.stats().peers[0].aggregator;

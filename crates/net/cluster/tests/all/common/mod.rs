@@ -5,7 +5,7 @@ use actinium_actor::{Actor, Context, Down, Recipient};
 use actinium_cluster::fabric::in_process::{Faults, Network};
 use actinium_cluster::fabric::{Fabric, NodeId};
 use actinium_cluster::link::LinkConfig;
-use actinium_cluster::{ManualNode, NodeConfig, NodeEvent, RemoteAskError};
+use actinium_cluster::{ManualNode, NodeConfig, NodeEvent, RemoteAnswer, RemoteAskError};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -20,6 +20,18 @@ pub(crate) struct Host {
     pub(crate) system: TestSystem,
     pub(crate) node: ManualNode,
     pub(crate) events: Arc<Mutex<Vec<NodeEvent>>>,
+}
+
+/// Asks until the request is taken: it is a message like any, and refused where too much waits.
+pub(crate) fn ask_until_taken<R>(
+    mut ask: impl FnMut() -> RemoteAnswer<R>,
+) -> Result<R, RemoteAskError> {
+    loop {
+        match ask().wait() {
+            Err(RemoteAskError::Full(_)) => std::thread::yield_now(),
+            answer => return answer,
+        }
+    }
 }
 
 /// Says when whom it watches has ended.
