@@ -1,6 +1,8 @@
 //! The benchmarks. Sizes and meanings are the same on every runtime, and have been since before
 //! Actinium existed.
 
+use crate::runtime::Runtime;
+
 /// Actors in a ring.
 pub(crate) const RING: usize = 100;
 /// Tokens in `ring_tokens`.
@@ -114,6 +116,26 @@ impl Benchmark {
     /// Whether a peer can do the same.
     pub(crate) fn has_peer(self) -> bool {
         self.target() != Target::None
+    }
+
+    /// The part of the minimal runtime's rate that one worker of Actinium is to reach, where that
+    /// runtime does the same.
+    pub(crate) fn floor(self) -> Option<f64> {
+        match self {
+            Benchmark::Count => Some(0.8),
+            Benchmark::Ring => Some(0.9),
+            Benchmark::Probe => Some(0.85),
+            _ => None,
+        }
+    }
+
+    /// Whether that runtime can do it.
+    pub(crate) fn runs_on(self, runtime: Runtime) -> bool {
+        match runtime {
+            Runtime::Actinium => true,
+            Runtime::Tokio => self.has_peer(),
+            Runtime::Minimal => self.floor().is_some(),
+        }
     }
 
     /// Whether its result is a rate: the more, the better.

@@ -1,5 +1,5 @@
 //! Small actor benchmarks, the same on Actinium and on tokio (tasks, each with an unbounded channel
-//! as its mailbox).
+//! as its mailbox); some also on the least that could be called a runtime of actors.
 //!
 //! `cargo bench -p actinium-bench` runs them; `cargo bench -p actinium-bench -- --help` says what
 //! else there is.

@@ -11,7 +11,7 @@ Actinium's benchmarks, side by side with tokio.
 usage: cargo bench -p actinium-bench [-- OPTIONS]
 
 What to measure (default: --times --allocations):
-  --times           rates and memory, against targets
+  --times           rates and memory, against targets: beside tokio, and beside a minimal runtime on one thread
   --allocations     allocations per message, once warm
   --policies        the rates of Actinium under each policy
   --instructions    instructions per message, on 1 worker; needs valgrind

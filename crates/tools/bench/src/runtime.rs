@@ -7,6 +7,8 @@ use crate::benchmark::Benchmark;
 pub(crate) enum Runtime {
     Actinium,
     Tokio,
+    /// What a message costs at the least: see `workloads/minimal.rs`.
+    Minimal,
 }
 
 impl Runtime {
@@ -14,11 +16,13 @@ impl Runtime {
         match self {
             Runtime::Actinium => "actinium",
             Runtime::Tokio => "tokio",
+            Runtime::Minimal => "minimal",
         }
     }
 
     pub(crate) fn by_name(name: &str) -> Option<Self> {
-        [Runtime::Actinium, Runtime::Tokio].into_iter().find(|runtime| runtime.name() == name)
+        let all = [Runtime::Actinium, Runtime::Tokio, Runtime::Minimal];
+        all.into_iter().find(|runtime| runtime.name() == name)
     }
 
     /// The runtime's name for people to read.
@@ -26,6 +30,7 @@ impl Runtime {
         match self {
             Runtime::Actinium => "Actinium",
             Runtime::Tokio => "tokio",
+            Runtime::Minimal => "minimal",
         }
     }
 }

@@ -42,6 +42,8 @@ fn compared(times: &Comparison, workers: usize) -> Value {
         row["verdict"] =
             json!(times.verdict(*benchmark, outcomes, workers).map(|verdict| verdict.name()));
         row["scaling"] = json!(times.scaling(*benchmark, outcomes, workers));
+        row["ratio_to_minimal"] = json!(times.to_minimal(outcomes));
+        row["ratio_to_minimal_min"] = json!(benchmark.floor());
         row
     };
     times.rows.iter().map(row).collect()

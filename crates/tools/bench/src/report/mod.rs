@@ -80,6 +80,8 @@ impl Report {
                     setups.push(setup(runtime, 1, DEFAULT_POLICY));
                 }
             }
+            // Last: few benchmarks run on it.
+            setups.push(setup(Runtime::Minimal, 1, DEFAULT_POLICY));
             compare(options, setups, "times")
         });
         let policies = options.policies.then(|| {
@@ -131,11 +133,16 @@ fn failures_of_costs<T>(costs: Option<&Costs<T>>) -> usize {
     rows.into_iter().flatten().map(|(_, outcomes)| failures(outcomes)).sum()
 }
 
+/// How many of these setups, from the first on, can run it.
+fn able(benchmark: Benchmark, setups: &[Setup]) -> usize {
+    setups.iter().take_while(|setup| benchmark.runs_on(setup.runtime)).count()
+}
+
 fn compare(options: &Options, setups: Vec<Setup>, what: &str) -> Comparison {
     let benchmarks = options.with_peers();
     let processes: usize = benchmarks
         .iter()
-        .map(|&benchmark| harness::rounds_of(benchmark, options.reps) * setups.len())
+        .map(|&benchmark| harness::rounds_of(benchmark, options.reps) * able(benchmark, &setups))
         .sum();
     let progress = Progress::new(processes as u64, what);
     let mut rows = Vec::new();
@@ -143,7 +150,8 @@ fn compare(options: &Options, setups: Vec<Setup>, what: &str) -> Comparison {
         progress.message(benchmark.name());
         let size = options.size(benchmark);
         let ran = |_: &Setup| progress.add(1);
-        let outcomes = harness::rates(benchmark, &setups, size, options.reps, options.limit, ran);
+        let setups = &setups[..able(benchmark, &setups)];
+        let outcomes = harness::rates(benchmark, setups, size, options.reps, options.limit, ran);
         for (setup, outcome) in setups.iter().zip(&outcomes) {
             let result = outcome.as_ref().map_or_else(Clone::clone, |runs| spread(benchmark, runs));
             progress.line(&format!("# {} on {}: {result}", benchmark.name(), setup.title()));
@@ -265,7 +273,7 @@ impl Comparison {
             let pairs = self.setups.iter().zip(outcomes);
             let pairs = pairs.filter(|(setup, _)| match runtime {
                 Runtime::Actinium => setup.runtime == runtime && setup.workers == workers,
-                Runtime::Tokio => setup.runtime == runtime,
+                Runtime::Tokio | Runtime::Minimal => setup.runtime == runtime,
             });
             let best = pairs.map(|(_, outcome)| outcome.as_ref().ok().map(best));
             let best: Option<Vec<f64>> = best.collect();
@@ -275,6 +283,12 @@ impl Comparison {
             })
         };
         Some(of(Runtime::Actinium)? / of(Runtime::Tokio)?)
+    }
+
+    /// One worker of Actinium to the minimal runtime.
+    fn to_minimal(&self, outcomes: &[Outcome]) -> Option<Ratio> {
+        let ours = self.result(outcomes, Runtime::Actinium, 1)?;
+        Ratio::new(ours, self.result(outcomes, Runtime::Minimal, 1)?)
     }
 
     /// Many workers to one; of memory, which should not depend on it, none.
@@ -382,6 +396,25 @@ mod tests {
         assert_eq!(times.scaling(Benchmark::Memory, memory, 2), None);
         assert_eq!(times.best(Benchmark::Ring, ring), Some(1));
         assert_eq!(times.best(Benchmark::Memory, memory), Some(1));
+    }
+
+    #[test]
+    fn on_the_minimal_runtime_runs_what_it_can_do() {
+        let setups = [Runtime::Actinium, Runtime::Minimal];
+        let setups = setups.map(|runtime| setup(runtime, 1, DEFAULT_POLICY));
+        let abilities = [Benchmark::Ring, Benchmark::Memory].map(|it| able(it, &setups));
+        assert_eq!(abilities, [2, 1]);
+        let (ring, memory) = (vec![runs(30e6), runs(40e6)], vec![runs(200.0)]);
+        let times = Comparison { setups: setups.to_vec(), rows: Vec::new() };
+        let ratio = times.to_minimal(&ring).expect("both have run");
+        assert!((ratio.median - 0.75).abs() < 1e-9);
+        assert_eq!(times.to_minimal(&memory), None);
+        let rows = vec![(Benchmark::Ring, ring), (Benchmark::Memory, memory)];
+        let text =
+            Report { workers: 1, times: Some(Comparison { rows, ..times }), ..example() }.text();
+        let line = |start: &str| text.lines().find(|line| line.starts_with(start)).expect("a line");
+        assert!(line("ring ").contains("0.75 ×") && line("ring ").contains("≥ 0.9 ×"), "{text}");
+        assert!(line("memory ").trim_end().ends_with('-'), "{text}");
     }
 
     #[test]

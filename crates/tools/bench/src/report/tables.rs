@@ -48,10 +48,13 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
     if workers > 1 {
         headings.push(format!("Actinium ×{workers} : ×1"));
     }
+    headings.extend(["Actinium ×1 : minimal", "wanted"].map(str::to_owned));
     let row = |(benchmark, outcomes): &(Benchmark, Vec<Outcome>)| {
         let benchmark = *benchmark;
         let mut row = vec![benchmark.name().to_owned()];
-        row.extend(outcomes.iter().map(|outcome| value(benchmark, outcome)));
+        let results = times.setups.iter().enumerate();
+        let results = results.map(|(at, _)| outcomes.get(at).map(|it| value(benchmark, it)));
+        row.extend(results.map(|result| result.unwrap_or(NONE.to_owned())));
         let ratio = times.ratio(benchmark, outcomes, workers);
         row.push(ratio.map_or(NONE.to_owned(), |ratio| ratio.to_string()));
         let best = times.ratio_of_best(benchmark, outcomes, workers);
@@ -67,6 +70,9 @@ fn compared(times: &Comparison, workers: usize) -> Grid {
             let scaling = times.scaling(benchmark, outcomes, workers);
             row.push(scaling.map_or(NONE.to_owned(), |scaling| scaling.to_string()));
         }
+        let to_minimal = times.to_minimal(outcomes);
+        row.push(to_minimal.map_or(NONE.to_owned(), |ratio| ratio.to_string()));
+        row.push(benchmark.floor().map_or(NONE.to_owned(), |least| format!("≥ {least} ×")));
         row
     };
     let rows = times.rows.iter().map(row).collect();

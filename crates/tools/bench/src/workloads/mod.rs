@@ -1,6 +1,7 @@
-//! The benchmarks themselves. Both runtimes do the same, each in its own way.
+//! The benchmarks themselves. All runtimes do the same, each in its own way.
 
 mod actinium;
+mod minimal;
 mod parts;
 mod tokio;
 
@@ -13,6 +14,7 @@ pub(crate) fn host(setup: &Setup) -> Result<Box<dyn Host>, String> {
     Ok(match setup.runtime {
         Runtime::Actinium => Box::new(actinium::Actinium::new(setup.workers, &setup.policy)?),
         Runtime::Tokio => Box::new(tokio::Tokio::new(setup.workers)?),
+        Runtime::Minimal => Box::new(minimal::Minimal),
     })
 }
 
@@ -27,7 +29,7 @@ mod tests {
         // Twice: what one run leaves behind must not be in the way of the next.
         let all = Benchmark::ALL;
         let all = all.into_iter().rev().chain(all);
-        for benchmark in all.filter(|b| runtime == Runtime::Actinium || b.has_peer()) {
+        for benchmark in all.filter(|b| runtime == Runtime::Actinium || b.runs_on(runtime)) {
             let value = host.run(benchmark, 100);
             // A hundred actors may fit into memory that the process has already.
             assert!(value > 0.0 || benchmark == Benchmark::Memory, "{benchmark:?}: {value}");
@@ -39,6 +41,11 @@ mod tests {
     fn on_tokio() {
         every_benchmark_runs(Runtime::Tokio, 1, "");
         every_benchmark_runs(Runtime::Tokio, 2, "");
+    }
+
+    #[test]
+    fn on_the_minimal_one() {
+        every_benchmark_runs(Runtime::Minimal, 1, "");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! All of this crate's tests, as one program: to link one takes a fraction of the time that many
-//! take.
+//! This crate's tests, as one program: to link one takes a fraction of the time that many take. What
+//! runs on several nodes is in `nodes`.
 
 mod bad_input;
 mod binding;
+#[allow(dead_code, reason = "`nodes` uses the rest of it")]
 mod common;
 mod dashboard;
 mod elastic;
-mod events_cluster;
 mod events_drawn;
 mod events_gaudi;
 mod events_nodes;
@@ -14,13 +14,8 @@ mod events_page;
 mod events_plan;
 mod events_run;
 mod explain;
-mod launch;
 mod locality;
-mod memory;
 mod probe;
-mod probe_cluster;
-#[cfg(feature = "zenoh")]
-mod secure;
 mod settings;
 mod sim;
 mod sim_cluster;
