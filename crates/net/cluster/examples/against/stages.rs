@@ -117,7 +117,6 @@ impl Linked {
         self.say(mpi);
     }
 
-    /// Its memory does not go back to the fabric, as a node would let it.
     fn wait(&mut self, mpi: &mut Mpi) -> Delivery {
         loop {
             for _ in 0..MISSES {
@@ -135,7 +134,8 @@ impl Stage for Linked {
         self.post(mpi, |frame| frame.extend_from_slice(&[1; 77]));
     }
     fn receive(&mut self, mpi: &mut Mpi) {
-        self.wait(mpi);
+        let delivery = self.wait(mpi);
+        mpi.recycle(delivery.into_frame());
     }
 }
 
@@ -154,6 +154,7 @@ impl Stage for Encoded {
         let message = &delivery.payload()[HEAD.len()..];
         let small = Binary::read(message, &Limits::default(), PhantomData::<[f64; 8]>);
         black_box(small).expect("it was written as that");
+        mpi.recycle(delivery.into_frame());
     }
 }
 

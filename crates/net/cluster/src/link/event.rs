@@ -36,6 +36,11 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// Its memory, for [`Fabric::recycle`](crate::fabric::Fabric::recycle).
+    pub fn into_frame(self) -> Vec<u8> {
+        self.frame
+    }
+
     /// The bytes that were sent.
     pub fn payload(&self) -> &[u8] {
         &self.frame[super::HEADER_BYTES..]

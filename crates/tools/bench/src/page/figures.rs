@@ -45,7 +45,7 @@ const MANY_ACTORS: &str =
 const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 3";
 const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
 const WINDOWS: &str = "startup --fabric mpi --size 64m --repeat 5";
-const CLUSTER: &str = "cluster --nodes 1000";
+const CLUSTER: &str = "cluster --nodes 1000,10000 --route direct,3d";
 const COMMUNITIES: &str = "placement --nodes 100 --graph communities";
 const RING: &str = "placement --nodes 100 --graph ring";
 
@@ -218,6 +218,20 @@ pub(super) const SECTIONS: &[Section] = &[
                 "all nodes know that all work is done after",
                 CLUSTER,
                 "/sizes/nodes=1000/termination_ns",
+                Nanoseconds,
+                "",
+            ),
+            figure(
+                "10,000 nodes, through a cube",
+                CLUSTER,
+                "/sizes/nodes=10000/routes/route=3d/messages_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "all 10,000 know that all work is done after",
+                CLUSTER,
+                "/sizes/nodes=10000/termination_ns",
                 Nanoseconds,
                 "",
             ),
