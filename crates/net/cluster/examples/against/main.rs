@@ -8,7 +8,9 @@
 //! ```
 //!
 //! With MPI, `--stages` says instead where the time of one message goes: see `stages`; `--windows`
-//! what a get and a put cost, by a window and by messages: see `windows`.
+//! what a get and a put cost, by a window and by messages: see `windows`; `--rest` what a node takes
+//! that has nothing to do, and `--rest --no-doorbells` the same where ranks cannot wake each other,
+//! as on several hosts: see `rest`.
 //! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
 //!
 //! Each node has one worker.
@@ -20,6 +22,7 @@
 #[cfg(feature = "mpi")]
 mod mpi_alone;
 mod player;
+mod rest;
 mod shapes;
 #[cfg(feature = "mpi")]
 mod stages;
@@ -28,15 +31,10 @@ mod windows;
 #[cfg(feature = "zenoh")]
 mod zenoh_alone;
 
-use actinium_observe::process::cpu_time::process_time;
 use player::{Error, Side, median};
-use std::time::Duration;
 
 /// Rounds that count, after one that does not.
 const ROUNDS: usize = 7;
-
-/// How long it looks what a node takes that has nothing to do.
-const REST: Duration = Duration::from_secs(10);
 
 /// The performance of an engine alone: messages a second, and nanoseconds from one node to the
 /// other.
@@ -99,16 +97,9 @@ fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
         E::NAME,
         ratio(4, 5)
     );
-    println!("at rest: {:.2} % of a core for a node", 100.0 * share_at_rest());
+    println!("at rest: {:.2} % of a core for a node", 100.0 * rest::share_at_rest().0);
     println!("{:?}", side.node.stats().peers[0].aggregator);
     Ok(())
-}
-
-/// Of a core, by this process while nothing is asked of it.
-fn share_at_rest() -> f64 {
-    let before = process_time();
-    std::thread::sleep(REST);
-    (process_time() - before).as_secs_f64() / REST.as_secs_f64()
 }
 
 /// The side that answers: until the other one has left.
@@ -145,11 +136,18 @@ fn main() -> Result<(), Error> {
         _ => {}
     }
     let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
+    let second = asked.get(1).map(String::as_str);
     match asked.first().map_or(default, String::as_str) {
         #[cfg(feature = "mpi")]
         "--windows" => windows::run(),
         #[cfg(feature = "mpi")]
-        "mpi" | "--stages" => mpi_alone::run(asked.iter().any(|flag| flag == "--stages")),
+        "mpi" => mpi_alone::run(mpi_alone::What::Comparison),
+        #[cfg(feature = "mpi")]
+        "--stages" => mpi_alone::run(mpi_alone::What::Stages),
+        #[cfg(feature = "mpi")]
+        "--rest" if matches!(second, None | Some("--no-doorbells")) => {
+            mpi_alone::run(mpi_alone::What::Rest { rings: second.is_none() })
+        }
         #[cfg(feature = "zenoh")]
         "zenoh" => zenoh_alone::run(&asked),
         other => Err(format!(

@@ -5,7 +5,7 @@
 //! their own, and move no others meanwhile.
 
 use crate::player::{Error, PAYLOAD_BYTES, PAYLOADS_UNDER_WAY, Side, median};
-use crate::{Engine, answer, compare, stages};
+use crate::{Engine, answer, compare, rest, stages};
 use actinium_cluster::fabric::mpi::Mpi;
 use actinium_cluster::fabric::{Arming, Bell, Doorbell, Fabric, NodeId, RemoteMemory, SendRefused};
 use mpi::topology::SimpleCommunicator;
@@ -46,6 +46,8 @@ struct Wrapped {
     results: Sender<f64>,
     /// Of the payloads under way.
     memory: Vec<u8>,
+    /// Whether ranks may wake each other.
+    rings: bool,
 }
 
 impl Wrapped {
@@ -171,10 +173,10 @@ impl Fabric for Wrapped {
         self.mpi.set_bell(bell)
     }
     fn doorbell(&mut self) -> Option<Arc<dyn Doorbell>> {
-        self.mpi.doorbell()
+        self.mpi.doorbell().filter(|_| self.rings)
     }
     fn arm(&mut self) -> Arming {
-        self.mpi.arm()
+        if self.rings { self.mpi.arm() } else { Arming::Poll }
     }
 }
 
@@ -206,8 +208,19 @@ impl Engine for Alone {
     }
 }
 
-/// `wants_stages`: those of one message, instead of a comparison.
-pub(crate) fn run(wants_stages: bool) -> Result<(), Error> {
+/// What is to be printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    Comparison,
+    /// Of one message: see `stages`.
+    Stages,
+    /// Of a node at rest: see `rest`.
+    Rest {
+        rings: bool,
+    },
+}
+
+pub(crate) fn run(what: What) -> Result<(), Error> {
     let (jobs, to_do) = channel();
     let (done, results) = channel();
     let start = move || {
@@ -216,24 +229,28 @@ pub(crate) fn run(wants_stages: bool) -> Result<(), Error> {
             return Err("this wants two ranks: mpiexec -n 2".to_owned());
         }
         let memory = vec![7; PAYLOAD_BYTES * PAYLOADS_UNDER_WAY];
-        Ok(Wrapped { mpi, jobs: to_do, results: done, memory })
+        let rings = what != What::Rest { rings: false };
+        Ok(Wrapped { mpi, jobs: to_do, results: done, memory, rings })
     };
     let side = Side::start(false, start)?;
-    if side.node.id() == NodeId(0) && wants_stages {
-        let alone = Alone { jobs, results };
-        // Once to warm up.
-        side.one_way_ns(TRIPS)?;
-        let mut measured = [0.0; 4];
-        let jobs = [Job::Trips, Job::Fabric, Job::Link, Job::Encoding];
-        for (measured, job) in measured.iter_mut().zip(jobs) {
-            *measured = alone.ask(job)?;
-        }
-        stages::print(measured, &side)?;
-    } else if side.node.id() == NodeId(0) {
-        compare(&side, Alone { jobs, results })?;
-    } else {
-        answer(&side);
+    let alone = Alone { jobs, results };
+    match what {
+        _ if side.node.id() != NodeId(0) => answer(&side),
+        What::Comparison => compare(&side, alone)?,
+        What::Stages => measure_stages(&side, &alone)?,
+        What::Rest { .. } => rest::print(&side)?,
     }
     side.node.leave();
     Ok(())
+}
+
+fn measure_stages(side: &Side, alone: &Alone) -> Result<(), Error> {
+    // Once to warm up.
+    side.one_way_ns(TRIPS)?;
+    let mut measured = [0.0; 4];
+    let jobs = [Job::Trips, Job::Fabric, Job::Link, Job::Encoding];
+    for (measured, job) in measured.iter_mut().zip(jobs) {
+        *measured = alone.ask(job)?;
+    }
+    stages::print(measured, side)
 }

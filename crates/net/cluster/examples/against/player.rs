@@ -223,6 +223,12 @@ impl Side {
         }
     }
 
+    /// Nanoseconds of one round trip.
+    pub(crate) fn trip_ns(&self) -> Result<f64, Error> {
+        let trips_ns = self.player.ask(|reply| Msg::Bounce(1, reply)).wait()?;
+        Ok(median(trips_ns.into_iter().map(|ns| ns as f64).collect()))
+    }
+
     /// Nanoseconds from one node to the other: half of so many round trips.
     pub(crate) fn one_way_ns(&self, rounds: usize) -> Result<f64, Error> {
         self.received_there(0)?;
