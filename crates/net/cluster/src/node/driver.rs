@@ -39,6 +39,8 @@ pub(super) struct Driver {
     /// The regions in windows.
     windows: WindowTransfers,
     pub(super) review_at_ns: u64,
+    /// A frame that has come, for the next turn.
+    come: Option<(NodeId, Vec<u8>)>,
     /// Room for the frames that the workers have handled.
     handled: Vec<(NodeId, Parcel)>,
     pub(super) can_ring: bool,
@@ -78,12 +80,19 @@ impl Driver {
             distant: DistantPayloads::default(),
             windows: WindowTransfers::default(),
             review_at_ns: 0,
+            come: None,
             handled: Vec::new(),
             can_ring,
             has_left: false,
         };
         driver.review(driver.inner.clock.now_ns());
         Ok(driver)
+    }
+
+    /// Whether a frame has come, which the next turn then takes. It looks at nothing else.
+    pub(super) fn has_come(&mut self) -> bool {
+        self.come = self.come.take().or_else(|| self.fabric.poll());
+        self.come.is_some()
     }
 
     /// Does the work there is; false if there was none. `is_idle`: the caller is a worker that has
@@ -190,7 +199,8 @@ impl Driver {
     fn receive(&mut self, now_ns: u64) -> bool {
         let mut did = false;
         for _ in 0..FRAMES_PER_TURN {
-            let Some((from, frame)) = self.fabric.poll() else { return did };
+            let come = self.come.take().or_else(|| self.fabric.poll());
+            let Some((from, frame)) = come else { return did };
             if !self.ends.contains_key(&from) {
                 self.review(now_ns);
             }
@@ -397,5 +407,34 @@ impl Drop for Driver {
             // A system that drains takes nothing from outside: what comes from here is over then.
             drop(receiver.send(FrameReceiverMsg::Last(last.clone())));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::in_process::Network;
+    use actinium_actor::System;
+
+    #[test]
+    fn a_frame_that_a_look_has_found_is_taken_by_the_next_turn() {
+        let (network, system) = (Network::new(), System::builder().workers(1).build().unwrap());
+        let mut drivers = [0, 1].map(|node| {
+            let (fabric, config) = (network.node(NodeId(node)), NodeConfig::default());
+            let clock = Clock::virtual_time();
+            Driver::new(system.handle(), Box::new(fabric), config, 1, clock).unwrap()
+        });
+        let mut looks = 0;
+        for _ in 0..20 {
+            for driver in &mut drivers {
+                looks += u32::from(driver.has_come());
+                // It stays there.
+                assert_eq!(driver.has_come(), driver.come.is_some());
+                driver.turn(false);
+            }
+        }
+        // Time stands still: what is lost is not sent again.
+        let is_up = |driver: &Driver| driver.ends.values().all(|end| end.link.is_up());
+        assert!(looks > 0 && drivers.iter().all(is_up), "{looks}");
     }
 }

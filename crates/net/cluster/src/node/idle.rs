@@ -19,7 +19,10 @@ const LONG_SLEEP: Duration = Duration::from_millis(1);
 const LONG_SLEEPS: u32 = 1024;
 /// The sleep after about a second of `LONG_SLEEP`s. On a virtual machine, to wake a thread costs up
 /// to 10 µs, which is 1 % of a core already.
-const LONGEST_SLEEP: Duration = Duration::from_millis(2);
+const LONGEST_SLEEP: Duration = Duration::from_nanos(LONGEST_SLEEP_NS);
+const LONGEST_SLEEP_NS: u64 = 2_000_000;
+/// The number of such sleeps between two whole turns, at most: see `doze`.
+const DOZES: u32 = 10;
 /// The number of sleeps, some 70 ms, after which the thread relies on the ring of other nodes,
 /// where they ring, and sleeps for `BACKSTOP` at most. The first sleeps are short as elsewhere,
 /// because the fabric may pass a frame on soon after its ring. The bound is there because a node
@@ -68,10 +71,35 @@ pub(super) fn run(progress: &ProgressDriver) {
             Rest::Spin => std::hint::spin_loop(),
             Rest::Yield => thread::yield_now(),
             Rest::Sleep(longest) => {
-                if progress.unparker().sleep(longest) == Woken::Elsewhere {
-                    progress.inner.counters.rung.add(1);
-                }
+                sleep(progress, longest);
             }
+            Rest::Doze(until_ns) => doze(progress, until_ns),
+        }
+    }
+}
+
+fn sleep(progress: &ProgressDriver, longest: Duration) -> Woken {
+    let woken = progress.unparker().sleep(longest);
+    if woken == Woken::Elsewhere {
+        progress.inner.counters.rung.add(1);
+    }
+    woken
+}
+
+/// Sleeps again and again, until there may be something to do, or it is `until_ns`. In between it
+/// only asks the fabric: a whole turn looks at all that there might be, which it has to fetch into
+/// the caches each time, for that takes longer than to wake.
+fn doze(progress: &ProgressDriver, until_ns: u64) {
+    for _ in 0..DOZES {
+        let woken = sleep(progress, LONGEST_SLEEP);
+        if woken != Woken::Late || progress.unparker().workers_drive() {
+            return;
+        }
+        // None: as in `run`, which sees to it.
+        let Some(mut slot) = progress.driver() else { return };
+        let Some(driver) = slot.as_mut() else { return };
+        if driver.has_come() || driver.inner.clock.now_ns() + LONGEST_SLEEP_NS >= until_ns {
+            return;
         }
     }
 }
@@ -81,6 +109,8 @@ enum Rest {
     Spin,
     Yield,
     Sleep(Duration),
+    /// Until then: see `doze`.
+    Doze(u64),
 }
 
 /// Chooses the next step after so many turns without work.
@@ -113,6 +143,10 @@ fn rest(driver: &mut Driver, idle: u32) -> Rest {
     };
     match arming {
         Arming::Come => Rest::Yield,
+        // To see who is there has time, as below.
+        Arming::Poll if polled == LONGEST_SLEEP && due_ns > now_ns + LONGEST_SLEEP_NS => {
+            Rest::Doze(due_ns)
+        }
         Arming::Poll => Rest::Sleep(longest.min(polled)),
         Arming::Armed => {
             driver.inner.counters.rested.add(1);

@@ -21,6 +21,8 @@ pub(super) struct Unparker {
     called: Arc<AtomicBool>,
     /// Whether a worker is awake, and looks after the frames between its turns.
     drives: AtomicBool,
+    /// Whether somebody has rung for the thread since it last slept, where there is no doorbell.
+    rung: AtomicBool,
 }
 
 impl Unparker {
@@ -58,6 +60,8 @@ impl Unparker {
         }
         // If it is awake, it does not go to sleep the next time; that costs no call to the system.
         if let Some(thread) = self.thread.get() {
+            // Release: pairs with the acquire in `sleep`.
+            self.rung.store(true, Ordering::Release);
             thread.unpark();
         }
     }
@@ -73,7 +77,9 @@ impl Unparker {
             return doorbell.sleep(longest);
         }
         thread::park_timeout(longest);
-        Woken::Late
+        // Acquire: pairs with the release in `ring_thread`. A ring that is said after this keeps the
+        // thread from falling asleep the next time, and is found then.
+        if self.rung.swap(false, Ordering::Acquire) { Woken::Here } else { Woken::Late }
     }
 
     /// Makes the calling thread the node's thread.

@@ -57,6 +57,8 @@ struct Watched {
     fabric: InProcess,
     polls: Arc<AtomicU64>,
     is_gone: Arc<AtomicBool>,
+    /// Whether it says when a frame has come.
+    rings: bool,
 }
 
 impl Fabric for Watched {
@@ -80,7 +82,7 @@ impl Fabric for Watched {
         self.fabric.poll()
     }
     fn set_bell(&mut self, bell: Bell) -> bool {
-        self.fabric.set_bell(bell)
+        self.rings && self.fabric.set_bell(bell)
     }
 }
 
@@ -98,10 +100,14 @@ struct Cluster {
     sink: RemoteAddress<Sink>,
     numbers: mpsc::Receiver<u64>,
     there: System,
-    _sink: (Node, Address<Sink>),
+    sink_node: (Node, Address<Sink>),
 }
 
 fn cluster() -> Cluster {
+    cluster_that(true)
+}
+
+fn cluster_that(rings: bool) -> Cluster {
     let network = Network::new();
     // On a busy machine a thread may not run for seconds: that is no death here.
     let link = LinkConfig { down_after_ns: 240_000_000_000, ..LinkConfig::default() };
@@ -113,6 +119,7 @@ fn cluster() -> Cluster {
         fabric: network.node(NodeId(0)),
         polls: Arc::clone(&polls),
         is_gone: Arc::clone(&is_gone),
+        rings,
     };
     let node = Node::start(here.handle(), config.clone(), move || Ok(fabric)).unwrap();
     let fabric = network.node(NodeId(1));
@@ -122,7 +129,16 @@ fn cluster() -> Cluster {
     sink_node.export("sink", &sink).unwrap();
     let remote = node.find::<Sink>(NodeId(1), "sink", LIMIT).wait().unwrap();
     let node = Arc::new(node);
-    Cluster { here, node, polls, is_gone, sink: remote, numbers, there, _sink: (sink_node, sink) }
+    Cluster {
+        here,
+        node,
+        polls,
+        is_gone,
+        sink: remote,
+        numbers,
+        there,
+        sink_node: (sink_node, sink),
+    }
 }
 
 impl Cluster {
@@ -170,5 +186,29 @@ fn whoever_leaves_waits_for_the_turns_that_have_sent() {
     cluster.here.spawn(Sender { sink: cluster.sink.clone(), then }).send(()).unwrap();
     left.recv().unwrap().join().unwrap();
     assert!(cluster.is_gone.load(Ordering::SeqCst));
+    cluster.expect_all();
+}
+
+/// Looks for frames after which a node that nobody can wake sleeps as long as it ever does.
+const LOOKS_TO_REST: u64 = 1_500;
+
+#[test]
+fn a_node_that_must_look_for_frames_hears_after_a_rest_and_leaves() {
+    let cluster = cluster_that(false);
+    let here = cluster.here.spawn(Sink(mpsc::channel().0));
+    cluster.node.export("here", &here).unwrap();
+    let rest = || {
+        let before = cluster.polls.load(Ordering::SeqCst);
+        while cluster.polls.load(Ordering::SeqCst) < before + LOOKS_TO_REST {
+            thread::yield_now();
+        }
+    };
+    rest();
+    // From the other node: found by a look alone.
+    cluster.sink_node.0.find::<Sink>(NodeId(0), "here", LIMIT).wait().unwrap();
+    rest();
+    (1..=NUMBERS).for_each(|n| cluster.sink.send(n).unwrap());
+    rest();
+    cluster.node.leave();
     cluster.expect_all();
 }
