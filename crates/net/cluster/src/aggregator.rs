@@ -373,6 +373,12 @@ impl Aggregator {
         state.full.is_empty() && state.open.is_none()
     }
 
+    /// A hint, without the lock: whether anything waits.
+    pub(crate) fn seems_to_hold(&self) -> bool {
+        // Relaxed: see `note`.
+        self.leaves_at_ns.load(Ordering::Relaxed) != u64::MAX
+    }
+
     /// Marks the open frame as urgent: it leaves as soon as the sender is free and the other node
     /// has credit, without waiting for further messages.
     pub(crate) fn hurry(&self) {

@@ -7,7 +7,8 @@
 
 use crate::allocations::{self, Allocations};
 use crate::benchmark::Benchmark;
-use crate::runtime::{Crossings, Runtime, Setup};
+use crate::host::Crossings;
+use crate::runtime::{Runtime, Setup};
 use crate::workloads;
 use actinium_scheduler::Clock;
 use std::process::ExitCode;

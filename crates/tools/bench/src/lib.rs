@@ -43,6 +43,7 @@ mod events;
 mod flows;
 mod grid;
 mod harness;
+mod host;
 mod machine;
 mod measured;
 mod options;

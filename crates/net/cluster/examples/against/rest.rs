@@ -15,8 +15,8 @@ const SETTLES: Duration = Duration::from_secs(3);
 /// First messages, each after a rest of its own.
 const FIRSTS: usize = 7;
 
-/// The CPU time of this process while nothing is asked of it, of the time that passes, and how often
-/// its threads went to sleep.
+/// The CPU time of this process while nothing is asked of it, of the time that passes, and how
+/// often its threads went to sleep.
 pub(crate) fn share_at_rest() -> (f64, u64) {
     let before = (process_time(), sleeps());
     sleep(REST);

@@ -27,6 +27,21 @@ use std::sync::atomic::Ordering;
 /// waits long.
 const FRAMES_PER_TURN: usize = 16;
 
+/// How long looks for frames are enough, after a whole turn: see [`Driver::look`].
+const WHOLE_NS: u64 = 5_000;
+/// The time between two looks of a worker that has other work.
+const BUSY_NS: u64 = 1_000;
+
+/// When it is enough to look for frames.
+#[derive(Default)]
+struct Looks {
+    until_ns: u64,
+    /// Something waits that neither a frame nor a call says the end of.
+    are_not_enough: bool,
+    /// When a worker that has other work looks next.
+    next_ns: u64,
+}
+
 /// The driver of a node: see the module.
 pub(super) struct Driver {
     pub(super) inner: Arc<Inner>,
@@ -41,6 +56,8 @@ pub(super) struct Driver {
     pub(super) review_at_ns: u64,
     /// A frame that has come, for the next turn.
     come: Option<(NodeId, Vec<u8>)>,
+    /// See `looks_in_vain`.
+    looks: Looks,
     /// Room for the frames that the workers have handled.
     handled: Vec<(NodeId, Parcel)>,
     pub(super) can_ring: bool,
@@ -81,6 +98,7 @@ impl Driver {
             windows: WindowTransfers::default(),
             review_at_ns: 0,
             come: None,
+            looks: Looks::default(),
             handled: Vec::new(),
             can_ring,
             has_left: false,
@@ -95,21 +113,50 @@ impl Driver {
         self.come.is_some()
     }
 
-    /// Does the work there is; false if there was none. `is_idle`: the caller is a worker that has
-    /// nothing else to do.
-    pub(super) fn turn(&mut self, is_idle: bool) -> bool {
-        // What it sends to frame receivers begins no trace.
-        trace::apart(|| self.work(is_idle))
+    /// Does what a worker does between its turns: looks for frames, and takes a turn if that finds
+    /// one, or there is other work. False if there was nothing. `is_idle`: the worker has nothing
+    /// else to do.
+    pub(super) fn look(&mut self, is_idle: bool) -> bool {
+        let call = self.inner.unparker.call();
+        let is_called = call.is_urgent() || is_idle && call.is_made();
+        if !is_called && self.looks_in_vain(is_idle) {
+            return false;
+        }
+        self.inner.unparker.call().take();
+        trace::apart(|| self.work(is_idle, is_called))
     }
 
-    fn work(&mut self, is_idle: bool) -> bool {
+    /// Whether only a frame could be news now, and none has come. A whole turn looks at all that
+    /// there might be, and takes some three times as long.
+    fn looks_in_vain(&mut self, is_idle: bool) -> bool {
+        let (looks, now_ns) = (&mut self.looks, self.inner.clock.now_ns());
+        if looks.are_not_enough || now_ns >= looks.until_ns {
+            return false;
+        }
+        if !is_idle && now_ns < looks.next_ns {
+            return true;
+        }
+        looks.next_ns = now_ns + BUSY_NS;
+        !self.has_come()
+    }
+
+    /// Does the work there is, all of it; false if there was none.
+    pub(super) fn turn(&mut self) -> bool {
+        // What it sends to frame receivers begins no trace.
+        trace::apart(|| self.work(false, false))
+    }
+
+    /// See [`Driver::look`]. `is_called`: there is something to send. That leaves first, because
+    /// asking the fabric takes long.
+    fn work(&mut self, is_idle: bool, is_called: bool) -> bool {
         let mut now_ns = self.inner.clock.now_ns();
-        let mut did = self.receive(now_ns);
-        if did {
+        let mut did = is_called && self.acknowledge(now_ns) | self.turn_ends(now_ns, is_idle);
+        let received = self.receive(now_ns);
+        if received {
             // A fabric may take its time over a long frame.
             now_ns = self.inner.clock.now_ns();
         }
-        did |= self.acknowledge(now_ns);
+        did |= received | self.acknowledge(now_ns);
         if now_ns >= self.review_at_ns {
             self.review(now_ns);
         }
@@ -117,6 +164,22 @@ impl Driver {
         if let Some(reachability) = &mut self.reachability {
             did |= reachability.turn(&self.inner, &mut self.ends, now_ns);
         }
+        if received || !is_called {
+            did |= self.turn_ends(now_ns, is_idle);
+        }
+        did |= self.turn_distant();
+        did |= self.windows.turn(&self.inner, &mut *self.fabric);
+        did |= self.transferred();
+        self.looks.are_not_enough |= self.holds_frames() || self.is_fetching();
+        self.looks.until_ns = now_ns + WHOLE_NS;
+        did
+    }
+
+    /// Does what is due for each link: hands over what has come, and sends. False if there was
+    /// nothing.
+    fn turn_ends(&mut self, now_ns: u64, is_idle: bool) -> bool {
+        let mut did = false;
+        self.looks.are_not_enough = false;
         let (fabric, inner) = (&mut self.fabric, &self.inner);
         for (&node, end) in &mut self.ends {
             if end.rests {
@@ -148,16 +211,18 @@ impl Driver {
             if end.peer.returns.are_wanted() {
                 end.link.keep_sent(inner.config.undelivered_bytes);
             }
-            end.link.transmit(now_ns, |frame| fabric.send(node, frame).is_ok());
+            end.link.transmit(now_ns, |frame| {
+                let is_sent = fabric.send(node, frame).is_ok();
+                self.looks.are_not_enough |= !is_sent;
+                is_sent
+            });
             let handled = end.link.handled_there();
             if end.has_payloads() && !end.exchange.is_idle(&end.peer, handled) {
                 did |= end
                     .payloads(inner, &mut **fabric, |exchange, here| exchange.turn(here, handled));
             }
         }
-        did |= self.turn_distant();
-        did |= self.windows.turn(&self.inner, &mut *self.fabric);
-        did | self.transferred()
+        did
     }
 
     /// Does the work there is for payloads of nodes that are no neighbours. False if there was
@@ -307,6 +372,11 @@ impl Driver {
         self.ends.values().any(|end| end.link.has_credit() && !end.peer.aggregator.is_empty())
     }
 
+    /// Likewise, but a hint, which takes no lock.
+    fn holds_frames(&self) -> bool {
+        self.ends.values().any(|end| end.link.has_credit() && end.peer.aggregator.seems_to_hold())
+    }
+
     /// Prepares the fabric for a sleep of the node's thread.
     pub(super) fn arm(&mut self) -> Arming {
         self.fabric.arm()
@@ -417,6 +487,34 @@ mod tests {
     use actinium_actor::System;
 
     #[test]
+    fn a_worker_only_looks_for_frames_until_something_is_urgent_or_time_has_passed() {
+        let (fabric, system) =
+            (Network::new().node(NodeId(0)), System::builder().workers(1).build());
+        let (config, clock) = (NodeConfig::default(), Clock::virtual_time());
+        let mut driver =
+            Driver::new(system.unwrap().handle(), Box::new(fabric), config, 1, clock).unwrap();
+        let inner = Arc::clone(&driver.inner);
+        let call = inner.unparker.call();
+        let mut answers = |is_idle| {
+            driver.look(is_idle);
+            !call.is_made()
+        };
+        call.soon();
+        assert!(answers(false), "the first look");
+        call.soon();
+        assert!(!answers(false));
+        call.now();
+        assert!(answers(false));
+        call.soon();
+        assert!(answers(true));
+        call.soon();
+        inner.clock.advance(WHOLE_NS - 1);
+        assert!(!answers(false));
+        inner.clock.advance(1);
+        assert!(answers(false));
+    }
+
+    #[test]
     fn a_frame_that_a_look_has_found_is_taken_by_the_next_turn() {
         let (network, system) = (Network::new(), System::builder().workers(1).build().unwrap());
         let mut drivers = [0, 1].map(|node| {
@@ -430,7 +528,7 @@ mod tests {
                 looks += u32::from(driver.has_come());
                 // It stays there.
                 assert_eq!(driver.has_come(), driver.come.is_some());
-                driver.turn(false);
+                driver.turn();
             }
         }
         // Time stands still: what is lost is not sent again.

@@ -47,7 +47,7 @@ pub(super) fn run(progress: &ProgressDriver) {
         // The fabric has panicked: the other nodes notice by this one's silence.
         let Some(mut slot) = progress.driver() else { return };
         let Some(driver) = slot.as_mut() else { return };
-        if driver.turn(false) {
+        if driver.turn() {
             idle = 0;
         } else {
             idle = idle.saturating_add(1);

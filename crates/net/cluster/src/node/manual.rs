@@ -38,7 +38,7 @@ impl ManualNode {
     pub fn turn(&mut self, now_ns: u64) -> bool {
         let clock = &self.driver.inner.clock;
         clock.advance(now_ns.saturating_sub(clock.now_ns()));
-        self.driver.turn(false)
+        self.driver.turn()
     }
 
     /// Leaves the cluster as [`super::Node::leave`] does, but waits for nothing.

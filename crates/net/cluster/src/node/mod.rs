@@ -17,6 +17,7 @@
 
 mod ask;
 mod border;
+mod call;
 mod config;
 mod counters;
 mod distant;

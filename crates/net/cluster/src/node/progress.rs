@@ -6,6 +6,10 @@
 //! the time while it looks for some. The node's thread only looks once a millisecond whether a
 //! worker still does; it takes over when all are in long turns, and at once when all sleep.
 //!
+//! Between two turns of a worker there is mostly nothing to do but to ask the fabric for frames, and
+//! that takes a third of what a whole turn of the driver does. So a worker only asks, unless
+//! somebody has called, something waits, or a few microseconds have passed: see `Driver::look`.
+//!
 //! Driver and fabric are behind a lock, and have to be fetched from one cache into another each
 //! time that another worker drives. So one worker goes on driving for as long as it is there: the
 //! *holder*. Another one takes its place when
@@ -13,11 +17,12 @@
 //! - it has run out of work, and so has the time;
 //! - somebody has called, and it looks first: what a worker itself has sent leaves after its turn.
 
+use super::call::Call;
 use super::driver::Driver;
 use super::state::{Inner, guarded};
 use super::unparker::Unparker;
 use actinium_scheduler::IdlePoller;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -48,7 +53,7 @@ impl ProgressDriver {
         let progress = Arc::new(ProgressDriver { inner, driver, can_ring });
         let help = Help {
             progress: Arc::downgrade(&progress),
-            called: progress.unparker().call(),
+            call: progress.unparker().call().clone(),
             holder: AtomicUsize::new(NOBODY),
             blocked: AtomicU32::new(0),
             wants_looks: !can_ring,
@@ -89,18 +94,20 @@ impl ProgressDriver {
             Err(TryLockError::WouldBlock) => return None,
             // The node's thread has panicked with it: nobody has it any more.
             Err(TryLockError::Poisoned(slot)) => {
-                self.unparker().take_call();
+                self.unparker().call().take();
                 drop(slot);
                 return Some(false);
             }
         };
-        self.unparker().take_call();
-        let Some(driver) = slot.as_mut() else { return Some(false) };
+        let Some(driver) = slot.as_mut() else {
+            self.unparker().call().take();
+            return Some(false);
+        };
         self.inner.counters.driven.add(1);
         self.unparker().set_workers_drive(true);
         // A fabric is the user's. Its panic ends the node, not the worker: the other nodes notice
         // by its silence.
-        let Some(did) = guarded(|| driver.turn(is_idle)) else {
+        let Some(did) = guarded(|| driver.look(is_idle)) else {
             let broken = slot.take();
             drop(slot);
             guarded(|| drop(broken));
@@ -115,7 +122,7 @@ impl ProgressDriver {
 /// alive.
 struct Help {
     progress: Weak<ProgressDriver>,
-    called: Arc<AtomicBool>,
+    call: Arc<Call>,
     /// The worker that goes on driving.
     holder: AtomicUsize,
     /// How often idle workers have found in a row that another thread has the driver.
@@ -174,8 +181,8 @@ impl IdlePoller for Help {
     }
 
     fn is_called(&self) -> bool {
-        // Acquire: pairs with the release in `Unparker::ring`. One that has left takes no calls.
-        self.called.load(Ordering::Acquire) && self.progress.strong_count() > 0
+        // One that has left takes no calls.
+        self.call.is_made() && self.progress.strong_count() > 0
     }
 
     fn away(&self, worker: usize) {
@@ -214,7 +221,7 @@ mod tests {
         let progress = ProgressDriver::new(driver.unwrap());
         let help = Help {
             progress: Arc::downgrade(&progress),
-            called: progress.unparker().call(),
+            call: progress.unparker().call().clone(),
             holder: AtomicUsize::new(NOBODY),
             blocked: AtomicU32::new(0),
             wants_looks: false,
@@ -223,8 +230,7 @@ mod tests {
         let blocked = || help.blocked.load(Ordering::Relaxed);
 
         let driver = progress.driver().unwrap();
-        // Release: pairs with the acquire in `is_called`.
-        help.called.store(true, Ordering::Release);
+        help.call.now();
         for n in 1..=2 * BLOCKED {
             assert!(!help.out_of_work(0));
             assert_eq!(blocked(), n);

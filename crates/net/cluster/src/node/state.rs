@@ -393,7 +393,8 @@ impl Inner {
 
     pub(super) fn frame_handled(&self, node: NodeId, frame: Parcel) {
         lock(&self.handled).push((node, frame));
-        self.unparker.ring();
+        // What answers it goes in the same frame as the news of it, if it comes soon.
+        self.unparker.ring_soon();
     }
 
     pub(super) fn not_understood(&self) {

@@ -2,6 +2,7 @@
 //!
 //! While workers are awake, one of them moves the frames, else the node's thread: see `progress`.
 
+use super::call::Call;
 use crate::fabric::{Doorbell, Woken};
 use actinium_actor::SystemHandle;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ pub(super) struct Unparker {
     /// The system whose workers move frames, if they may.
     system: OnceLock<SystemHandle>,
     /// Whether somebody has rung for a worker.
-    called: Arc<AtomicBool>,
+    call: Arc<Call>,
     /// Whether a worker is awake, and looks after the frames between its turns.
     drives: AtomicBool,
     /// Whether somebody has rung for the thread since it last slept, where there is no doorbell.
@@ -33,20 +34,22 @@ impl Unparker {
 
     /// Rings because there is work, which whoever is rung for finds when it looks.
     pub(super) fn ring(&self) {
+        self.ring_by(Call::now);
+    }
+
+    /// Rings for work that a worker which has other work may do a little later.
+    pub(super) fn ring_soon(&self) {
+        self.ring_by(Call::soon);
+    }
+
+    fn ring_by(&self, call: impl Fn(&Call)) {
         if let Some(system) = self.system.get() {
-            if system.is_on_worker() {
-                // It looks when its turn is over. Relaxed: mostly somebody has called already, and
-                // nobody has looked since. Release: pairs with the acquire in `take_call`.
-                if !self.called.load(Ordering::Relaxed) {
-                    self.called.store(true, Ordering::Release);
-                }
-                return;
-            }
-            // Release: pairs with the acquire in `take_call`. Waking passes a fence, so that the
-            // first worker finds it if it is about to sleep.
-            self.called.store(true, Ordering::Release);
-            // SeqCst: a hint; if no worker drives any more, the last one has rung for the thread.
-            if system.request_poll() || self.drives.load(Ordering::SeqCst) {
+            // Waking passes a fence, so that the first worker finds it if it is about to sleep.
+            call(&self.call);
+            // A worker looks when its turn is over. SeqCst: a hint; if no worker drives any more,
+            // the last one has rung for the thread.
+            if system.is_on_worker() || system.request_poll() || self.drives.load(Ordering::SeqCst)
+            {
                 return;
             }
         }
@@ -77,8 +80,8 @@ impl Unparker {
             return doorbell.sleep(longest);
         }
         thread::park_timeout(longest);
-        // Acquire: pairs with the release in `ring_thread`. A ring that is said after this keeps the
-        // thread from falling asleep the next time, and is found then.
+        // Acquire: pairs with the release in `ring_thread`. A ring that is said after this keeps
+        // the thread from falling asleep the next time, and is found then.
         if self.rung.swap(false, Ordering::Acquire) { Woken::Here } else { Woken::Late }
     }
 
@@ -87,18 +90,9 @@ impl Unparker {
         let _ = self.thread.set(thread::current());
     }
 
-    /// Returns the flag that says whether somebody has rung for a worker.
-    pub(super) fn call(&self) -> Arc<AtomicBool> {
-        self.called.clone()
-    }
-
-    /// Clears the call, because a worker looks now.
-    pub(super) fn take_call(&self) {
-        // Relaxed: mostly nobody has called, and what it misses one is woken for. Acquire: pairs
-        // with the release in `ring`.
-        if self.called.load(Ordering::Relaxed) {
-            self.called.swap(false, Ordering::Acquire);
-        }
+    /// Whether somebody has rung for a worker.
+    pub(super) fn call(&self) -> &Arc<Call> {
+        &self.call
     }
 
     /// Whether a worker looks after the frames.

@@ -1,11 +1,11 @@
-//! The least that one could call a runtime of actors: on one thread, a mailbox for each actor, a run
-//! queue, and handlers behind a table of functions.
+//! The least that one could call a runtime of actors: on one thread, a mailbox for each actor, a
+//! run queue, and handlers behind a table of functions.
 //!
 //! It has no threads, no supervision, no timers and no counters; an address is an index, and no
 //! actor ever ends. So it says what a message costs at the least, on this machine and in this hour.
 
 use crate::benchmark::{Benchmark, PROBES, RING};
-use crate::runtime::Host;
+use crate::host::Host;
 use crate::workloads::parts::{Rng, rate};
 use std::collections::VecDeque;
 use std::hint::black_box;

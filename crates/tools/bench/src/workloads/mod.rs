@@ -5,7 +5,8 @@ mod minimal;
 mod parts;
 mod tokio;
 
-use crate::runtime::{Host, Runtime, Setup};
+use crate::host::Host;
+use crate::runtime::{Runtime, Setup};
 
 pub(crate) use actinium::policies;
 

@@ -1,5 +1,5 @@
-//! This crate's tests, as one program: to link one takes a fraction of the time that many take. What
-//! runs on several nodes is in `nodes`.
+//! This crate's tests, as one program: to link one takes a fraction of the time that many take.
+//! What runs on several nodes is in `nodes`.
 
 mod bad_input;
 mod binding;

@@ -12,7 +12,7 @@ mod probe;
 mod ring;
 
 use crate::benchmark::{Benchmark, SENDERS, TOKENS};
-use crate::runtime::{Crossings, Host};
+use crate::host::{Crossings, Host};
 use actinium::topology::Topology;
 use actinium::{Actor, Bind, Policy, System};
 use std::sync::mpsc::{Sender, channel};

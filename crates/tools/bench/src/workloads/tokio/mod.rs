@@ -8,7 +8,7 @@ mod probe;
 mod ring;
 
 use crate::benchmark::{Benchmark, SENDERS, TOKENS};
-use crate::runtime::Host;
+use crate::host::Host;
 use ::tokio::runtime::{Builder, Runtime};
 
 /// The runtime.
