@@ -9,8 +9,8 @@
 //!
 //! With MPI, `--stages` says instead where the time of one message goes: see `stages`; `--windows`
 //! what a get and a put cost, by a window and by messages: see `windows`; `--rest` what a node
-//! takes that has nothing to do, and `--rest --no-doorbells` the same where ranks cannot wake each other,
-//! as on several hosts: see `rest`.
+//! takes that has nothing to do, and `--rest --no-doorbells` the same where ranks cannot wake each
+//! other, as on several hosts: see `rest`.
 //! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
 //!
 //! Each node has one worker.

@@ -6,8 +6,8 @@
 //! the time while it looks for some. The node's thread only looks once a millisecond whether a
 //! worker still does; it takes over when all are in long turns, and at once when all sleep.
 //!
-//! Between two turns of a worker there is mostly nothing to do but to ask the fabric for frames, and
-//! that takes a third of what a whole turn of the driver does. So a worker only asks, unless
+//! Between two turns of a worker there is mostly nothing to do but to ask the fabric for frames,
+//! and that takes a third of what a whole turn of the driver does. So a worker only asks, unless
 //! somebody has called, something waits, or a few microseconds have passed: see `Driver::look`.
 //!
 //! Driver and fabric are behind a lock, and have to be fetched from one cache into another each
