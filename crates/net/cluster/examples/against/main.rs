@@ -130,28 +130,26 @@ fn main() -> Result<(), Error> {
     match asked.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--workers", list] => {
             let shapes: Vec<_> = numbers(list)?.into_iter().map(|workers| (2, workers)).collect();
-            return shapes::table(&shapes, &[shapes::Load::Stream, shapes::Load::Mail]);
+            shapes::table(&shapes, &[shapes::Load::Stream, shapes::Load::Mail])
         }
-        ["--shapes"] => return shapes::table(&SHAPES, &[shapes::Load::Mail]),
-        _ => {}
-    }
-    let default = if cfg!(feature = "mpi") { "mpi" } else { "zenoh" };
-    let second = asked.get(1).map(String::as_str);
-    match asked.first().map_or(default, String::as_str) {
+        ["--shapes"] => shapes::table(&SHAPES, &[shapes::Load::Mail]),
         #[cfg(feature = "mpi")]
-        "--windows" => windows::run(),
+        [] | ["mpi"] => mpi_alone::run(mpi_alone::What::Comparison),
         #[cfg(feature = "mpi")]
-        "mpi" => mpi_alone::run(mpi_alone::What::Comparison),
+        ["--stages"] => mpi_alone::run(mpi_alone::What::Stages),
         #[cfg(feature = "mpi")]
-        "--stages" => mpi_alone::run(mpi_alone::What::Stages),
+        ["--windows"] => windows::run(),
         #[cfg(feature = "mpi")]
-        "--rest" if matches!(second, None | Some("--no-doorbells")) => {
-            mpi_alone::run(mpi_alone::What::Rest { rings: second.is_none() })
-        }
+        ["--rest"] => mpi_alone::run(mpi_alone::What::Rest { rings: true }),
+        #[cfg(feature = "mpi")]
+        ["--rest", "--no-doorbells"] => mpi_alone::run(mpi_alone::What::Rest { rings: false }),
         #[cfg(feature = "zenoh")]
-        "zenoh" => zenoh_alone::run(&asked),
-        other => Err(format!(
-            "'{other}': not an engine of this build; it is mpi or zenoh, and a feature"
+        ["zenoh", ..] => zenoh_alone::run(&asked),
+        #[cfg(all(feature = "zenoh", not(feature = "mpi")))]
+        [] => zenoh_alone::run(&asked),
+        _ => Err(format!(
+            "{asked:?}: not for this build; it is --workers LIST, --shapes, or of the feature mpi: \
+             mpi, --stages, --windows, --rest [--no-doorbells], or of the feature zenoh: zenoh"
         )
         .into()),
     }
