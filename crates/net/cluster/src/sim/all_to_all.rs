@@ -1,17 +1,18 @@
-//! All nodes send to all others, each message to one that the seed draws: frames, routes, threads
+//! All nodes send to all others, each message to one that the seed draws: frames, routes, workers
 //! and links in virtual time.
 //!
-//! Each node has a worker, which sends, hands on and handles messages, and a thread, which takes
-//! frames that have arrived before it looks for one that is to leave, as the driver of the runtime
-//! does. Links give credit, acknowledge and resend by the numbers of [`LinkConfig`]: at most a
+//! Each node has a worker, which sends, hands on and handles messages. After a round of them, or
+//! when there are none, it moves frames, as the workers of the runtime do: it takes some that have
+//! arrived, and then sends all that are to leave. Links give credit, acknowledge and resend by the numbers of [`LinkConfig`]: at most a
 //! window of frames is under way to a node that has not handled them. Handled frames are
 //! acknowledged by the next frame that goes there, or by a frame of their own when they are a
 //! quarter of a window or the time for it has come. A frame that is lost comes when it is sent
-//! again, and those behind it wait. Workers and threads have a CPU each, or share some. Not
-//! modelled: refused senders (what waits, waits), and several workers.
+//! again, and those behind it wait. Workers have a CPU each, or share some. Not modelled: refused
+//! senders (what waits, waits), several workers, and the node's thread, which sleeps while its
+//! worker does not.
 
 use super::Links;
-use super::cpus::{Begun, Cpus, Runner, SharedCpus};
+use super::cpus::{Begun, Cpus, SharedCpus};
 use super::termination::{self, Idle};
 use crate::aggregator::AggregatorConfig;
 use crate::flush::{FlushPolicy, FlushReason};
@@ -46,7 +47,7 @@ pub struct AllToAll {
     pub link: LinkConfig,
     /// The chance that a frame is lost.
     pub loss: f64,
-    /// The CPUs of workers and threads.
+    /// The CPUs of the workers.
     pub cpus: SharedCpus,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -178,9 +179,9 @@ struct Node {
     acknowledges: VecDeque<u32>,
     unsent: u32,
     work: VecDeque<Message>,
-    worker_is_busy: bool,
     inbox: VecDeque<Wire>,
-    thread_is_busy: bool,
+    is_busy: bool,
+    does: Does,
     wakes_ns: Option<u64>,
     destinations: BTreeMap<u32, Destination>,
     /// Destinations for which something waits.
@@ -189,10 +190,39 @@ struct Node {
     frames_max: u64,
 }
 
+/// What a node's worker does at the moment.
+#[derive(Clone, Copy)]
+enum Does {
+    /// Messages: so many more of this round.
+    Messages(u32),
+    /// It takes so many frames more, and then sends.
+    Frames(u32),
+}
+
+impl Default for Does {
+    fn default() -> Self {
+        Does::Messages(ROUND)
+    }
+}
+
+/// Messages of a round of a worker, after which it moves frames.
+const ROUND: u32 = 64;
+/// The number of frames that it then takes at most.
+const FRAMES: u32 = 16;
+
 impl Node {
     fn send(&mut self, message: Message) {
         self.sent += 1;
         self.work.push_back(message);
+    }
+
+    /// Nothing that is held gets more messages soon.
+    fn has_run_out_of_work(&mut self) {
+        for next in &self.listed {
+            if let Some(destination) = self.destinations.get_mut(next) {
+                destination.is_idle = true;
+            }
+        }
     }
 }
 
@@ -200,7 +230,7 @@ enum Step {
     Send,
     /// The worker is done with a message.
     Worked(Message),
-    /// The thread is done with a frame that has arrived, or that it has sent.
+    /// It is done with a frame that has arrived, or that it has sent.
     Received(Wire),
     Sent,
     /// A frame is due.
@@ -210,7 +240,7 @@ enum Step {
     Due(u32),
 }
 
-/// What a worker or a thread does next, when it has a CPU.
+/// What a worker does next, when it has a CPU.
 enum Task {
     Work(Message),
     Receive(Wire),
@@ -285,28 +315,57 @@ impl World<'_> {
 
     fn step(&mut self, now_ns: u64, at: u32, step: Step) {
         self.do_step(now_ns, at, step);
-        let node = &self.nodes[at as usize];
-        let (has_work, has_turn) = (node.worker_is_busy, node.thread_is_busy);
-        if !has_work {
-            let begun = self.cpus.leave(now_ns, Runner::Worker(at));
-            self.begin(begun);
-        }
-        if !has_turn {
-            let begun = self.cpus.leave(now_ns, Runner::Thread(at));
+        self.go_on(now_ns, at);
+        if !self.nodes[at as usize].is_busy {
+            let begun = self.cpus.leave(now_ns, at);
             self.begin(begun);
         }
         self.note_idle(now_ns, at);
     }
 
-    /// Lets a worker or a thread do something, as soon as it has a CPU.
-    fn run(&mut self, now_ns: u64, runner: Runner, task: Task) {
-        let begun = self.cpus.ask(now_ns, runner, task);
-        self.begin(begun);
+    /// Lets the worker do the next thing, if it is free and there is one.
+    fn go_on(&mut self, now_ns: u64, at: u32) {
+        if self.nodes[at as usize].is_busy {
+            return;
+        }
+        if let Some(task) = self.next(now_ns, at) {
+            self.nodes[at as usize].is_busy = true;
+            let begun = self.cpus.ask(now_ns, at, task);
+            self.begin(begun);
+        }
+    }
+
+    /// What the worker of a node does next. None: it has nothing to do.
+    fn next(&mut self, now_ns: u64, at: u32) -> Option<Task> {
+        let node = &mut self.nodes[at as usize];
+        if let Does::Messages(left) = node.does {
+            if left > 0
+                && let Some(message) = node.work.pop_front()
+            {
+                node.does = Does::Messages(left - 1);
+                return Some(Task::Work(message));
+            }
+            node.does = Does::Frames(FRAMES);
+            if node.work.is_empty() {
+                node.has_run_out_of_work();
+            }
+        }
+        if let Does::Frames(left @ 1..) = node.does
+            && let Some(wire) = node.inbox.pop_front()
+        {
+            node.does = Does::Frames(left - 1);
+            return Some(Task::Receive(wire));
+        }
+        if let Some(task) = self.next_to_leave(now_ns, at) {
+            return Some(task);
+        }
+        let node = &mut self.nodes[at as usize];
+        node.does = Does::default();
+        node.work.pop_front().map(Task::Work)
     }
 
     fn begin(&mut self, begun: Option<Begun<Task>>) {
-        let Some(Begun { runner, task, at_ns }) = begun else { return };
-        let (Runner::Worker(at) | Runner::Thread(at)) = runner;
+        let Some(Begun { node: at, task, at_ns }) = begun else { return };
         let links = self.settings.links;
         match task {
             Task::Work(message) => {
@@ -320,37 +379,27 @@ impl World<'_> {
     }
 
     fn do_step(&mut self, now_ns: u64, at: u32, step: Step) {
+        let node = &mut self.nodes[at as usize];
         match step {
             Step::Send => self.send(now_ns, at),
-            Step::Worked(message) => self.worked(now_ns, at, message),
+            Step::Worked(message) => {
+                node.is_busy = false;
+                self.worked(now_ns, at, message);
+            }
             Step::Received(wire) => {
-                let node = &mut self.nodes[at as usize];
-                node.thread_is_busy = false;
+                node.is_busy = false;
                 node.work.extend(wire.messages);
                 let back = node.destinations.entry(wire.from).or_default();
                 back.under_way = back.under_way.saturating_sub(wire.handled);
-                self.work(now_ns, at);
-                self.turn(now_ns, at);
             }
-            Step::Sent => {
-                self.nodes[at as usize].thread_is_busy = false;
-                self.turn(now_ns, at);
-            }
-            Step::Wake => {
-                self.nodes[at as usize].wakes_ns = None;
-                self.turn(now_ns, at);
-            }
-            Step::Arrive(wire) => {
-                self.nodes[at as usize].inbox.push_back(wire);
-                self.turn(now_ns, at);
-            }
+            Step::Sent => node.is_busy = false,
+            Step::Wake => node.wakes_ns = None,
+            Step::Arrive(wire) => node.inbox.push_back(wire),
             Step::Due(to) => {
-                let node = &mut self.nodes[at as usize];
                 if let Some(destination) = node.destinations.get_mut(&to) {
                     destination.is_due = false;
                     node.acknowledges.push_back(to);
                 }
-                self.turn(now_ns, at);
             }
         }
     }
@@ -371,7 +420,6 @@ impl World<'_> {
         if node.unsent > 0 && !is_answered {
             self.plan(now_ns + pause_ns, at, Step::Send);
         }
-        self.work(now_ns, at);
     }
 
     /// A message has been handled: it is answered, or its answer brings the next.
@@ -385,19 +433,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets the worker go on, if it is free and there is work.
-    fn work(&mut self, now_ns: u64, at: u32) {
-        let node = &mut self.nodes[at as usize];
-        if !node.worker_is_busy
-            && let Some(message) = node.work.pop_front()
-        {
-            node.worker_is_busy = true;
-            self.run(now_ns, Runner::Worker(at), Task::Work(message));
-        }
-    }
-
     fn worked(&mut self, now_ns: u64, at: u32, message: Message) {
-        self.nodes[at as usize].worker_is_busy = false;
         if let Some(from) = message.ends_frame_of {
             self.handled(now_ns, at, from);
         }
@@ -411,16 +447,6 @@ impl World<'_> {
         } else {
             self.aggregator(now_ns, at, message);
         }
-        self.work(now_ns, at);
-        let node = &mut self.nodes[at as usize];
-        if !node.worker_is_busy {
-            for next in &node.listed {
-                if let Some(destination) = node.destinations.get_mut(next) {
-                    destination.is_idle = true;
-                }
-            }
-        }
-        self.turn(now_ns, at);
     }
 
     /// A worker has handled a frame of that node: it is told at once if that is much, else later.
@@ -440,7 +466,7 @@ impl World<'_> {
     /// Notes whether the node is idle from now on: whether it would take part in a round.
     fn note_idle(&mut self, now_ns: u64, at: u32) {
         let node = &mut self.nodes[at as usize];
-        let is_idle = !node.worker_is_busy && node.work.is_empty() && node.unsent == 0;
+        let is_idle = !node.is_busy && node.work.is_empty() && node.unsent == 0;
         if is_idle == std::mem::replace(&mut node.is_idle, is_idle) {
             return;
         }
@@ -476,36 +502,26 @@ impl World<'_> {
         }
     }
 
-    /// Lets the thread do one thing, if it is free.
-    fn turn(&mut self, now_ns: u64, at: u32) {
-        let node = &mut self.nodes[at as usize];
-        if node.thread_is_busy {
-            return;
-        }
-        if let Some(wire) = node.inbox.pop_front() {
-            node.thread_is_busy = true;
-            return self.run(now_ns, Runner::Thread(at), Task::Receive(wire));
-        }
+    /// The next frame that leaves now, with messages or with an acknowledgement only. If there is
+    /// none, the time is planned at which one is due.
+    fn next_to_leave(&mut self, now_ns: u64, at: u32) -> Option<Task> {
         let (taken, due_ns) = self.next_frame(now_ns, at);
         if let Some((to, frame)) = taken {
-            self.nodes[at as usize].thread_is_busy = true;
-            let task = Task::Transmit { to, messages: frame.messages };
-            return self.run(now_ns, Runner::Thread(at), task);
+            return Some(Task::Transmit { to, messages: frame.messages });
         }
         let node = &mut self.nodes[at as usize];
         while let Some(to) = node.acknowledges.pop_front() {
             // A frame may have said it meanwhile.
             if node.destinations.get(&to).is_some_and(|destination| destination.owed > 0) {
-                node.thread_is_busy = true;
                 self.figures.acknowledgements += 1;
-                let task = Task::Transmit { to, messages: Vec::new() };
-                return self.run(now_ns, Runner::Thread(at), task);
+                return Some(Task::Transmit { to, messages: Vec::new() });
             }
         }
         if due_ns != u64::MAX && node.wakes_ns.is_none_or(|wakes_ns| wakes_ns > due_ns) {
             node.wakes_ns = Some(due_ns);
             self.plan(due_ns.max(now_ns), at, Step::Wake);
         }
+        None
     }
 
     /// Takes the next frame that may leave, with its destination; and the time at which one that is
@@ -713,8 +729,8 @@ mod tests {
             let cpus = SharedCpus { count, switch_ns: 0, ..SharedCpus::default() };
             all_to_all(&AllToAll { cpus, links: costs, in_flight: 50, ..settings(8, 2_000) })
         };
-        let (own, as_many, two, one) = (of(0), of(16), of(2), of(1));
-        assert_eq!(own, as_many, "a CPU for each worker and thread");
+        let (own, as_many, two, one) = (of(0), of(8), of(2), of(1));
+        assert_eq!(own, as_many, "a CPU for each worker");
         assert_eq!((two.delivered, one.delivered), (32_000, 32_000));
         // Each message is handled at least once, and mostly handed on before.
         assert!(one.elapsed_ns > 50_000_000, "{one:?}");
@@ -724,7 +740,7 @@ mod tests {
         // Changes cost time; and who keeps a CPU for longer sends fuller frames.
         let of = |slice_ns, switch_ns| {
             let cpus = SharedCpus { count: 2, slice_ns, switch_ns };
-            all_to_all(&AllToAll { cpus, in_flight: 400, ..settings(2, 20_000) })
+            all_to_all(&AllToAll { cpus, in_flight: 400, ..settings(4, 20_000) })
         };
         let (short, long) = (of(1_000, 2_000), of(1_000_000, 2_000));
         assert!(short.elapsed_ns > of(1_000, 0).elapsed_ns, "{short:?}");

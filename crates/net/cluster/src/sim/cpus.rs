@@ -1,14 +1,14 @@
-//! CPUs that the workers and threads of all nodes share.
+//! CPUs that the workers of all nodes share.
 //!
 //! Who has a CPU keeps it until nothing is left to do, or until others wait and a slice of time is
 //! over. Those who wait get one in the order in which they asked. Each change costs some time.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// CPUs that the workers and threads of all nodes share, as those of one machine.
+/// CPUs that the workers of all nodes share, as those of one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedCpus {
-    /// The number of CPUs; 0: each worker and each thread has one of its own.
+    /// The number of CPUs; 0: each worker has one of its own.
     pub count: u32,
     /// The time after which one who has a CPU gives it to another who waits.
     pub slice_ns: u64,
@@ -17,24 +17,18 @@ pub struct SharedCpus {
 }
 
 impl Default for SharedCpus {
-    /// One for each. Where they are shared: what comes nearest to two nodes over MPI on two virtual
-    /// CPUs, whose threads Linux lets preempt each other when they wake.
+    /// One for each. Where they are shared: the slice of Linux, and what it takes to run another
+    /// process, whose memory is in other caches.
     fn default() -> Self {
-        SharedCpus { count: 0, slice_ns: 10_000, switch_ns: 2_000 }
+        SharedCpus { count: 0, slice_ns: 3_000_000, switch_ns: 5_000 }
     }
-}
-
-/// Who needs a CPU: the worker or the thread of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Runner {
-    Worker(u32),
-    Thread(u32),
 }
 
 /// A task that has a CPU from a time on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Begun<T> {
-    pub(super) runner: Runner,
+    /// The node whose worker it is.
+    pub(super) node: u32,
     pub(super) task: T,
     pub(super) at_ns: u64,
 }
@@ -44,8 +38,8 @@ pub(super) struct Begun<T> {
 pub(super) struct Cpus<T> {
     shared: SharedCpus,
     /// Who has one, and since when.
-    held: BTreeMap<Runner, u64>,
-    waiting: VecDeque<(Runner, T)>,
+    held: BTreeMap<u32, u64>,
+    waiting: VecDeque<(u32, T)>,
 }
 
 impl<T> Cpus<T> {
@@ -53,41 +47,41 @@ impl<T> Cpus<T> {
         Cpus { shared, held: BTreeMap::new(), waiting: VecDeque::new() }
     }
 
-    /// Returns what begins now: this task, if its runner has a CPU or gets one; else it waits, and
-    /// the task of another begins if the runner's slice is over.
-    pub(super) fn ask(&mut self, now_ns: u64, runner: Runner, task: T) -> Option<Begun<T>> {
+    /// Returns what begins now: this task, if its node has a CPU or gets one; else it waits, and
+    /// the task of another begins if the node's slice is over.
+    pub(super) fn ask(&mut self, now_ns: u64, node: u32, task: T) -> Option<Begun<T>> {
         if self.shared.count == 0 {
-            return Some(Begun { runner, task, at_ns: now_ns });
+            return Some(Begun { node, task, at_ns: now_ns });
         }
-        match self.held.get(&runner) {
+        match self.held.get(&node) {
             Some(since_ns)
                 if !self.waiting.is_empty() && now_ns >= since_ns + self.shared.slice_ns =>
             {
-                self.waiting.push_back((runner, task));
-                self.leave(now_ns, runner)
+                self.waiting.push_back((node, task));
+                self.leave(now_ns, node)
             }
-            Some(_) => Some(Begun { runner, task, at_ns: now_ns }),
+            Some(_) => Some(Begun { node, task, at_ns: now_ns }),
             None if self.held.len() < self.shared.count as usize => {
-                Some(self.switch(now_ns, runner, task))
+                Some(self.switch(now_ns, node, task))
             }
             None => {
-                self.waiting.push_back((runner, task));
+                self.waiting.push_back((node, task));
                 None
             }
         }
     }
 
-    /// The runner gives up its CPU, if it has one. Returns what begins there.
-    pub(super) fn leave(&mut self, now_ns: u64, runner: Runner) -> Option<Begun<T>> {
-        self.held.remove(&runner)?;
+    /// The node gives up its CPU, if it has one. Returns what begins there.
+    pub(super) fn leave(&mut self, now_ns: u64, node: u32) -> Option<Begun<T>> {
+        self.held.remove(&node)?;
         let (next, task) = self.waiting.pop_front()?;
         Some(self.switch(now_ns, next, task))
     }
 
-    fn switch(&mut self, now_ns: u64, runner: Runner, task: T) -> Begun<T> {
+    fn switch(&mut self, now_ns: u64, node: u32, task: T) -> Begun<T> {
         let at_ns = now_ns + self.shared.switch_ns;
-        self.held.insert(runner, at_ns);
-        Begun { runner, task, at_ns }
+        self.held.insert(node, at_ns);
+        Begun { node, task, at_ns }
     }
 }
 
@@ -95,15 +89,15 @@ impl<T> Cpus<T> {
 mod tests {
     use super::*;
 
-    const A: Runner = Runner::Worker(0);
-    const B: Runner = Runner::Thread(0);
+    const A: u32 = 0;
+    const B: u32 = 1;
 
     fn one() -> Cpus<&'static str> {
         Cpus::new(SharedCpus { count: 1, slice_ns: 100, switch_ns: 5 })
     }
 
-    fn begun(runner: Runner, task: &'static str, at_ns: u64) -> Option<Begun<&'static str>> {
-        Some(Begun { runner, task, at_ns })
+    fn begun(node: u32, task: &'static str, at_ns: u64) -> Option<Begun<&'static str>> {
+        Some(Begun { node, task, at_ns })
     }
 
     #[test]

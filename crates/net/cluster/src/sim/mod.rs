@@ -20,7 +20,7 @@ pub use tree::all_reduce_ns;
 pub struct Links {
     /// L: the time that a frame is under way, without the times below.
     pub latency_ns: u64,
-    /// o: the time that a frame takes of its sender's thread, and again of its receiver's.
+    /// o: the time that a frame takes of its sender's worker, and again of its receiver's.
     pub overhead_ns: u64,
     /// g: the least time between two frames of a node.
     pub gap_ns: u64,

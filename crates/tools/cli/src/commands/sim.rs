@@ -152,11 +152,16 @@ pub struct Cluster {
         conflicts_with_all = ["nodes", "route", "messages", "rate", "bytes", "report"])]
     compare: Vec<PathBuf>,
 
+    /// Take the cost of a message with which the simulation does as much as this file of 'actinium
+    /// probe --fabric .. --json' says
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "message")]
+    fit: Option<PathBuf>,
+
     /// L of LogGP: how long a frame is under way, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "1500", value_parser = from_to::<0, NS_MAX>)]
     latency: u64,
 
-    /// o of LogGP: what a frame costs a node's thread, at either end, in nanoseconds
+    /// o of LogGP: what a frame costs a node's worker, at either end, in nanoseconds
     #[arg(long, value_name = "NS", default_value = "1000", value_parser = from_to::<0, NS_MAX>)]
     overhead: u64,
 
@@ -176,16 +181,16 @@ pub struct Cluster {
     #[arg(long, value_name = "N", default_value = "64", value_parser = from_to::<1, 4_096>)]
     window: u64,
 
-    /// CPUs that all workers and threads of nodes share, as on one machine; 0: each has its own
+    /// CPUs that the workers of all nodes share, as on one machine; 0: each has its own
     #[arg(long, value_name = "N", default_value = "0", value_parser = from_to::<0, 65_536>)]
     cpus: u64,
 
     /// Of shared CPUs: after so long one who has it gives it to another who waits, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "10000", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value = "3000000", value_parser = from_to::<0, NS_MAX>)]
     slice: u64,
 
     /// Of shared CPUs: the time that such a change takes, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "2000", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value = "5000", value_parser = from_to::<0, NS_MAX>)]
     switch: u64,
 
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
@@ -234,6 +239,10 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
     };
     let settings = match &args.links {
         Some(path) => settings.measured(MeasuredLinks::read(path)?),
+        None => settings,
+    };
+    let settings = match &args.fit {
+        Some(path) => cluster::compare::fit(settings, path)?,
         None => settings,
     };
     if !args.compare.is_empty() {

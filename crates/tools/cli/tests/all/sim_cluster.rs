@@ -176,7 +176,7 @@ fn probes_are_compared_with_their_simulations() {
         let measured = run(&[&args[..], &more].concat()).ok();
         (scratch.file(&format!("{nodes}-{in_flight}.json"), &measured), measured)
     };
-    let ((two, measured), (four, _)) = (probe("2", "1"), probe("4", "8"));
+    let ((two, measured), (four, _)) = (probe("2", "1"), probe("4", "50"));
     let compare = |more: &[&str]| {
         let args = ["sim", "cluster", "--compare", &format!("{two},{four}"), "--quiet"];
         run(&[&args[..], more].concat())
@@ -185,7 +185,7 @@ fn probes_are_compared_with_their_simulations() {
     let measured: Value = serde_json::from_str(&measured).expect("it is JSON");
     let rate = number(&measured, "throughput.computation_per_s");
     assert_eq!(number(&json, "compared.0.measured_per_s"), rate);
-    for (at, nodes, in_flight) in [(0, 2.0, 20.0), (1, 4.0, 160.0)] {
+    for (at, nodes, in_flight) in [(0, 2.0, 20.0), (1, 4.0, 1_000.0)] {
         let of = |name: &str| number(&json, &format!("compared.{at}.{name}"));
         assert_eq!((of("nodes"), of("in_flight_per_node")), (nodes, in_flight));
         let error = (of("simulated_per_s") / of("measured_per_s") - 1.0) * 100.0;
@@ -219,4 +219,36 @@ fn probes_are_compared_with_their_simulations() {
     assert_ne!(long, measured.to_string());
     refused(&long, &["--compare: ", "pings: 1 to 50000000"]);
     run(&["sim", "cluster", "--compare", "x", "--nodes", "2"]).refused(&["--compare", "--nodes"]);
+}
+
+#[test]
+fn the_cost_of_a_message_is_fitted_to_a_probe() {
+    let scratch = Scratch::new("sim-fit");
+    let probe =
+        "probe --fabric in-process --nodes 2 --workers 1 --actors 20 --messages 50 --quiet --json";
+    let mut measured: Value = run(&probe.split(' ').collect::<Vec<_>>()).json();
+    let mut with_rate = |per_s: f64| {
+        measured["throughput"]["computation_per_s"] = per_s.into();
+        scratch.file("probe.json", &measured.to_string())
+    };
+    let file = with_rate(1e6);
+    let cluster = |args: &[&str]| run(&[&["sim", "cluster", "--quiet"], args].concat());
+    let compared = |args: &[&str]| -> Value {
+        cluster(&[&["--compare", &file, "--json"], args].concat()).json()
+    };
+    let per_s = number(&compared(&["--message", "700"]), "compared.0.simulated_per_s");
+    with_rate(per_s);
+    let fitted = compared(&["--fit", &file]);
+    let message_ns = number(&fitted, "settings.message_ns");
+    assert!((690.0..=700.0).contains(&message_ns), "{message_ns}");
+    assert!(number(&fitted, "compared.0.error_percent").abs() < 1.0, "{fitted}");
+    // It is that of other simulations, too.
+    let small = ["--nodes", "2", "--route", "direct", "--messages", "10", "--json"];
+    let simulated: Value = cluster(&[&small[..], &["--fit", &file]].concat()).json();
+    assert_eq!(number(&simulated, "settings.message_ns"), message_ns);
+
+    with_rate(1.0);
+    cluster(&["--fit", &file]).refused(&["--fit: ", "more than 100000 ns for each message"]);
+    cluster(&["--fit", "/no/file"]).refused(&["--fit: can not read /no/file"]);
+    cluster(&["--fit", &file, "--message", "80"]).refused(&["--fit", "--message"]);
 }

@@ -21,6 +21,11 @@ const PROBE_VERSION: u32 = 1;
 /// its time and the payload's length, and some for its sender's index.
 const PING_BYTES: u32 = 6;
 
+/// The number of pings of each node that are simulated for a fit.
+const FIT_PINGS: u64 = 50_000;
+/// The highest cost of a message that is believed.
+const FIT_NS_MAX: u64 = 100_000;
+
 /// What is read of the JSON of `actinium probe --fabric`.
 #[derive(Debug, Deserialize)]
 struct Probe {
@@ -82,13 +87,13 @@ pub struct Report {
 /// If a file can not be read, is none of a probe of two nodes or more, or its probe is too long to
 /// be simulated.
 pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Report, Failure> {
-    let cases = probes.iter().map(|path| Ok((path, Probe::read(path)?)));
+    let cases = probes.iter().map(|path| Ok((path, Probe::read("--compare", path)?)));
     let cases = cases.collect::<Result<Vec<_>, Failure>>()?;
     let jobs = cases.len() as u64;
     let progress = if quiet { Progress::hidden(jobs) } else { Progress::new(jobs, "simulations") };
     let mut compared = Vec::new();
     for (path, probe) in cases {
-        let case = probe.simulation(&settings).map_err(|why| wrong(path, &why))?;
+        let case = probe.simulation(&settings, u64::MAX).map_err(|why| wrong(path, &why))?;
         compared.push(probe.beside(path, &case, &all_to_all(&case)));
         progress.add(1);
     }
@@ -97,21 +102,59 @@ pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Re
     Ok(Report { schema_version, actinium_version, settings, compared })
 }
 
+/// Returns the settings with that cost of a message with which the simulation does as much as this
+/// file of `actinium probe --fabric .. --json` says that its nodes did. 0, if frames alone take
+/// longer.
+///
+/// # Errors
+/// If the file can not be read, is none of a probe of two nodes or more, or its nodes took longer
+/// for a message than is believable.
+pub fn fit(settings: Settings, path: &Path) -> Result<Settings, Failure> {
+    let failed = |why: &str| Failure::Asked(format!("--fit: {}: {why}", path.display()));
+    let probe = Probe::read("--fit", path)?;
+    // A part is enough: all of it goes on in the same way.
+    let case = probe.simulation(&settings, FIT_PINGS).map_err(|why| failed(&why))?;
+    let is_slow = |ns: u64| {
+        let links = Links { message_ns: ns, ..settings.links() };
+        let figures = all_to_all(&AllToAll { links: probe.shared(links), ..case.clone() });
+        figures.messages_per_s() <= probe.throughput.computation_per_s
+    };
+    if !is_slow(FIT_NS_MAX) {
+        return Err(failed(&format!("its nodes took more than {FIT_NS_MAX} ns for each message")));
+    }
+    let (mut fast_ns, mut slow_ns) = (0, FIT_NS_MAX);
+    while fast_ns < slow_ns {
+        let ns = u64::midpoint(fast_ns, slow_ns);
+        if is_slow(ns) {
+            slow_ns = ns;
+        } else {
+            fast_ns = ns + 1;
+        }
+    }
+    Ok(Settings { message_ns: slow_ns, ..settings })
+}
+
 fn wrong(path: &Path, why: &str) -> Failure {
     Failure::Asked(format!("--compare: {}: {why}", path.display()))
 }
 
 impl Probe {
-    fn read(path: &Path) -> Result<Self, Failure> {
+    fn read(flag: &str, path: &Path) -> Result<Self, Failure> {
         let read = || {
             let document = Document::read(path, "report of 'actinium probe --fabric .. --json'")?;
             document.up_to(PROBE_VERSION)?.data::<Self>()
         };
-        read().map_err(|error| Failure::Asked(format!("--compare: {error}")))
+        read().map_err(|error| Failure::Asked(format!("{flag}: {error}")))
     }
 
-    /// The same in the simulation, or why there is none.
-    fn simulation(&self, settings: &Settings) -> Result<AllToAll, String> {
+    /// The costs of links, for its workers: they share the messages of their node.
+    fn shared(&self, links: Links) -> Links {
+        let message_ns = links.message_ns.div_ceil(self.settings.workers.value.into());
+        Links { message_ns, ..links }
+    }
+
+    /// The same in the simulation, of so many pings of a node at most, or why there is none.
+    fn simulation(&self, settings: &Settings, pings_max: u64) -> Result<AllToAll, String> {
         let Asked { workers, actors, in_flight, messages, payload, route } = &self.settings;
         if self.node_count < 2 || workers.value == 0 {
             return Err("it is no probe of two nodes or more".to_owned());
@@ -119,21 +162,18 @@ impl Probe {
         let named = Route::ALL.into_iter().find(|it| it.name() == route.value);
         let route = named.ok_or_else(|| format!("there is no route '{}'", route.value))?;
         let actors = u64::from(workers.value) * u64::from(actors.value);
-        let pings = actors.saturating_mul(messages.value.into());
+        let pings = actors.saturating_mul(messages.value.into()).min(pings_max);
         let in_all = pings.saturating_mul(self.node_count.into());
         if !(1..=ALL_MESSAGES_MAX).contains(&in_all) {
             return Err(format!("it has {in_all} pings: 1 to {ALL_MESSAGES_MAX} are simulated"));
         }
-        let links = settings.links();
-        // Workers share the messages of their node.
-        let message_ns = links.message_ns.div_ceil(workers.value.into());
         Ok(AllToAll {
             // No more are sent than there are.
             messages: pings as u32,
             in_flight: actors.saturating_mul(in_flight.value.into()).clamp(1, pings) as u32,
             rate_per_s: 0,
             message_bytes: payload.value.saturating_add(PING_BYTES),
-            links: Links { message_ns, ..links },
+            links: self.shared(settings.links()),
             ..settings.all_to_all(self.node_count, route)
         })
     }

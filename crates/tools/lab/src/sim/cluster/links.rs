@@ -21,7 +21,7 @@ pub struct MeasuredLinks {
     pub fabric: String,
     /// L: how long a frame is under way, in nanoseconds.
     pub latency_ns: u64,
-    /// o: what a frame costs a node's thread, in nanoseconds.
+    /// o: what a frame costs a node's worker, in nanoseconds.
     pub overhead_ns: u64,
     /// g: the least time between two frames, in nanoseconds.
     pub gap_ns: u64,

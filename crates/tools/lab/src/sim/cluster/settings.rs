@@ -46,7 +46,7 @@ pub struct Settings {
     pub loss: f64,
     /// The frames that may be under way to a node.
     pub window_frames: u32,
-    /// The CPUs that all workers and threads share; 0: each has its own.
+    /// The CPUs that all workers share; 0: each has its own.
     pub cpus: u32,
     /// After so long one who has a CPU gives it to another who waits.
     pub slice_ns: u64,
@@ -157,9 +157,9 @@ impl Settings {
     /// What reports say of CPUs.
     pub(super) fn cpus_text(&self) -> String {
         match self.cpus {
-            0 => "a CPU for each worker and for each node's thread".to_owned(),
+            0 => "a CPU for each node's worker".to_owned(),
             cpus => format!(
-                "{} CPUs for all workers and threads of nodes, which change after {} at {}",
+                "{} CPUs for the workers of all nodes, which change after {} at {}",
                 count(cpus.into()),
                 nanoseconds(self.slice_ns as f64),
                 nanoseconds(self.switch_ns as f64)
