@@ -17,10 +17,11 @@ pub struct SharedCpus {
 }
 
 impl Default for SharedCpus {
-    /// One for each. Where they are shared: the slice of Linux, and what it takes to run another
-    /// process, whose memory is in other caches.
+    /// One for each. Where they are shared: the slice of Linux, and for a change the ten
+    /// microseconds for which a worker looks for frames before it lets others run, and some for
+    /// their caches.
     fn default() -> Self {
-        SharedCpus { count: 0, slice_ns: 3_000_000, switch_ns: 5_000 }
+        SharedCpus { count: 0, slice_ns: 3_000_000, switch_ns: 15_000 }
     }
 }
 

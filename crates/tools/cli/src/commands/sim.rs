@@ -190,7 +190,7 @@ pub struct Cluster {
     slice: u64,
 
     /// Of shared CPUs: the time that such a change takes, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "5000", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value = "15000", value_parser = from_to::<0, NS_MAX>)]
     switch: u64,
 
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
