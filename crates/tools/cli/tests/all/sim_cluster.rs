@@ -229,7 +229,7 @@ fn the_cost_of_a_message_is_fitted_to_a_probe() {
     let mut measured: Value = run(&probe.split(' ').collect::<Vec<_>>()).json();
     let mut with_rate = |per_s: f64| {
         measured["throughput"]["computation_per_s"] = per_s.into();
-        scratch.file("probe.json", &measured.to_string())
+        scratch.file("probe.json", measured.to_string())
     };
     let file = with_rate(1e6);
     let cluster = |args: &[&str]| run(&[&["sim", "cluster", "--quiet"], args].concat());
