@@ -292,13 +292,11 @@ mod mpi {
         let nodes = json["nodes"].as_array().expect("a list");
         nodes.iter().for_each(|node| check_load(&node["load"], true));
         check_load(&json["load"], false);
-        let all = |shares: &Value| shares.as_array().expect("a list").clone();
-        let cpus = |node: &Value| node["load"]["cpus"].as_object().expect("CPUs").clone();
         let some_are_cut = nodes
             .iter()
-            .flat_map(cpus)
-            .flat_map(|(_, of)| all(&of))
-            .any(|it| it.as_f64() >= Some(1.0));
+            .flat_map(|node| node["load"]["cpus"].as_object().expect("CPUs").values())
+            .flat_map(|shares| shares.as_array().expect("a list"))
+            .any(|share| share.as_f64() >= Some(1.0));
         check_load_of(&json["machines"][0]["load"], true, some_are_cut);
         // They are on one machine, and each has threads of its own.
         assert_eq!(json["machines"][0]["nodes"], Value::from(vec![0, 1, 2]));

@@ -93,7 +93,8 @@ pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Re
     let progress = if quiet { Progress::hidden(jobs) } else { Progress::new(jobs, "simulations") };
     let mut compared = Vec::new();
     for (path, probe) in cases {
-        let case = probe.simulation(&settings, u64::MAX).map_err(|why| wrong(path, &why))?;
+        let case =
+            probe.simulation(&settings, u64::MAX).map_err(|why| wrong("--compare", path, &why))?;
         compared.push(probe.beside(path, &case, &all_to_all(&case)));
         progress.add(1);
     }
@@ -110,7 +111,7 @@ pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Re
 /// If the file can not be read, is none of a probe of two nodes or more, or its nodes took longer
 /// for a message than is believable.
 pub fn fit(settings: Settings, path: &Path) -> Result<Settings, Failure> {
-    let failed = |why: &str| Failure::Asked(format!("--fit: {}: {why}", path.display()));
+    let failed = |why: &str| wrong("--fit", path, why);
     let probe = Probe::read("--fit", path)?;
     // A part is enough: all of it goes on in the same way.
     let case = probe.simulation(&settings, FIT_PINGS).map_err(|why| failed(&why))?;
@@ -134,8 +135,8 @@ pub fn fit(settings: Settings, path: &Path) -> Result<Settings, Failure> {
     Ok(Settings { message_ns: slow_ns, ..settings })
 }
 
-fn wrong(path: &Path, why: &str) -> Failure {
-    Failure::Asked(format!("--compare: {}: {why}", path.display()))
+fn wrong(flag: &str, path: &Path, why: &str) -> Failure {
+    Failure::Asked(format!("{flag}: {}: {why}", path.display()))
 }
 
 impl Probe {
