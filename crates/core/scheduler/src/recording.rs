@@ -2,7 +2,8 @@
 //!
 //! Each worker writes to a ring of its own, and the ring forgets the oldest record when it is full.
 //! A lock guards the ring against whoever takes the records. The worker never waits for that lock:
-//! what it cannot write it counts as lost, as it counts what the ring forgets.
+//! it writes elsewhere meanwhile, so a taker that is interrupted costs no records. What the ring
+//! forgets is counted as lost.
 //!
 //! Figures by kinds are kept likewise: see [`crate::measure`].
 //!
@@ -114,13 +115,16 @@ pub struct Record {
 pub struct WorkerRecords {
     /// In the order in which they ended.
     pub records: Vec<Record>,
-    /// How many were lost since the last ones were taken: the ring was full, or locked.
+    /// How many were lost since the last ones were taken: the ring was full, or two took at once.
     pub lost: u64,
 }
 
 #[derive(Debug, Default)]
 struct Ring {
     records: Mutex<VecDeque<Record>>,
+    /// What was added while somebody took `records`. Who takes both takes these last: so they are
+    /// never later than what the next taker finds in `records`.
+    meanwhile: Mutex<VecDeque<Record>>,
     lost: AtomicU64,
 }
 
@@ -241,11 +245,7 @@ impl Recording {
     /// The numbers of those whose turns are recorded, rising; none: all. `None`: the caller would
     /// have to wait.
     pub(crate) fn chosen(&self) -> Option<Arc<[u64]>> {
-        match self.chosen.try_lock() {
-            Ok(chosen) => Some(chosen.clone()),
-            Err(TryLockError::Poisoned(chosen)) => Some(chosen.into_inner().clone()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        try_lock(&self.chosen).map(|chosen| chosen.clone())
     }
 
     /// Keeps no further records, once each worker has ended its round. Those that were kept can
@@ -311,11 +311,9 @@ impl Recording {
 
 impl Ring {
     fn add(&self, record: Record, most: usize) {
-        let mut records = match self.records.try_lock() {
-            Ok(records) => records,
-            Err(TryLockError::Poisoned(records)) => records.into_inner(),
-            Err(TryLockError::WouldBlock) => return self.lose(),
-        };
+        // The last one: who takes may have gone from the first to the second between two attempts.
+        let places = [&self.records, &self.meanwhile, &self.records];
+        let Some(mut records) = places.into_iter().find_map(try_lock) else { return self.lose() };
         while records.len() >= most {
             records.pop_front();
             self.lose();
@@ -329,10 +327,24 @@ impl Ring {
     }
 
     fn take(&self) -> WorkerRecords {
-        let records =
-            std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        let places = [&self.records, &self.meanwhile];
+        let [mut records, meanwhile] = places
+            .map(|it| std::mem::take(&mut *it.lock().unwrap_or_else(PoisonError::into_inner)));
+        if !meanwhile.is_empty() {
+            records.extend(meanwhile);
+            records.make_contiguous().sort_by_key(|it| it.begin_ns.saturating_add(it.took_ns));
+        }
         // Relaxed: only a count.
         WorkerRecords { records: records.into(), lost: self.lost.swap(0, Ordering::Relaxed) }
+    }
+}
+
+/// `None`: somebody has it.
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
@@ -359,11 +371,45 @@ mod tests {
     fn a_worker_does_not_wait_for_whoever_takes_its_records() {
         let recording = Recording::new(1);
         recording.start(8);
-        let taker = recording.rings[0].records.lock();
-        recording.add(0, at(1));
+        let ring = &recording.rings[0];
+        let taker = ring.records.lock();
+        (1..3).for_each(|n| recording.add(0, at(n)));
         drop(taker);
-        recording.add(0, at(2));
-        assert_eq!(recording.take(), [WorkerRecords { records: vec![at(2)], lost: 1 }]);
+        // It takes the second place now.
+        let taker = ring.meanwhile.lock();
+        recording.add(0, at(3));
+        drop(taker);
+        let [records, meanwhile] =
+            [&ring.records, &ring.meanwhile].map(|it| it.lock().map(|it| it.len()).ok());
+        assert_eq!((records, meanwhile), (Some(1), Some(2)));
+        let all = recording.take().remove(0);
+        assert_eq!((all.records.len(), all.lost), (3, 0));
+        assert_eq!(recording.take(), [WorkerRecords::default()]);
+        // Two who take at once.
+        let both = (ring.records.lock(), ring.meanwhile.lock());
+        recording.add(0, at(4));
+        drop(both);
+        assert_eq!(recording.take()[0].lost, 1);
+    }
+
+    #[test]
+    fn records_that_are_taken_while_a_worker_writes_are_in_order_or_counted() {
+        let (recording, total) = (Recording::new(1), if cfg!(miri) { 200 } else { 100_000 });
+        recording.start(usize::MAX);
+        let (taken, lost) = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| (0..total).for_each(|n| recording.add(0, at(n))));
+            let (mut taken, mut lost) = (Vec::new(), 0);
+            let mut is_last = false;
+            while !is_last {
+                is_last = worker.is_finished();
+                let records = recording.take().remove(0);
+                taken.extend(records.records.into_iter().map(|it| it.begin_ns));
+                lost += records.lost;
+            }
+            (taken, lost)
+        });
+        assert!(taken.is_sorted());
+        assert_eq!(taken.len() as u64 + lost, total);
     }
 
     #[test]
