@@ -271,7 +271,8 @@ mod tests {
         let store = |column: &Column, chunk, place, text: &str| {
             let store = column.store.of::<String>().expect("made of it");
             assert!(store.put(chunk, place, text.to_owned()).is_ok());
-            store.read(chunk, place).is_some_and(|read| *read == text)
+            let product = column.store.clear(chunk, place);
+            product.is_some_and(|it| it.downcast_ref::<String>().is_some_and(|it| it == text))
         };
         for round in 0..3 {
             for slot in 0..2 {

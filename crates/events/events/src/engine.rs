@@ -13,7 +13,7 @@
 use crate::cells::{Alive, Cells, Column, Table, Taken};
 use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
-use crate::product::{Product, Read};
+use crate::product::Product;
 use crate::record::{Failure, Figures, ProductFigures, WorkerNotes};
 use crate::resource::Resource;
 use crate::settings::Settings;
@@ -47,7 +47,7 @@ pub(crate) struct Slot {
     pub(crate) state: Mutex<State>,
     /// Made for its first event.
     pub(crate) words: OnceLock<ModuleStates>,
-    table: Table,
+    pub(crate) table: Table,
     pub(crate) home: usize,
 }
 
@@ -158,18 +158,6 @@ impl Engine {
     // ---- products
     // ------------------------------------------------------------------------------------------------
 
-    #[inline(always)]
-    pub(crate) fn read<T: Product>(
-        &self,
-        slot: &Slot,
-        words: &ModuleStates,
-        producer: u16,
-    ) -> Option<Read<'_, T>> {
-        let column = self.column(producer)?;
-        let (chunk, place) = slot.table.find(column, words.cell_of_done(producer)?)?;
-        column.store.of()?.read(chunk, place)
-    }
-
     /// Under the slot's lock, or by the module's own call.
     pub(crate) fn put<T: Product>(&self, slot: u32, module: u16, product: T) -> Result<(), Lent> {
         let at = &self.slots[slot as usize];
@@ -197,7 +185,7 @@ impl Engine {
 
     /// The column of what a module makes, if it makes anything.
     #[inline(always)]
-    fn column(&self, module: u16) -> Option<&Column> {
+    pub(crate) fn column(&self, module: u16) -> Option<&Column> {
         self.columns.get(usize::from(self.layout.columns_of[usize::from(module)]))
     }
 

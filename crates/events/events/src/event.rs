@@ -4,7 +4,7 @@ use crate::cause::Cause;
 use crate::cells::Taken;
 use crate::engine::{Anchor, Engine, Slot};
 use crate::module_states::ModuleStates;
-use crate::product::{Input, Product, Read};
+use crate::product::{Input, Product};
 use crate::slot::Pass;
 use crate::split::{self, Origin};
 use crate::stamp::Stamp;
@@ -94,20 +94,6 @@ impl<'a> Event<'a> {
     pub fn own_stamp(&self) -> Stamp {
         self.engine.layout.stamp(self.module)
     }
-
-    /// One of this module's inputs.
-    ///
-    /// # Panics
-    /// If the token was given to another module.
-    #[inline]
-    pub fn get<T: Product>(&self, input: Input<T>) -> Read<'a, T> {
-        let engine: &'a Engine = self.engine;
-        let producer = self.producer(input);
-        match engine.read(self.at, self.words, producer) {
-            Some(product) => product,
-            None => self.has_not(input, producer),
-        }
-    }
 }
 
 impl Event<'_> {
@@ -122,7 +108,7 @@ impl Event<'_> {
     }
 
     #[inline]
-    fn producer<T>(&self, input: Input<T>) -> u16 {
+    pub(crate) fn producer<T>(&self, input: Input<T>) -> u16 {
         match self.ports.get(usize::from(input.position)) {
             Some(&producer) => producer,
             None => self.not_given(input),
@@ -132,16 +118,5 @@ impl Event<'_> {
     #[cold]
     fn not_given<T>(&self, input: Input<T>) -> ! {
         panic!("{input:?} was not given to module '{}'", self.engine.layout.label(self.module));
-    }
-
-    #[cold]
-    fn has_not<T>(&self, input: Input<T>, producer: u16) -> ! {
-        let layout = &self.engine.layout;
-        panic!(
-            "module '{}' got {input:?}, but '{}' has not made such a product of event {}",
-            layout.label(self.module),
-            layout.label(producer),
-            self.number
-        );
     }
 }

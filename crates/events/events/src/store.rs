@@ -1,6 +1,6 @@
 //! The memory of all products of one type: an array of chunks of cells that grows and never moves.
 
-use crate::product::{Product, Read};
+use crate::product::Product;
 use actinium_scheduler::any_box::AnyBox;
 use actinium_scheduler::guard;
 use actinium_scheduler::ref_cells::AtomicRefCells;
@@ -17,7 +17,7 @@ pub(crate) type Dead = Box<dyn Any + Send + Sync>;
 type Block<T> = OnceLock<AtomicRefCells<T>>;
 
 /// Why a product can not be stored: somebody still reads what lies in its place. That can only be
-/// if a [`Read`] was forgotten (`std::mem::forget`).
+/// if a [`Read`](crate::Read) was forgotten (`std::mem::forget`).
 #[derive(Debug)]
 pub(crate) struct Lent;
 
@@ -101,7 +101,7 @@ impl AnyStore {
 impl<T: Product> Store<T> {
     /// The block in which a cell is, and its number there.
     #[inline(always)]
-    fn find(&self, chunk: u32, cell: usize) -> Option<(&AtomicRefCells<T>, usize)> {
+    pub(crate) fn find(&self, chunk: u32, cell: usize) -> Option<(&AtomicRefCells<T>, usize)> {
         let block = self.blocks.get(chunk as usize >> self.shift)?.get()?;
         Some((block, (chunk as usize & ((1 << self.shift) - 1)) * self.cells + cell))
     }
@@ -120,13 +120,6 @@ impl<T: Product> Store<T> {
                 Err(Lent)
             }
         }
-    }
-
-    /// `None`: it is not there.
-    #[inline(always)]
-    pub(crate) fn read(&self, chunk: u32, cell: usize) -> Option<Read<'_, T>> {
-        let (block, cell) = self.find(chunk, cell)?;
-        block.read(cell).map(Read::new)
     }
 
     fn clear(&self, chunk: u32, cell: usize) -> Option<Dead> {

@@ -39,10 +39,18 @@ impl Job {
         [Job::Stream, Job::Trips, Job::Bulk, Job::Fabric, Job::Link, Job::Encoding];
 }
 
+/// What is wanted of whoever drives the fabric.
+enum Wish {
+    /// A job of both ranks.
+    Both(Job),
+    /// To sleep so often, and ask MPI for messages each time: the share of a core that takes.
+    Rest(u64),
+}
+
 /// See the module.
 struct Wrapped {
     mpi: Mpi,
-    jobs: Receiver<Job>,
+    wishes: Receiver<Wish>,
     results: Sender<f64>,
     /// Of the payloads under way.
     memory: Vec<u8>,
@@ -51,10 +59,21 @@ struct Wrapped {
 }
 
 impl Wrapped {
-    /// The first rank wants a job done, if it does.
+    /// The first rank wants something done, if it does.
     fn ask(&mut self) {
-        if let Ok(job) = self.jobs.try_recv() {
-            self.mpi.send(NodeId(1), &[WANT, &[job as u8]].concat()).expect("one frame has room");
+        match self.wishes.try_recv() {
+            Ok(Wish::Both(job)) => {
+                let frame = [WANT, &[job as u8]].concat();
+                self.mpi.send(NodeId(1), &frame).expect("one frame has room");
+            }
+            Ok(Wish::Rest(sleeps)) => {
+                let world = SimpleCommunicator::world();
+                let share =
+                    rest::share_of_sleeps(sleeps, || _ = world.any_process().immediate_probe());
+                // Whoever wanted it waits for it.
+                let _ = self.results.send(share);
+            }
+            Err(_) => {}
         }
     }
 
@@ -181,13 +200,17 @@ impl Fabric for Wrapped {
 }
 
 struct Alone {
-    jobs: Sender<Job>,
+    wishes: Sender<Wish>,
     results: Receiver<f64>,
 }
 
 impl Alone {
     fn ask(&self, job: Job) -> Result<f64, Error> {
-        self.jobs.send(job)?;
+        self.wish(Wish::Both(job))
+    }
+
+    fn wish(&self, wish: Wish) -> Result<f64, Error> {
+        self.wishes.send(wish)?;
         Ok(self.results.recv()?)
     }
 }
@@ -221,7 +244,7 @@ pub(crate) enum What {
 }
 
 pub(crate) fn run(what: What) -> Result<(), Error> {
-    let (jobs, to_do) = channel();
+    let (wishes, to_do) = channel();
     let (done, results) = channel();
     let start = move || {
         let mpi = Mpi::start()?;
@@ -230,15 +253,15 @@ pub(crate) fn run(what: What) -> Result<(), Error> {
         }
         let memory = vec![7; PAYLOAD_BYTES * PAYLOADS_UNDER_WAY];
         let rings = what != What::Rest { rings: false };
-        Ok(Wrapped { mpi, jobs: to_do, results: done, memory, rings })
+        Ok(Wrapped { mpi, wishes: to_do, results: done, memory, rings })
     };
     let side = Side::start(false, start)?;
-    let alone = Alone { jobs, results };
+    let alone = Alone { wishes, results };
     match what {
         _ if side.node.id() != NodeId(0) => answer(&side),
         What::Comparison => compare(&side, alone)?,
         What::Stages => measure_stages(&side, &alone)?,
-        What::Rest { .. } => rest::print(&side)?,
+        What::Rest { .. } => rest::print(&side, |sleeps| alone.wish(Wish::Rest(sleeps)))?,
     }
     side.node.leave();
     Ok(())

@@ -1,7 +1,8 @@
 //! What a node takes that has nothing to do, and how long the first message after that takes.
 //!
 //! Beside it stands a thread that does nothing but sleep, as often as the node's threads did: to
-//! wake a thread has a price of its own.
+//! wake a thread has a price of its own. And one that asks MPI for messages after each sleep, for
+//! so much is the least that a node does whom others can not wake.
 
 use crate::player::{Error, Side, median};
 use actinium_observe::process::cpu_time::{process_time, thread_time};
@@ -35,24 +36,33 @@ fn sleeps() -> u64 {
     tasks.filter_map(of_one).sum()
 }
 
-/// The same of a thread that only sleeps, so often in the same time.
-fn share_of_sleeps(sleeps: u64) -> f64 {
+/// The same of a thread that sleeps so often in the same time, and calls `then` after each sleep.
+pub(crate) fn share_of_sleeps(sleeps: u64, mut then: impl FnMut()) -> f64 {
     let each = REST / u32::try_from(sleeps.max(1)).unwrap_or(u32::MAX);
     let before = thread_time();
-    (0..sleeps).for_each(|_| sleep(each));
+    for _ in 0..sleeps {
+        sleep(each);
+        then();
+    }
     (thread_time() - before).as_secs_f64() / REST.as_secs_f64()
 }
 
-pub(crate) fn print(side: &Side) -> Result<(), Error> {
+/// `asking`: the share of a core for so many sleeps after each of which MPI is asked.
+pub(crate) fn print(
+    side: &Side,
+    asking: impl FnOnce(u64) -> Result<f64, Error>,
+) -> Result<(), Error> {
     sleep(SETTLES);
     let (share, sleeps) = share_at_rest();
-    let alone = share_of_sleeps(sleeps);
+    let (alone, asking) = (share_of_sleeps(sleeps, || {}), asking(sleeps)?);
     println!(
-        "at rest: {:.3} % of a core for a node, with {:.0} sleeps a second; {:.3} % for a thread that only sleeps as often: {:.2} times that",
+        "at rest: {:.3} % of a core for a node, with {:.0} sleeps a second; {:.3} % for a thread that only sleeps as often: {:.2} times that; {:.3} % for one that then asks MPI, too: {:.2} times that",
         100.0 * share,
         sleeps as f64 / REST.as_secs_f64(),
         100.0 * alone,
-        share / alone
+        share / alone,
+        100.0 * asking,
+        share / asking
     );
     let mut trips_us = [Vec::new(), Vec::new()];
     for _ in 0..FIRSTS {
