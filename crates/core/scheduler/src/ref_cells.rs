@@ -5,8 +5,8 @@
 //! and writers are kept apart by something else. The count is there to find an error in that, and
 //! only where debug assertions are on: two atomic additions per read are a third of what a short
 //! module of an event graph costs. That is why reading is `unsafe`. A cell's state takes two bytes,
-//! where an `RwLock<Option<T>>` takes twelve and more beside the value: of small values, three times
-//! as many fit in a cache.
+//! where an `RwLock<Option<T>>` takes twelve and more beside the value: of small values, three
+//! times as many fit in a cache.
 //!
 //! A cell's state is a word:
 //!
