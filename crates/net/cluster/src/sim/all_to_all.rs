@@ -3,14 +3,14 @@
 //!
 //! Each node has a worker, which sends, hands on and handles messages. After a round of them, or
 //! when there are none, it moves frames, as the workers of the runtime do: it takes some that have
-//! arrived, and then sends all that are to leave. Each frame costs the worker at either end the same,
-//! also one that only acknowledges. Links give credit, acknowledge and resend by the
-//! numbers of [`LinkConfig`]: at most a window of frames is under way to a node that has not
-//! handled them. Handled frames are acknowledged by the next frame that goes there, or by a frame
-//! of their own when they are a quarter of a window or the time for it has come. A frame that is
-//! lost comes when it is sent again, and those behind it wait. Workers have a CPU each, or share
-//! some. Not modelled: refused senders (what waits, waits), several workers, and the node's thread,
-//! which sleeps while its worker does not.
+//! arrived, and then sends all that are to leave. Each frame costs the worker at either end the
+//! same, also one that only acknowledges. Links give credit, acknowledge and resend by the numbers
+//! of [`LinkConfig`]: at most a window of frames is under way to a node that has not handled them.
+//! Handled frames are acknowledged by the next frame that goes there, or by a frame of their own
+//! when they are a quarter of a window or the time for it has come. A frame that is lost comes when
+//! it is sent again, and those behind it wait. Workers have a CPU each, or share some. Not
+//! modelled: refused senders (what waits, waits), several workers, and the node's thread, which
+//! sleeps while its worker does not.
 
 use super::Links;
 use super::cpus::{Begun, Cpus, SharedCpus};
