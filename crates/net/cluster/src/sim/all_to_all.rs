@@ -3,13 +3,14 @@
 //!
 //! Each node has a worker, which sends, hands on and handles messages. After a round of them, or
 //! when there are none, it moves frames, as the workers of the runtime do: it takes some that have
-//! arrived, and then sends all that are to leave. Links give credit, acknowledge and resend by the
-//! numbers of [`LinkConfig`]: at most a window of frames is under way to a node that has not
-//! handled them. Handled frames are acknowledged by the next frame that goes there, or by a frame
-//! of their own when they are a quarter of a window or the time for it has come. A frame that is
-//! lost comes when it is sent again, and those behind it wait. Workers have a CPU each, or share
-//! some. Not modelled: refused senders (what waits, waits), several workers, and the node's thread,
-//! which sleeps while its worker does not.
+//! arrived, and then sends all that are to leave. Each frame costs the worker at either end the
+//! same, also one that only acknowledges. Links give credit, acknowledge and resend by the numbers
+//! of [`LinkConfig`]: at most a window of frames is under way to a node that has not handled them.
+//! Handled frames are acknowledged by the next frame that goes there, or by a frame of their own
+//! when they are a quarter of a window or the time for it has come. A frame that is lost comes when
+//! it is sent again, and those behind it wait. Workers have a CPU each, or share some. Not
+//! modelled: refused senders (what waits, waits), several workers, and the node's thread, which
+//! sleeps while its worker does not.
 
 use super::Links;
 use super::cpus::{Begun, Cpus, SharedCpus};
@@ -211,9 +212,9 @@ const ROUND: u32 = 64;
 const FRAMES: u32 = 16;
 
 impl Node {
-    fn send(&mut self, message: Message) {
+    fn send(&mut self, from: u32, to: u32, is_answer: bool, sent_ns: u64) {
         self.sent += 1;
-        self.work.push_back(message);
+        self.work.push_back(Message { from, to, is_answer, sent_ns, ends_frame_of: None });
     }
 
     /// Nothing that is held gets more messages soon.
@@ -367,15 +368,12 @@ impl World<'_> {
     fn begin(&mut self, begun: Option<Begun<Task>>) {
         let Some(Begun { node: at, task, at_ns }) = begun else { return };
         let links = self.settings.links;
-        match task {
-            Task::Work(message) => {
-                self.plan(at_ns + links.message_ns, at, Step::Worked(message));
-            }
-            Task::Receive(wire) => {
-                self.plan(at_ns + links.overhead_ns, at, Step::Received(wire));
-            }
-            Task::Transmit { to, messages } => self.transmit(at_ns, at, to, messages),
-        }
+        let (ns, step) = match task {
+            Task::Work(message) => (links.message_ns, Step::Worked(message)),
+            Task::Receive(wire) => (links.end_ns(), Step::Received(wire)),
+            Task::Transmit { to, messages } => return self.transmit(at_ns, at, to, messages),
+        };
+        self.plan(at_ns + ns, at, step);
     }
 
     fn do_step(&mut self, now_ns: u64, at: u32, step: Step) {
@@ -416,7 +414,7 @@ impl World<'_> {
         let pause_ns = self.pause_ns();
         let node = &mut self.nodes[at as usize];
         node.unsent -= 1;
-        node.send(Message { from: at, to, is_answer: false, sent_ns: now_ns, ends_frame_of: None });
+        node.send(at, to, false, now_ns);
         if node.unsent > 0 && !is_answered {
             self.plan(now_ns + pause_ns, at, Step::Send);
         }
@@ -426,8 +424,7 @@ impl World<'_> {
     fn answer(&mut self, now_ns: u64, at: u32, handled: Message) {
         let node = &mut self.nodes[at as usize];
         if !handled.is_answer {
-            let (to, is_answer) = (handled.from, true);
-            node.send(Message { from: at, to, is_answer, sent_ns: now_ns, ends_frame_of: None });
+            node.send(at, handled.from, true, now_ns);
         } else if node.unsent > 0 {
             self.send(now_ns, at);
         }
@@ -561,8 +558,8 @@ impl World<'_> {
         let node = &mut self.nodes[at as usize];
         let bytes = frame_bytes(settings, messages.len()) as u64;
         let wire_ns = bytes * links.gap_per_kib_ns / 1_024;
-        let mut arrives_ns = now_ns + links.overhead_ns + wire_ns + links.latency_ns;
-        let free_ns = now_ns + links.overhead_ns.max(links.gap_ns + wire_ns);
+        let mut arrives_ns = now_ns + links.end_ns() + wire_ns + links.latency_ns;
+        let free_ns = now_ns + links.between_ns(wire_ns);
         if settings.loss > 0.0 {
             // Each time that it is lost, it is sent again after a while.
             while self.random.f64() < settings.loss {
@@ -713,8 +710,8 @@ mod tests {
         let (one, many) = (of(1), of(100));
         assert_eq!((one.delivered, many.delivered), (8_000, 8_000), "messages and answers");
         assert!(many.elapsed_ns * 4 < one.elapsed_ns, "{many:?} {one:?}");
-        let filled = |figures: &Figures| figures.hops as f64 / figures.frames as f64;
-        assert!(filled(&one) < 2.0 && filled(&many) > 4.0, "{one:?} {many:?}");
+        let filled = (one.messages_per_frame(), many.messages_per_frame());
+        assert!(filled.0 < 2.0 && filled.1 > 4.0, "{one:?} {many:?}");
         // A quarter of them stays at home.
         let share = many.hops as f64 / many.delivered as f64;
         assert!((share - 0.75).abs() < 0.05, "{share}");
@@ -748,13 +745,22 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_keeps_the_worker_busy_at_both_ends() {
+        let costs = Links { frame_ns: 20_000, ..Links::default() };
+        let aggregator = AggregatorConfig { frame_bytes: 256, ..AggregatorConfig::default() };
+        let figures = all_to_all(&AllToAll { links: costs, aggregator, ..settings(2, 2_000) });
+        // Each of two nodes sends half of the frames and receives the other half.
+        let busy_ns = figures.frames * costs.frame_ns;
+        assert!((busy_ns..busy_ns * 5 / 4).contains(&figures.elapsed_ns), "{figures:?}");
+    }
+
+    #[test]
     fn a_single_message_takes_what_its_parts_cost() {
         let links = Links::default();
         let figures = of(2, Route::Direct, 1, 1);
         let bytes = (HEADER_BYTES + MESSAGE_HEAD_BYTES + 64) as u64;
-        // Sent and handled by a worker, sent and received by a thread, on the wire, under way.
-        let ns = 2 * links.message_ns
-            + 2 * links.overhead_ns
+        // Sent and handled by a worker, alone and in a frame; on the wire, under way.
+        let ns = 2 * (links.message_ns + links.frame_ns + links.overhead_ns)
             + bytes * links.gap_per_kib_ns / 1_024
             + links.latency_ns;
         assert_eq!((figures.latency_mean_ns, figures.latency_p99_ns), (ns, ns));
@@ -779,8 +785,8 @@ mod tests {
     #[test]
     fn a_grid_fills_frames_and_has_fewer_destinations_and_more_hops() {
         let [direct, square, cube] = Route::ALL.map(|route| of(343, route, 200, 0));
-        let filled = |figures: &Figures| figures.hops as f64 / figures.frames as f64;
-        assert!(filled(&direct) < filled(&square) && filled(&square) < filled(&cube));
+        let filled = [&direct, &square, &cube].map(Figures::messages_per_frame);
+        assert!(filled.is_sorted_by(|one, next| one < next), "{filled:?}");
         assert!(direct.destinations_max > 4 * square.destinations_max);
         assert!(square.destinations_max > cube.destinations_max);
         assert!(direct.hops < square.hops && square.hops < cube.hops);

@@ -35,9 +35,8 @@ pub fn detection(nodes: u32, links: &Links, config: &LinkConfig) -> Result<Detec
         // The dead one's, the other's.
         pairs.push((Link::new(config.clone(), 1, 0)?, Link::new(config.clone(), 1, 0)?));
     }
-    let hop_ns = links.latency_ns + 2 * links.overhead_ns;
     // The dead one's thread says one thing after the other: its heartbeats are spread over so long.
-    let spread_ns = |survivor: usize| survivor as u64 * links.overhead_ns.max(links.gap_ns);
+    let spread_ns = |survivor: usize| survivor as u64 * links.between_ns(0);
     let mut under_way: Vec<(Frames, Frames)> = vec![Default::default(); pairs.len()];
     // Long enough to be up, and to be anywhere between two heartbeats.
     let dies_ns = 5 * config.heartbeat_ns / 2;
@@ -50,7 +49,7 @@ pub fn detection(nodes: u32, links: &Links, config: &LinkConfig) -> Result<Detec
             for (_, frame) in to_other.extract_if(.., |(at_ns, _)| *at_ns <= now_ns) {
                 other.receive(frame, now_ns);
             }
-            let way_ns = hop_ns + spread_ns(survivor);
+            let way_ns = links.hop_ns() + spread_ns(survivor);
             if now_ns < dies_ns {
                 for (_, frame) in to_dead.extract_if(.., |(at_ns, _)| *at_ns <= now_ns) {
                     dead.receive(frame, now_ns);
@@ -65,7 +64,7 @@ pub fn detection(nodes: u32, links: &Links, config: &LinkConfig) -> Result<Detec
             other.tick(now_ns);
             other.transmit(now_ns, |frame| {
                 if now_ns < dies_ns {
-                    to_dead.push((now_ns + hop_ns, frame.to_vec()));
+                    to_dead.push((now_ns + links.hop_ns(), frame.to_vec()));
                 }
                 true
             });
@@ -81,7 +80,7 @@ pub fn detection(nodes: u32, links: &Links, config: &LinkConfig) -> Result<Detec
         }
         now_ns += STEP_NS;
     }
-    let per_heartbeat_ns = 2 * u64::from(survivors) * links.overhead_ns;
+    let per_heartbeat_ns = 2 * u64::from(survivors) * links.end_ns();
     let heartbeats_ppm = per_heartbeat_ns.saturating_mul(1_000_000) / config.heartbeat_ns.max(1);
     let first_ns = if noticed == 0 { 0 } else { first_ns };
     Ok(Detection { noticed, first_ns, last_ns, heartbeats_ppm })

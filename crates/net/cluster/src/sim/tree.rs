@@ -18,8 +18,8 @@ pub(super) fn all_reduce(begin_ns: &[u64], links: &Links) -> Vec<u64> {
     if nodes == 0 {
         return Vec::new();
     }
-    let hop_ns = links.latency_ns + 2 * links.overhead_ns;
-    let between_ns = links.overhead_ns.max(links.gap_ns) + links.message_ns;
+    let hop_ns = links.hop_ns();
+    let between_ns = links.between_ns(0) + links.message_ns;
     // Up: a child's rank is larger than its parent's, so from the last to the first all children
     // are known. What arrives is handled one by one.
     let mut folded_ns = begin_ns.to_vec();
@@ -50,8 +50,8 @@ mod tests {
     fn it_grows_with_the_logarithm() {
         let links = Links::default();
         assert_eq!(all_reduce_ns(1, &links), 0);
-        let hop_ns = links.latency_ns + 2 * links.overhead_ns;
-        assert_eq!(all_reduce_ns(2, &links), 2 * (hop_ns + links.overhead_ns + links.message_ns));
+        let message_ns = links.hop_ns() + links.end_ns() + links.message_ns;
+        assert_eq!(all_reduce_ns(2, &links), 2 * message_ns);
         let (hundred, ten_thousand) = (all_reduce_ns(100, &links), all_reduce_ns(10_000, &links));
         assert!(ten_thousand > hundred && ten_thousand < 4 * hundred, "{hundred} {ten_thousand}");
     }

@@ -5,6 +5,7 @@ use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs};
 use actinium_app::parse::{from_to, one_of};
 use actinium_cluster::route::Route;
+use actinium_cluster::sim::{Links, SharedCpus};
 use actinium_lab::sim::cluster::links::{MeasuredLinks, NS_MAX};
 use actinium_lab::sim::settings::{Grid, Settings};
 use actinium_lab::sim::{calibrate, cluster, report, run, sweep};
@@ -153,24 +154,25 @@ pub struct Cluster {
     compare: Vec<PathBuf>,
 
     /// Take the cost of a message with which the simulation does as much as this file of 'actinium
-    /// probe --fabric .. --json' says
+    /// probe --fabric .. --json' says, beside --frame
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "message")]
     fit: Option<PathBuf>,
 
     /// L of LogGP: how long a frame is under way, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "1500", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = Links::default().latency_ns, value_parser = from_to::<0, NS_MAX>)]
     latency: u64,
 
-    /// o of LogGP: what a frame costs a node's worker, at either end, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "1000", value_parser = from_to::<0, NS_MAX>)]
+    /// o of LogGP: what the fabric takes of a node's worker for a frame, at either end, in
+    /// nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = Links::default().overhead_ns, value_parser = from_to::<0, NS_MAX>)]
     overhead: u64,
 
     /// g of LogGP: the least time between two frames of a node, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "500", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = Links::default().gap_ns, value_parser = from_to::<0, NS_MAX>)]
     gap: u64,
 
     /// G of LogGP: time per 1,024 bytes of a frame, in nanoseconds (82: 100 Gbit/s)
-    #[arg(long, value_name = "NS", default_value = "82", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = Links::default().gap_per_kib_ns, value_parser = from_to::<0, NS_MAX>)]
     gap_per_kib: u64,
 
     /// Chance that a frame is lost, and sent again after 20 ms
@@ -186,15 +188,20 @@ pub struct Cluster {
     cpus: u64,
 
     /// Of shared CPUs: after so long one who has it gives it to another who waits, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "3000000", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = SharedCpus::default().slice_ns, value_parser = from_to::<0, NS_MAX>)]
     slice: u64,
 
     /// Of shared CPUs: the time that such a change takes, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "15000", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = SharedCpus::default().switch_ns, value_parser = from_to::<0, NS_MAX>)]
     switch: u64,
 
+    /// Cost of a frame for a node's worker besides --overhead, at either end, in nanoseconds: the
+    /// link, and the turn of the frame receiver
+    #[arg(long, value_name = "NS", default_value_t = Links::default().frame_ns, value_parser = from_to::<0, NS_MAX>)]
+    frame: u64,
+
     /// Cost for a worker to send, hand on or handle a message, in nanoseconds
-    #[arg(long, value_name = "NS", default_value = "80", value_parser = from_to::<0, NS_MAX>)]
+    #[arg(long, value_name = "NS", default_value_t = Links::default().message_ns, value_parser = from_to::<0, NS_MAX>)]
     message: u64,
 
     /// Decides everything that is random
@@ -228,6 +235,7 @@ fn run_cluster(args: &Cluster) -> Result<(), Failure> {
         overhead_ns: args.overhead,
         gap_ns: args.gap,
         gap_per_kib_ns: args.gap_per_kib,
+        frame_ns: args.frame,
         message_ns: args.message,
         loss: args.loss,
         window_frames: args.window as u32,

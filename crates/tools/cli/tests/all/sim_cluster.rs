@@ -49,6 +49,8 @@ fn each_cost_counts() {
     for (flag, value) in [("--overhead", "50000"), ("--message", "20000"), ("--bytes", "60000")] {
         assert!(with(flag, value) > default_ns * 1.5, "{flag}");
     }
+    // Once where a frame is sent, and once where it is received.
+    assert!((with("--frame", "10350") - default_ns - 20_000.0).abs() < 4_000.0);
     assert!(with("--gap-per-kib", "100000") > default_ns * 1.5);
     // With all at once, the gap between frames is what counts.
     let elapsed =
@@ -89,11 +91,13 @@ fn tables_for_people_and_a_page() {
     let page = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("sim-cluster.html");
     let path = page.to_str().unwrap();
     let text = run(&[&SMALL[..6], &["--report", path]].concat()).stdout;
-    for part in ["direct", "2d", "3d", "LogGP", "four-counter", "heartbeats"] {
+    for part in ["direct", "2d", "3d", "LogGP", "350 ns per frame", "four-counter", "heartbeats"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let html = std::fs::read_to_string(&page).unwrap();
-    assert!(html.contains("Simulated cluster") && html.contains("Destinations of a node"));
+    for part in ["Simulated cluster", "--frame</", "Destinations of a node"] {
+        assert!(html.contains(part), "{part}");
+    }
     std::fs::remove_file(page).unwrap();
     let quiet = run(&SMALL).ok();
     assert!(quiet.contains("direct") && !quiet.contains("LogGP"), "{quiet}");
@@ -107,6 +111,7 @@ fn what_is_asked_wrongly_is_refused() {
         (&["--messages", "1000000"], "--messages: 1000000 of each of 10000 nodes are"),
         (&["--report", "/no/such/folder/x.html"], "--report: "),
         (&["--loss", "0.6"], "--loss: '0.6' is not allowed: 0 to 0.5"),
+        (&["--frame", "1000000001"], "--frame: '1000000001' is not allowed: 0 to 1000000000"),
         (&["--frame-bytes", "1"], "--frame-bytes: '1' is not allowed"),
         (&["--machine", "12"], "--machine"),
     ] {
@@ -236,15 +241,20 @@ fn the_cost_of_a_message_is_fitted_to_a_probe() {
     let compared = |args: &[&str]| -> Value {
         cluster(&[&["--compare", &file, "--json"], args].concat()).json()
     };
-    let per_s = number(&compared(&["--message", "700"]), "compared.0.simulated_per_s");
-    with_rate(per_s);
-    let fitted = compared(&["--fit", &file]);
+    let known = compared(&["--message", "700", "--frame", "5000"]);
+    with_rate(number(&known, "compared.0.simulated_per_s"));
+    let fitted = compared(&["--fit", &file, "--frame", "5000"]);
+    assert_eq!(number(&fitted, "settings.frame_ns"), 5_000.0);
     let message_ns = number(&fitted, "settings.message_ns");
     assert!((690.0..=700.0).contains(&message_ns), "{message_ns}");
     assert!(number(&fitted, "compared.0.error_percent").abs() < 1.0, "{fitted}");
+    // What frames do not cost, messages do.
+    let cheaper = compared(&["--fit", &file, "--frame", "0"]);
+    assert!(number(&cheaper, "settings.message_ns") > message_ns + 100.0, "{cheaper}");
     // It is that of other simulations, too.
     let small = ["--nodes", "2", "--route", "direct", "--messages", "10", "--json"];
-    let simulated: Value = cluster(&[&small[..], &["--fit", &file]].concat()).json();
+    let simulated: Value =
+        cluster(&[&small[..], &["--fit", &file, "--frame", "5000"]].concat()).json();
     assert_eq!(number(&simulated, "settings.message_ns"), message_ns);
 
     with_rate(1.0);

@@ -104,8 +104,8 @@ pub fn compare(settings: Settings, probes: &[PathBuf], quiet: bool) -> Result<Re
 }
 
 /// Returns the settings with that cost of a message with which the simulation does as much as this
-/// file of `actinium probe --fabric .. --json` says that its nodes did. 0, if frames alone take
-/// longer.
+/// file of `actinium probe --fabric .. --json` says that its nodes did, beside the given cost of a
+/// frame. 0, if frames alone take longer.
 ///
 /// # Errors
 /// If the file can not be read, is none of a probe of two nodes or more, or its nodes took longer

@@ -21,7 +21,7 @@ pub struct MeasuredLinks {
     pub fabric: String,
     /// L: how long a frame is under way, in nanoseconds.
     pub latency_ns: u64,
-    /// o: what a frame costs a node's worker, in nanoseconds.
+    /// o: what the fabric takes of a node's worker for a frame, in nanoseconds.
     pub overhead_ns: u64,
     /// g: the least time between two frames, in nanoseconds.
     pub gap_ns: u64,
@@ -30,7 +30,7 @@ pub struct MeasuredLinks {
 }
 
 impl MeasuredLinks {
-    /// Creates the figures of a fabric; the cost of a message is none of a link.
+    /// Creates the figures of a fabric; what a frame and a message cost the nodes is none of them.
     pub fn new(fabric: &str, links: Links) -> Self {
         MeasuredLinks {
             schema_version: SCHEMA_VERSION,

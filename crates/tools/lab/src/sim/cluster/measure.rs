@@ -50,7 +50,7 @@ impl Program for Measurement {
     }
 }
 
-/// Measures between the nodes 0 and 1; the first has the costs. That of a message is not measured.
+/// Measures between the nodes 0 and 1; the first has the costs. Those of nodes are not measured.
 fn measure(fabric: &mut dyn Fabric) -> Result<Option<Links>, Failure> {
     let nodes = fabric.nodes();
     if nodes.iter().any(|node| node.0 > 1) || fabric.node().0 > 1 {

@@ -26,6 +26,7 @@ pub fn of(report: &Report) -> Page {
         ("--overhead", settings.overhead_ns),
         ("--gap", settings.gap_ns),
         ("--gap-per-kib", settings.gap_per_kib_ns),
+        ("--frame", settings.frame_ns),
         ("--message", settings.message_ns),
         ("--hold", settings.hold_ns),
         ("--rate", settings.rate_per_s),

@@ -40,6 +40,8 @@ pub struct Settings {
     pub gap_ns: u64,
     /// The gap for each KiB: LogGP's G.
     pub gap_per_kib_ns: u64,
+    /// The time that a worker spends on a frame beside the overhead, at either end.
+    pub frame_ns: u64,
     /// The time that a worker spends on a message.
     pub message_ns: u64,
     /// The chance that a frame is lost.
@@ -66,7 +68,8 @@ fn names<S: Serializer>(routes: &[Route], serializer: S) -> Result<S::Ok, S::Err
 
 impl Default for Settings {
     fn default() -> Self {
-        let (link, cpus) = (LinkConfig::default(), SharedCpus::default());
+        let (link, links) = (LinkConfig::default(), Links::default());
+        let cpus = SharedCpus::default();
         Settings {
             nodes: vec![10, 100, 1_000, 10_000],
             routes: Route::ALL.to_vec(),
@@ -76,11 +79,12 @@ impl Default for Settings {
             frame_bytes: 16_384,
             hold_ns: 10_000,
             links_measured: None,
-            latency_ns: 1_500,
-            overhead_ns: 1_000,
-            gap_ns: 500,
-            gap_per_kib_ns: 82,
-            message_ns: 80,
+            latency_ns: links.latency_ns,
+            overhead_ns: links.overhead_ns,
+            gap_ns: links.gap_ns,
+            gap_per_kib_ns: links.gap_per_kib_ns,
+            frame_ns: links.frame_ns,
+            message_ns: links.message_ns,
             loss: 0.0,
             window_frames: link.window_frames,
             cpus: cpus.count,
@@ -134,6 +138,7 @@ impl Settings {
             overhead_ns: self.overhead_ns,
             gap_ns: self.gap_ns,
             gap_per_kib_ns: self.gap_per_kib_ns,
+            frame_ns: self.frame_ns,
             message_ns: self.message_ns,
         }
     }
@@ -145,11 +150,12 @@ impl Settings {
             None => "assumed".to_owned(),
         };
         format!(
-            "links      LogGP, {from}: L {}, o {}, g {}, G {} per KiB; {} of a worker per message and hop",
+            "links      LogGP, {from}: L {}, o {}, g {}, G {} per KiB; of a worker, {} per frame at either end, {} per message and hop",
             nanoseconds(self.latency_ns as f64),
             nanoseconds(self.overhead_ns as f64),
             nanoseconds(self.gap_ns as f64),
             nanoseconds(self.gap_per_kib_ns as f64),
+            nanoseconds(self.frame_ns as f64),
             nanoseconds(self.message_ns as f64)
         )
     }
