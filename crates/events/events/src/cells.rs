@@ -10,14 +10,18 @@
 //! slot's table times [`CHUNK`], and the place in the chunk. Tables are written under the slot's
 //! lock; who reads a product was made ready under it.
 
-use crate::store::{AnyStore, Dead};
+use crate::store::{AnyStore, Dead, Make};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Cells in a chunk, unless fewer are ever needed.
 pub(crate) const CHUNK: usize = 16;
 /// In a slot's table: no chunk.
 const NO_CHUNK: u32 = u32::MAX;
+/// Places before and behind those of a slot's table and marks that nothing uses: at least 128 bytes,
+/// so that what slots of other workers write is on other cache lines.
+pub(crate) const APART: usize = 64;
 
 /// How many products of one module there are, and how many there were at most.
 #[derive(Debug, Default)]
@@ -64,22 +68,31 @@ struct Rest {
     /// Those of all modules, if they are counted.
     alive: Option<Arc<[Alive]>>,
     /// Chunks that no slot has, for each worker.
-    free: Box<[Mutex<Vec<u32>>]>,
-    made: AtomicU32,
+    free: Box<[Mutex<Free>]>,
+    /// Blocks of the store that workers have taken.
+    blocks: AtomicU32,
+}
+
+/// One worker's chunks: those that its slots have given back, and those that nobody had yet, all of
+/// blocks of its own. For in a block, chunks share cache lines.
+#[derive(Default)]
+struct Free {
+    chunks: Vec<u32>,
+    fresh: Range<u32>,
 }
 
 impl Column {
     /// For so many slots and workers, whose products of this type come from so many producers;
     /// `first` is its place in tables, and `number` is that of the column.
     pub(crate) fn new(
-        make: fn(usize, usize) -> AnyStore,
+        make: Make,
         producers: usize,
         (number, first): (usize, usize),
         slots: usize,
         workers: usize,
     ) -> Self {
         let (cells, chunks) = (producers.min(CHUNK), producers.div_ceil(CHUNK));
-        let store = make(cells, chunks * slots);
+        let store = make(cells, chunks * slots, workers);
         Column {
             looks_at_ends: store.has_destructor(),
             store,
@@ -90,7 +103,7 @@ impl Column {
             rest: Box::new(Rest {
                 alive: None,
                 free: (0..workers).map(|_| Mutex::default()).collect(),
-                made: AtomicU32::new(0),
+                blocks: AtomicU32::new(0),
             }),
         }
     }
@@ -108,18 +121,24 @@ impl Column {
     /// A chunk for a slot that is at home there.
     #[cold]
     fn take(&self, home: usize) -> u32 {
-        let free = self.rest.free[home].lock().unwrap_or_else(PoisonError::into_inner).pop();
-        free.unwrap_or_else(|| {
+        let mut free = self.free(home);
+        if let Some(chunk) = free.chunks.pop() {
+            return chunk;
+        }
+        if free.fresh.is_empty() {
             // Relaxed: it only shares out numbers; the slot's lock publishes the chunk.
-            let chunk = self.rest.made.fetch_add(1, Ordering::Relaxed);
-            self.store.make(chunk);
-            chunk
-        })
+            free.fresh = self.store.make(self.rest.blocks.fetch_add(1, Ordering::Relaxed));
+        }
+        free.fresh.next().expect("there are blocks for all chunks of all slots")
     }
 
     #[cold]
     fn give_back(&self, home: usize, chunk: u32) {
-        self.rest.free[home].lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+        self.free(home).chunks.push(chunk);
+    }
+
+    fn free(&self, home: usize) -> MutexGuard<'_, Free> {
+        self.rest.free[home].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something is to be done with a product that is not needed any more.
@@ -290,8 +309,21 @@ mod tests {
                 assert_eq!(cells[slot].count(), 0);
             }
         }
-        // Each has a first one, and both in turn had the two others.
-        assert_eq!(column.rest.made.load(Ordering::Relaxed), 4);
+        // Each has a first one, and both in turn had the two others; the block has room for eight.
+        assert_eq!(column.rest.blocks.load(Ordering::Relaxed), 1);
+        assert_eq!(column.free(0).fresh, 4..8);
+    }
+
+    #[test]
+    fn each_worker_has_chunks_of_its_own_blocks() {
+        let column = Column::new(AnyStore::new::<u64>, 40, (0, 0), 2, 2);
+        let (tables, mut cells) = ([(); 2].map(|()| Table::new(3)), Cells::new(1, 3));
+        let [first, second] = [0, 1].map(|home| {
+            cells = Cells::new(1, 3);
+            let taken = (0..40).map(|_| cells.take(&tables[home], &column, home).chunk);
+            taken.collect::<std::collections::BTreeSet<_>>()
+        });
+        assert_eq!((first, second), ([0, 1, 2].into(), [8, 9, 10].into()));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! slot's lock; a slot task becomes inactive under that lock, when it found nothing. So nothing
 //! that is ready is left lying.
 
-use crate::cells::{Alive, Cells, Column, Table, Taken};
+use crate::cells::{APART, Alive, Cells, Column, Table, Taken};
 use crate::layout::Layout;
 use crate::module_states::{ModuleStates, NO_CELL};
 use crate::product::Product;
@@ -88,7 +88,9 @@ impl Engine {
         let counted =
             if settings.figures == Figures::Spans { usize::from(layout.source) + 1 } else { 0 };
         let alive: Arc<[Alive]> = (0..counted).map(|_| Alive::default()).collect();
-        let mut chunks = 0;
+        // Many slots do not fit in the caches anyway.
+        let apart = if slots > SLOTS_MANY { 0 } else { APART };
+        let mut chunks = apart;
         let column = |(number, &(make, producers))| {
             let column = Column::new(make, producers, (number, chunks), slots, workers);
             chunks += column.chunks();
@@ -98,6 +100,7 @@ impl Engine {
             }
         };
         let columns = layout.columns.iter().enumerate().map(column).collect();
+        let chunks = chunks + apart;
         Engine {
             key: slot_tasks.key(),
             slot_tasks,

@@ -3,10 +3,10 @@
 use crate::links::Links;
 use crate::role::Role;
 use crate::stamp::Stamp;
-use crate::store::AnyStore;
+use crate::store::Make;
 
-/// Makes a store for chunks of so many cells, at most so many; and how many make such products.
-pub(crate) type ColumnOf = (fn(usize, usize) -> AnyStore, usize);
+/// Makes a store; and how many make such products.
+pub(crate) type ColumnOf = (Make, usize);
 
 /// The traits of a module that are looked up at each of its calls. They are small, so that those of
 /// many modules fit in one cache line.

@@ -4,7 +4,7 @@
 use crate::engine::Engine;
 use crate::handles::Handle;
 use crate::product::Product;
-use crate::store::{AnyStore, Lent};
+use crate::store::{AnyStore, Lent, Make};
 use std::any::TypeId;
 
 /// The type of a product.
@@ -12,7 +12,7 @@ use std::any::TypeId;
 pub struct Made {
     pub(crate) type_id: TypeId,
     pub(crate) type_name: &'static str,
-    pub(crate) store: fn(usize, usize) -> AnyStore,
+    pub(crate) store: Make,
 }
 
 impl Made {

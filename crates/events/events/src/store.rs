@@ -6,6 +6,7 @@ use actinium_scheduler::guard;
 use actinium_scheduler::ref_cells::AtomicRefCells;
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Most chunks that are made at a time; a power of two.
@@ -15,6 +16,10 @@ const BLOCK: usize = 64;
 pub(crate) type Dead = Box<dyn Any + Send + Sync>;
 
 type Block<T> = OnceLock<AtomicRefCells<T>>;
+
+/// Makes the store of a type: for chunks of so many cells, so many of them at most, and so many
+/// workers, each of whom has blocks of its own.
+pub(crate) type Make = fn(usize, usize, usize) -> AnyStore;
 
 /// Why a product can not be stored: somebody still reads what lies in its place. That can only be
 /// if a [`Read`](crate::Read) was forgotten (`std::mem::forget`).
@@ -52,22 +57,22 @@ pub(crate) struct AnyStore {
 struct OfType {
     has_destructor: bool,
     clear: fn(&AnyBox, u32, usize) -> Option<Dead>,
-    make: fn(&AnyBox, u32),
+    make: fn(&AnyBox, u32) -> Range<u32>,
 }
 
 impl AnyStore {
-    /// For chunks of so many cells, and for so many of them at most.
-    pub(crate) fn new<T: Product>(cells: usize, chunks_max: usize) -> Self {
+    /// See [`Make`].
+    pub(crate) fn new<T: Product>(cells: usize, chunks_max: usize, workers: usize) -> Self {
         let shift = BLOCK.min(chunks_max.next_power_of_two()).ilog2();
-        let blocks = (0..chunks_max.div_ceil(1 << shift)).map(|_| OnceLock::new()).collect();
+        // Of each worker, one may not be full.
+        let blocks = chunks_max.div_ceil(1 << shift) + workers;
+        let blocks = (0..blocks).map(|_| OnceLock::new()).collect();
         let of_type = const {
             &OfType {
                 has_destructor: std::mem::needs_drop::<T>(),
                 clear: |store, chunk, cell| store.get::<Store<T>>()?.clear(chunk, cell),
-                make: |store, chunk| {
-                    if let Some(store) = store.get::<Store<T>>() {
-                        store.make(chunk);
-                    }
+                make: |store, block| {
+                    store.get::<Store<T>>().map_or(0..0, |store| store.make(block))
                 },
             }
         };
@@ -92,9 +97,9 @@ impl AnyStore {
         (self.of_type.clear)(&self.store, chunk, cell)
     }
 
-    /// Makes the chunk if it is not there.
-    pub(crate) fn make(&self, chunk: u32) {
-        (self.of_type.make)(&self.store, chunk);
+    /// Makes a block; returns its chunks.
+    pub(crate) fn make(&self, block: u32) -> Range<u32> {
+        (self.of_type.make)(&self.store, block)
     }
 }
 
@@ -127,10 +132,10 @@ impl<T: Product> Store<T> {
         block.take(cell).map(|product| Box::new(product) as Dead)
     }
 
-    fn make(&self, chunk: u32) {
-        if let Some(block) = self.blocks.get(chunk as usize >> self.shift) {
-            block.get_or_init(|| AtomicRefCells::new(self.cells << self.shift));
-        }
+    fn make(&self, block: u32) -> Range<u32> {
+        let Some(place) = self.blocks.get(block as usize) else { return 0..0 };
+        place.get_or_init(|| AtomicRefCells::new(self.cells << self.shift));
+        block << self.shift..(block + 1) << self.shift
     }
 }
 

@@ -25,6 +25,9 @@ const SPREAD_IDLE_NS: u32 = 5_000;
 /// ... and before one that takes longer than this even to one that is busy now: it may be done
 /// sooner.
 const SPREAD_ALWAYS_NS: u32 = 200_000;
+/// Whether a module takes less or more than this is enough to know where the limits above are far
+/// away: what is expected of it is on cache lines that all workers read.
+const SHORT_NS: u64 = 1_000;
 /// The number of calls of which one is timed, with [`Figures::Counts`].
 const TIMED: u64 = 64;
 
@@ -362,6 +365,9 @@ impl Run {
         let cell = &self.expected_ns[usize::from(module)];
         // Relaxed: an estimate; a lost update does no harm.
         let old = u64::from(cell.load(Ordering::Relaxed));
+        if (1..SHORT_NS).contains(&old) && took_ns < SHORT_NS {
+            return;
+        }
         let new = if old == 0 { took_ns } else { (old * 7 + took_ns) / 8 };
         cell.store(new.clamp(1, u64::from(u32::MAX)) as u32, Ordering::Relaxed);
     }

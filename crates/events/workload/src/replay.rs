@@ -31,12 +31,24 @@ pub struct Checksum(pub u64);
 /// The sum over everything that modules on paths have seen. It does not depend on the order of
 /// events.
 #[derive(Clone, Debug, Default)]
-pub struct Total(Arc<AtomicU64>);
+pub struct Total(Arc<[Part; PARTS]>);
+
+/// Parts of the sum, each of few workers, for what all write is in nobody's cache.
+const PARTS: usize = 16;
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Part(AtomicU64);
 
 impl Total {
     /// The sum so far.
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.0.iter().fold(0, |sum, part| sum.wrapping_add(part.0.load(Ordering::SeqCst)))
+    }
+
+    fn add(&self, worker: usize, value: u64) {
+        // Relaxed: a sum; it is read when the workers have ended.
+        self.0[worker % PARTS].0.fetch_add(value, Ordering::Relaxed);
     }
 }
 
@@ -141,8 +153,7 @@ impl Replayed {
     /// Counts the checksum that a module at the end of a path saw.
     fn count(&self, event: &Event<'_>, sum: Checksum) {
         match &self.sums {
-            // Relaxed: a sum; it is read when the workers have ended.
-            Sums::Of(total) => _ = total.0.fetch_add(sum.0, Ordering::Relaxed),
+            Sums::Of(total) => total.add(event.worker(), sum.0),
             Sums::By(seen) => seen.note(event.slot(), self.number, sum.0),
         }
     }
