@@ -302,7 +302,8 @@ impl Engine {
     ) {
         state.active |= 1 << place;
         let at = (self.slots[slot as usize].home + place) % self.shared.workers();
-        let wanted = Wanted { number: state.number, slot, place: place as u16, is_urgent };
+        let (place, warm_at) = (place as u16, at as u16);
+        let wanted = Wanted { number: state.number, slot, place, is_urgent, warm_at };
         self.slot_tasks.work_for(self.key, wanted, at, from);
     }
 

@@ -21,8 +21,9 @@
 //! then the oldest event: when events take turns evenly, they all come to their end, and to what is
 //! serial there, at the same time. Only the first few of the queue are looked at.
 //!
-//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when all queues are
-//! empty, and whoever puts a slot into one wakes an idle slot task if there is one.
+//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when others are about
+//! to have a turn for each slot in the queues, and whoever puts a slot into one wakes an idle slot
+//! task if there is one.
 
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::lock;
@@ -37,6 +38,9 @@ pub(crate) const PER_WORKER: usize = 16;
 
 /// How many in a queue are looked at to find the oldest event.
 const LOOK: usize = 16;
+/// An event that another worker has run comes next if it is by so many older: two slot tasks of one
+/// queue, one of which was moved, must not take turns at the same events.
+const OLDER: u64 = 16;
 
 /// The least virtual time of a turn, in nanoseconds: where the clock stands still, turns count.
 const TURN_NS: u64 = 1_000;
@@ -51,6 +55,8 @@ pub(crate) struct Wanted {
     pub(crate) place: u16,
     /// Whether others wait for what it will run.
     pub(crate) is_urgent: bool,
+    /// The worker whose caches have it.
+    pub(crate) warm_at: u16,
 }
 
 /// Runs what is ready of a slot. Says last whether others wait for what comes next.
@@ -76,9 +82,10 @@ struct OfRun {
 }
 
 impl OfRun {
-    fn next(&mut self) -> Option<Wanted> {
+    fn next(&mut self, worker: u16) -> Option<Wanted> {
         let first = self.wanted.iter().take(LOOK).enumerate();
-        let (nth, _) = first.min_by_key(|(_, wanted)| (!wanted.is_urgent, wanted.number))?;
+        let age = |it: &Wanted| it.number + if it.warm_at == worker { 0 } else { OLDER };
+        let (nth, _) = first.min_by_key(|(_, wanted)| (!wanted.is_urgent, age(wanted)))?;
         self.wanted.remove(nth)
     }
 }
@@ -88,6 +95,8 @@ struct Queues {
     idle: Vec<u16>,
     /// For each slot task, whether it is among the idle ones.
     is_idle: [bool; PER_WORKER],
+    /// Slot tasks that run a slot at this moment.
+    in_turn: usize,
     /// By their places.
     runs: Vec<Option<OfRun>>,
     /// The virtual time of the run that was last taken from.
@@ -100,14 +109,14 @@ impl Queues {
     }
 
     /// Takes the slot that comes next.
-    fn next(&mut self) -> Option<(RunKey, Arc<dyn SlotTurn>, Wanted)> {
+    fn next(&mut self, worker: u16) -> Option<(RunKey, Arc<dyn SlotTurn>, Wanted)> {
         let all = self.runs.iter_mut().enumerate();
         let ready = all.filter_map(|(place, run)| {
             let run = run.as_mut().filter(|run| !run.wanted.is_empty())?;
             Some((place, run))
         });
         let (place, run) = ready.min_by_key(|(_, run)| run.virtual_ns)?;
-        let wanted = run.next()?;
+        let wanted = run.next(worker)?;
         self.virtual_ns = run.virtual_ns;
         Some((RunKey { place, number: run.number }, run.run.clone(), wanted))
     }
@@ -125,8 +134,13 @@ impl Queues {
         true
     }
 
-    fn are_empty(&self) -> bool {
-        self.runs.iter().flatten().all(|run| run.wanted.is_empty())
+    /// Whether the slot tasks that are about to have a turn are enough for the slots that want one,
+    /// without the one that asks, whose turn is over. So there are no more than slots: of two that
+    /// ran one slot in turns at two workers, each would find it in the other's caches.
+    fn are_served(&self) -> bool {
+        let wanted: usize = self.runs.iter().flatten().map(|run| run.wanted.len()).sum();
+        let about_to = PER_WORKER - self.idle.len() - self.in_turn - 1;
+        wanted <= about_to
     }
 
     /// Whether there is more than one run, so that shares matter.
@@ -273,24 +287,27 @@ impl Task for SlotTask {
             // Nobody woke it: its first turn.
             return (Turn::Idle, 0);
         }
-        let Some((key, run, wanted)) = queues.next() else {
+        let here = worker.index() as u16;
+        let Some((key, run, wanted)) = queues.next(here) else {
             queues.put_idle(self.index, worker.index() == self.pool);
             return (Turn::Idle, 0);
         };
         let clock = queues.are_shared().then(|| worker.shared().clock());
+        queues.in_turn += 1;
         drop(queues);
         let began_ns = clock.map(|clock| clock.now_ns());
         let (turn, handled, is_urgent) = run.turn(wanted, worker);
         drop(run);
         let took_ns = clock.zip(began_ns).map(|(clock, began)| clock.now_ns() - began);
         let mut queues = lock(&pool.queues);
+        queues.in_turn -= 1;
         if let (Some(took_ns), Some(run)) = (took_ns, queues.run(key)) {
             run.virtual_ns += took_ns.max(TURN_NS) / run.weight;
         }
         if turn == Turn::Again {
-            queues.put(key, Wanted { is_urgent, ..wanted }, false);
+            queues.put(key, Wanted { is_urgent, warm_at: here, ..wanted }, false);
         }
-        if queues.are_empty() {
+        if queues.are_served() {
             queues.put_idle(self.index, worker.index() == self.pool);
             return (Turn::Idle, handled);
         }
