@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) const CHUNK: usize = 16;
 /// In a slot's table: no chunk.
 const NO_CHUNK: u32 = u32::MAX;
-/// Places before and behind those of a slot's table and marks that nothing uses: at least 128 bytes,
-/// so that what slots of other workers write is on other cache lines.
+/// Places before and behind those of a slot's table and marks that nothing uses: at least 128
+/// bytes, so that what slots of other workers write is on other cache lines.
 pub(crate) const APART: usize = 64;
 
 /// How many products of one module there are, and how many there were at most.

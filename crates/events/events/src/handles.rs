@@ -118,6 +118,12 @@ impl<S: Into<StepName>, const N: usize> Steps for [S; N] {
     }
 }
 
+impl<S: Into<StepName> + Clone, const N: usize> Steps for &[S; N] {
+    fn names(self) -> Vec<StepName> {
+        self.as_slice().names()
+    }
+}
+
 impl<S: Into<StepName> + Clone> Steps for &[S] {
     fn names(self) -> Vec<StepName> {
         self.iter().cloned().map(Into::into).collect()
@@ -218,3 +224,15 @@ impl<M> From<&Kept<M>> for StepName {
 
 /// The engine's end of [`Kept`].
 pub(crate) type KeptAt<M> = Weak<Mutex<Vec<M>>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_lists_of_any_sort() {
+        let list = ["a", "b"];
+        let all = [list.names(), (&list).names(), list[..].names(), (&list.to_vec()).names()];
+        assert!(all.iter().chain([&("a", "b").names()]).all(|names| names.len() == 2));
+    }
+}

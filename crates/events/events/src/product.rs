@@ -3,6 +3,7 @@
 use crate::handles::{Name, ProductName};
 use actinium_scheduler::ref_cells::Ref;
 use std::any::TypeId;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -75,6 +76,18 @@ pub struct Read<'a, T>(Ref<'a, T>);
 impl<'a, T> Read<'a, T> {
     pub(crate) fn new(product: Ref<'a, T>) -> Self {
         Read(product)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Read<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        T::fmt(self, f)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Read<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        T::fmt(self, f)
     }
 }
 

@@ -18,12 +18,14 @@
 //! Waldspurger and Weihl, 1995). A run that had nothing ready for a while does not make up for it.
 //!
 //! Within a run, next is a slot whose module has been handed a resource, for others wait for that;
-//! then the oldest event: when events take turns evenly, they all come to their end, and to what is
-//! serial there, at the same time. Only the first few of the queue are looked at.
+//! then the oldest event of those that this worker ran last, for it has them in its caches, unless
+//! another is much older. Oldest, because when events take turns evenly, they all come to their
+//! end, and to what is serial there, at the same time. Only the first few of the queue are looked
+//! at.
 //!
-//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when others are about
-//! to have a turn for each slot in the queues, and whoever puts a slot into one wakes an idle slot
-//! task if there is one.
+//! No slot is forgotten: a slot task becomes idle, under the pool's lock, only when others are
+//! about to have a turn for each slot in the queues. Whoever puts a slot into one wakes an idle
+//! slot task if there is one.
 
 use actinium_scheduler::runnable::Kind;
 use actinium_scheduler::sync::lock;
@@ -320,5 +322,59 @@ impl Drop for SlotTask {
     fn drop(&mut self) {
         let runs = std::mem::take(&mut lock(&self.pools[self.pool].queues).runs);
         drop(runs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NoRun;
+
+    impl SlotTurn for NoRun {
+        fn turn(&self, _: Wanted, _: &Worker) -> (Turn, u32, bool) {
+            (Turn::Idle, 0, false)
+        }
+    }
+
+    fn of_run(wanted: impl IntoIterator<Item = Wanted>) -> OfRun {
+        let (run, wanted) = (Arc::new(NoRun), wanted.into_iter().collect());
+        OfRun { number: 1, run, wanted, weight: 1, virtual_ns: 0 }
+    }
+
+    fn wanted(number: u64, warm_at: u16, is_urgent: bool) -> Wanted {
+        Wanted { number, slot: number as u32, place: 0, is_urgent, warm_at }
+    }
+
+    #[test]
+    fn a_slot_goes_on_where_it_is_warm_unless_another_is_much_older() {
+        let next = |all: &[(u64, u16)], worker| {
+            let mut run = of_run(all.iter().map(|&(number, at)| wanted(number, at, false)));
+            run.next(worker).map(|it| it.number)
+        };
+        let two = [(3, 1), (7, 0)];
+        assert_eq!((next(&two, 0), next(&two, 1)), (Some(7), Some(3)));
+        assert_eq!(next(&[(9, 0), (8, 0)], 0), Some(8), "the oldest");
+        assert_eq!(next(&[(3, 1), (3 + OLDER, 0)], 0), Some(3), "rather than none for ever");
+        assert_eq!(next(&[(3, 1)], 0), Some(3), "rather than nothing");
+        let mut run = of_run([wanted(1, 0, false), wanted(9, 1, true)]);
+        assert_eq!(run.next(0).map(|it| it.number), Some(9), "others wait for it");
+    }
+
+    #[test]
+    fn there_are_no_more_slot_tasks_than_slots_and_enough_for_all() {
+        let queues = |wanted: &[Wanted], active: usize, in_turn| Queues {
+            idle: (active as u16..PER_WORKER as u16).collect(),
+            in_turn,
+            runs: vec![None, Some(of_run(wanted.iter().copied()))],
+            ..Queues::default()
+        };
+        let [one, two] = [wanted(1, 0, false), wanted(2, 0, false)];
+        assert!(queues(&[], 1, 0).are_served(), "there is nothing to do");
+        assert!(!queues(&[one], 1, 0).are_served(), "only the one that asks");
+        assert!(queues(&[one], 2, 0).are_served());
+        assert!(!queues(&[one], 2, 1).are_served(), "the other may run for long");
+        assert!(!queues(&[one, two], 2, 0).are_served());
+        assert!(queues(&[one, two], 4, 1).are_served());
     }
 }

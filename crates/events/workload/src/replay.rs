@@ -31,24 +31,24 @@ pub struct Checksum(pub u64);
 /// The sum over everything that modules on paths have seen. It does not depend on the order of
 /// events.
 #[derive(Clone, Debug, Default)]
-pub struct Total(Arc<[Part; PARTS]>);
+pub struct Total(Arc<[SumOfFew; SUMS]>);
 
-/// Parts of the sum, each of few workers, for what all write is in nobody's cache.
-const PARTS: usize = 16;
+/// Sums that add up to the whole, each of few workers: what all write is in nobody's cache.
+const SUMS: usize = 16;
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Part(AtomicU64);
+struct SumOfFew(AtomicU64);
 
 impl Total {
     /// The sum so far.
     pub fn get(&self) -> u64 {
-        self.0.iter().fold(0, |sum, part| sum.wrapping_add(part.0.load(Ordering::SeqCst)))
+        self.0.iter().fold(0, |sum, few| sum.wrapping_add(few.0.load(Ordering::SeqCst)))
     }
 
     fn add(&self, worker: usize, value: u64) {
         // Relaxed: a sum; it is read when the workers have ended.
-        self.0[worker % PARTS].0.fetch_add(value, Ordering::Relaxed);
+        self.0[worker % SUMS].0.fetch_add(value, Ordering::Relaxed);
     }
 }
 
