@@ -79,7 +79,11 @@ fn without_work_one_worker_is_left() {
 #[test]
 fn what_has_its_home_at_a_worker_that_does_not_work_moves() {
     // However long it takes until the one that works sees the message.
-    let rules = Elastic { wait_worth_growing_ns: u64::MAX, ..Elastic::DEFAULT };
+    let rules = Elastic {
+        wait_worth_growing_ns: u64::MAX,
+        busy_to_grow_percent: 1_000,
+        ..Elastic::DEFAULT
+    };
     let builder = System::builder().workers(WORKERS).bind(Bind::None).elastic_with(rules);
     let system = builder.build().expect("a system");
     let seen = Arc::new(AtomicUsize::new(usize::MAX));
