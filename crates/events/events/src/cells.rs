@@ -11,9 +11,10 @@
 //! lock; who reads a product was made ready under it.
 
 use crate::store::{AnyStore, Dead, Make};
+use actinium_scheduler::sync::lock;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Cells in a chunk, unless fewer are ever needed.
 pub(crate) const CHUNK: usize = 16;
@@ -138,7 +139,7 @@ impl Column {
     }
 
     fn free(&self, home: usize) -> MutexGuard<'_, Free> {
-        self.rest.free[home].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.rest.free[home])
     }
 
     /// Something is to be done with a product that is not needed any more.

@@ -25,8 +25,8 @@ const SPREAD_IDLE_NS: u32 = 5_000;
 /// ... and before one that takes longer than this even to one that is busy now: it may be done
 /// sooner.
 const SPREAD_ALWAYS_NS: u32 = 200_000;
-/// Whether a module takes less or more than this is enough to know where the limits above are far
-/// away: what is expected of it is on cache lines that all workers read.
+/// A module that takes less than this is far from the limits above, so what is expected of it is
+/// not kept up to date: to write it costs the others a cache line that they read at each call.
 const SHORT_NS: u64 = 1_000;
 /// The number of calls of which one is timed, with [`Figures::Counts`].
 const TIMED: u64 = 64;
