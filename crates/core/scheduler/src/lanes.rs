@@ -483,6 +483,13 @@ impl Delivery<'_> {
         Some(entries)
     }
 
+    /// Chunks that wait here for now.
+    pub fn waiting(&self) -> u64 {
+        // Relaxed: only the holder of the lock writes it.
+        let delivered = self.lanes.delivered[self.to].of(self.from).load(Ordering::Relaxed);
+        self.lanes.published(self.from, self.to) - delivered
+    }
+
     /// What [`Delivery::take`] gave was delivered: the chunk is its sender's again.
     pub fn done(&mut self) {
         let place = self.lanes.delivered[self.to].of(self.from);

@@ -57,6 +57,18 @@ pub fn delivered_after(took_ns: u64) -> usize {
     DELIVERED_AT_ONCE.max((took_ns / DELIVERED_NS) as usize)
 }
 
+/// Items that wait for a runnable before more for it stay where they are, in the lane: beyond that
+/// they would be in no cache when their turn comes, and touch ever more memory until then.
+const CROWDED: usize = 4 * 1024;
+/// Items so cheap that what stays in a lane meanwhile is handled within a millisecond: messages to
+/// others lie behind it.
+const BRIEF_NS: u32 = 32;
+/// Whether so many items that wait for a runnable, each of which costs so much (0: not known), are
+/// enough for now.
+pub fn is_crowded(waiting: usize, cost_ns: u32) -> bool {
+    waiting >= CROWDED && (1..=BRIEF_NS).contains(&cost_ns)
+}
+
 /// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
 /// most.
 pub const SHARED_AT_ONCE: usize = 512;
@@ -168,6 +180,14 @@ mod tests {
     fn a_round_ends_early_if_its_turns_take_long() {
         let turns = [0, 300, 1_250, 6_250, LONG_NS - 1, LONG_NS, u64::MAX].map(further_turns);
         assert_eq!(turns, [1, 1, 2, 10, 15, ROUND, ROUND]);
+    }
+
+    #[test]
+    fn only_what_is_cheap_has_enough() {
+        assert!(is_crowded(CROWDED, 1) && is_crowded(CROWDED, BRIEF_NS));
+        assert!(!is_crowded(CROWDED, BRIEF_NS + 1), "messages to others would wait for long");
+        assert!(!is_crowded(CROWDED, 0), "nobody knows what it costs");
+        assert!(!is_crowded(CROWDED - 1, 1));
     }
 
     #[test]

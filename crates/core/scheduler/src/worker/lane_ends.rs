@@ -15,7 +15,7 @@ const BACKLOG: u64 = 8;
 const BACKLOG_WORDS: usize = 2 * 1024;
 
 /// Chunks that wait to be delivered before their sender waits, too.
-const AHEAD: u64 = 32;
+pub(super) const AHEAD: u64 = 32;
 
 /// The sending ends of all of a worker's lanes.
 #[derive(Debug)]

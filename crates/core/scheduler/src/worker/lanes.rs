@@ -1,10 +1,10 @@
 //! Sending and receiving by lanes, flushing them, and grace periods (see `lanes`).
 
-use super::lane_ends::Grace;
+use super::lane_ends::{AHEAD, Grace};
 use super::{Callback, Worker};
 use crate::chunk::Entries;
 use crate::lanes::{NONE_OPEN, entry_words};
-use crate::policy::tuning::{DELIVERED_AT_ONCE, TIMED_ROUNDS, delivered_after, weigh};
+use crate::policy::tuning::{self, DELIVERED_AT_ONCE, TIMED_ROUNDS, delivered_after, weigh};
 use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
 use crate::sync::atomic::Ordering;
 use crate::sync::spin_loop;
@@ -313,18 +313,39 @@ impl Worker {
         while words < at_most {
             let Some(entries) = delivery.take() else { break };
             words += entries.words();
-            messages += self.deliver(entries);
+            let (delivered, last) = self.deliver(entries);
+            messages += delivered;
             delivery.done();
+            if to == self.index && delivery.waiting() <= AHEAD && self.has_enough(last) {
+                break;
+            }
         }
         messages
     }
 
-    /// Delivers what lay in a chunk; returns the number of messages. It calls no user code, for
-    /// others may wait for it.
-    fn deliver(&self, mut entries: Entries<'_, Header>) -> u64 {
-        let mut messages = 0;
+    /// Whether so much waits for a receiver, which alone is ready here, that it comes to more of it
+    /// no sooner if that is delivered now. What stays in its lane holds back a sender that is
+    /// faster ([`Worker::keep_pace`]): the two then work side by side, in memory that stays warm.
+    fn has_enough(&self, receiver: Option<Runnable>) -> bool {
+        let Some(receiver) = receiver else { return false };
+        let header = receiver.header();
+        if self.queue_len() > 1 || !header.is_owned_by(self.id) {
+            return false;
+        }
+        // SAFETY: this worker owns it, and what has just been sent to is alive (`lanes`).
+        let (waiting, cost_ns) = unsafe {
+            let cost_ns = header.with_private(|private| private.cost_ns);
+            ((header.vtable.pending)(receiver.0), cost_ns)
+        };
+        tuning::is_crowded(waiting, cost_ns)
+    }
+
+    /// Delivers what lay in a chunk; returns the number of messages, and to whom the last went. It
+    /// calls no user code, for others may wait for it.
+    fn deliver(&self, mut entries: Entries<'_, Header>) -> (u64, Option<Runnable>) {
+        let (mut messages, mut last) = (0, None);
         while let Some(to) = entries.next_to() {
-            messages += 1;
+            (messages, last) = (messages + 1, Some(Runnable(to)));
             // SAFETY: what is sent to is alive until its grace period is over, which comes after
             // this (`lanes`); the vtable's function takes out messages of the runnable's type, as
             // `send_via_lane` put them in.
@@ -332,7 +353,7 @@ impl Worker {
                 (Runnable(to).header().vtable.deliver)(to, &mut entries, self.as_worker_ref());
             }
         }
-        messages
+        (messages, last)
     }
 
     /// For deliveries: `call` may call user code, so it is called when the delivery is over.
@@ -420,5 +441,113 @@ impl Worker {
                 unsafe { (runnable.header().vtable.release)(runnable.0) }
             }
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use crate::Worker;
+    use crate::lanes::entry_words;
+    use crate::runnable::{Header, Kind, LaneEntries, Runnable, Turn, VTable, WorkerRef, Words};
+    use crate::{Clock, Policy, Settings, Shared};
+    use std::cell::Cell;
+    use std::ptr::NonNull;
+    use std::sync::Arc;
+
+    /// What only counts what it gets.
+    #[repr(C)]
+    struct Counts {
+        header: Header,
+        waiting: Cell<usize>,
+    }
+
+    const VTABLE: VTable =
+        VTable { sort: "counts", run, dispose, release, number, pending, deliver };
+
+    unsafe fn run(_: NonNull<Header>, _: WorkerRef<'_>) -> (Turn, u32) {
+        unreachable!("nothing schedules it")
+    }
+
+    unsafe fn dispose(_: NonNull<Header>, _: WorkerRef<'_>) {}
+
+    unsafe fn release(_: NonNull<Header>) {}
+
+    unsafe fn number(_: NonNull<Header>) -> u64 {
+        0
+    }
+
+    unsafe fn pending(header: NonNull<Header>) -> usize {
+        // SAFETY: this function stands in the vtable of `Counts` only.
+        unsafe { header.cast::<Counts>().as_ref() }.waiting.get()
+    }
+
+    unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, _: WorkerRef<'_>) {
+        // SAFETY: as in `pending`.
+        let this = unsafe { header.cast::<Counts>().as_ref() };
+        // SAFETY: such messages were put in, and there is one.
+        unsafe { entries.take::<u64>() };
+        this.waiting.set(this.waiting.get() + 1);
+    }
+
+    /// Two workers, and a receiver at the second whose items cost so much.
+    fn to_a_receiver(cost_ns: u32, test: impl FnOnce(&Worker, &Worker, Runnable, &Counts)) {
+        let shared =
+            Arc::new(Shared::new(Settings::of_two(Policy::Pinned), None, Clock::virtual_time()));
+        let [sender, receiver] = [0, 1].map(|index| Worker::new(shared.clone(), index));
+        let header = Header::new(&VTABLE, Arc::new(Kind::new("counts")), 1, 0, Words::default());
+        let to = Box::leak(Box::new(Counts { header, waiting: Cell::new(0) }));
+        let place = NonNull::from(&mut *to);
+        to.header.take_over(receiver.id(), shared.lanes.raise_epoch());
+        // SAFETY: one thread, and nobody else has it.
+        unsafe { to.header.with_private(|private| private.cost_ns = cost_ns) };
+        // SAFETY: kept until the end of this function.
+        test(&sender, &receiver, unsafe { Runnable::new(place.cast()) }, to);
+        drop([sender, receiver]);
+        // SAFETY: made here, and nobody refers to it any more.
+        drop(unsafe { Box::from_raw(place.as_ptr()) });
+    }
+
+    /// Sends so many chunks, full ones; returns the number of messages.
+    fn send(sender: &Worker, to: Runnable, chunks: usize) -> usize {
+        let mut sent = 0;
+        for _ in 0..chunks {
+            sender.begin_chunk(1, entry_words::<u64>());
+            while sender.ends.try_push(1, to, 0, 7_u64).is_none() {
+                sent += 1;
+            }
+        }
+        sender.tend_lanes();
+        sent
+    }
+
+    #[test]
+    fn what_waits_for_much_already_gets_more_only_when_it_has_handled_some() {
+        to_a_receiver(10, |sender, receiver, to, counts| {
+            let sent = send(sender, to, 30);
+            let first = receiver.receive_pending(usize::MAX) as usize;
+            assert!(first < sent && first >= 4_096, "{first} of {sent}");
+            let more = receiver.receive_pending(usize::MAX) as usize;
+            assert!(more < 1_024, "a chunk at a time: {more}");
+            let mut got = first + more;
+            while got < sent {
+                // As if it had handled all.
+                counts.waiting.set(0);
+                got += receiver.receive_pending(usize::MAX) as usize;
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_stays_in_a_lane_for_the_sake_of_what_is_slow_or_of_a_sender_that_does_not_wait() {
+        to_a_receiver(1_000, |sender, receiver, to, _| {
+            let sent = send(sender, to, 30);
+            assert_eq!(receiver.receive_pending(usize::MAX) as usize, sent);
+        });
+        to_a_receiver(10, |sender, receiver, to, _| {
+            let sent = send(sender, to, 200);
+            let first = receiver.receive_pending(usize::MAX) as usize;
+            // Of the last 32 chunks some are left.
+            assert!(first < sent && first > sent * 4 / 5, "{first} of {sent}");
+        });
     }
 }
