@@ -134,8 +134,9 @@ impl Drawing {
         self.edges.push(edge);
     }
 
-    /// Marks the nodes of these labels, and the edges from each to the next. Labels that no node
-    /// has are passed over.
+    /// Marks the nodes of these labels, and the edges from each to the next; where there is none,
+    /// one is added that says that the next comes after it. Labels that no node has are passed
+    /// over.
     pub fn mark<S: AsRef<str>>(&mut self, labels: &[S]) {
         let find = |label: &S| self.nodes.iter().position(|it| it.label == label.as_ref());
         let way: Vec<usize> = labels.iter().filter_map(find).collect();
@@ -144,7 +145,13 @@ impl Drawing {
         }
         for pair in way.windows(2) {
             let is_it = |edge: &&mut Edge| [edge.from, edge.to] == *pair;
-            self.edges.iter_mut().filter(is_it).for_each(|edge| edge.marked = true);
+            let mut any = false;
+            for edge in self.edges.iter_mut().filter(is_it) {
+                (edge.marked, any) = (true, true);
+            }
+            if !any {
+                self.edges.push(Edge { marked: true, ..Edge::order(pair[0], pair[1]) });
+            }
         }
     }
 

@@ -84,6 +84,18 @@ mod tests {
     }
 
     #[test]
+    fn a_way_has_arrows_also_where_nothing_is_handed_on() {
+        let mut drawing = Drawing::new("t");
+        let [a, b] = ["a", "b"].map(|name| drawing.node(Node::new(name, Role::Producer)));
+        drawing.node(Node::new("c", Role::Output));
+        drawing.edge(Edge::new(a, b));
+        drawing.mark(&["a", "b", "nobody", "c"]);
+        let text = drawing.mermaid();
+        assert!(text.contains("n0 --> n1\n") && text.contains("n1 -.-> n2\n"), "{text}");
+        assert!(text.contains("linkStyle 0,1 "), "{text}");
+    }
+
+    #[test]
     fn more_edges_than_it_takes_are_folded() {
         let mut drawing = Drawing::new("t");
         let source = drawing.node(Node::new("source", Role::Source));
