@@ -496,8 +496,9 @@ mod tests {
             Arc::new(Shared::new(Settings::of_two(Policy::Pinned), None, Clock::virtual_time()));
         let [sender, receiver] = [0, 1].map(|index| Worker::new(shared.clone(), index));
         let header = Header::new(&VTABLE, Arc::new(Kind::new("counts")), 1, 0, Words::default());
-        let to = Box::leak(Box::new(Counts { header, waiting: Cell::new(0) }));
-        let place = NonNull::from(&mut *to);
+        let place = NonNull::from(Box::leak(Box::new(Counts { header, waiting: Cell::new(0) })));
+        // SAFETY: kept until the end of this function.
+        let to = unsafe { place.as_ref() };
         to.header.take_over(receiver.id(), shared.lanes.raise_epoch());
         // SAFETY: one thread, and nobody else has it.
         unsafe { to.header.with_private(|private| private.cost_ns = cost_ns) };
