@@ -523,6 +523,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of messages take minutes there")]
     fn what_waits_for_much_already_gets_more_only_when_it_has_handled_some() {
         to_a_receiver(10, |sender, receiver, to, counts| {
             let sent = send(sender, to, 30);
@@ -540,6 +541,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of messages take minutes there")]
     fn nothing_stays_in_a_lane_for_the_sake_of_what_is_slow_or_of_a_sender_that_does_not_wait() {
         to_a_receiver(1_000, |sender, receiver, to, _| {
             let sent = send(sender, to, 30);
