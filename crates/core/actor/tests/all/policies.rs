@@ -529,7 +529,8 @@ impl Actor for Gossip {
             Word::Heard => {
                 if !self.enough.load(SeqCst) {
                     self.next = 3 - self.next;
-                    self.others[(self.me + self.next) % 8].send(Word::Heard).unwrap();
+                    let to = (self.me + self.next) % self.others.len();
+                    self.others[to].send(Word::Heard).unwrap();
                 }
             }
         }
