@@ -29,8 +29,9 @@
 //!    raises, in `Header::since`. A lane that was opened before that epoch may hold messages for
 //!    the place where the runnable was. So whoever sends to something whose `since` is younger than
 //!    its oldest open lane flushes its lanes first. A lane opened later can not: to learn the epoch
-//!    is to see the move. A worker that takes a runnable over flushes its lanes before it does, for
-//!    it will send to it without asking.
+//!    is to see the move. A worker that takes a runnable over will send to it without asking. So it
+//!    flushes its lanes before it does, unless they hold nothing for it: a worker remembers to whom
+//!    it has sent through lanes that are open (`worker::receivers`).
 //! 3. *Another way is taken*, because the runnable is in transit or has ended: the sender flushes
 //!    its lanes first.
 //!

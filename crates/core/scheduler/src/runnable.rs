@@ -39,7 +39,7 @@
 use crate::chunk::Entries;
 use crate::footprint::Footprint;
 pub use crate::ids::{DEAD, IN_TRANSIT, NOBODY};
-use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -133,6 +133,8 @@ pub struct Kind {
     cost_ns: AtomicU32,
     /// KiB that those work on which declare nothing, as first turns elsewhere have shown, likewise.
     footprint_kib: AtomicU32,
+    /// Whether its runnables were seen to send when they handle items.
+    sends_on: AtomicBool,
     /// How often its runnables were restarted.
     restarts: AtomicU64,
 }
@@ -142,7 +144,8 @@ impl Kind {
     pub fn new(name: &'static str) -> Self {
         let (cost_ns, footprint_kib) = (AtomicU32::new(0), AtomicU32::new(0));
         let restarts = AtomicU64::new(0);
-        Kind { name, stays: false, cost_ns, footprint_kib, restarts }
+        let sends_on = AtomicBool::new(false);
+        Kind { name, stays: false, cost_ns, footprint_kib, sends_on, restarts }
     }
 
     /// A kind whose runnables stay at the workers where they are made, as far as the policy keeps
@@ -187,6 +190,17 @@ impl Kind {
     pub fn count_restart(&self) {
         // Relaxed: a statistic.
         self.restarts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether its runnables were seen to send when they handle items.
+    pub(crate) fn sends_on(&self) -> bool {
+        // Relaxed: an estimate.
+        self.sends_on.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_sends_on(&self) {
+        // Relaxed: an estimate.
+        self.sends_on.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn set_footprint_kib(&self, kib: u32) {
@@ -384,8 +398,8 @@ impl<S> Header<S> {
         self.owner.load(Ordering::Relaxed) == worker_id
     }
 
-    /// The worker with this id, which has flushed its lanes, takes it over in the present epoch
-    /// (see `lanes`).
+    /// The worker with this id, in whose lanes nothing lies for it, takes it over in the present
+    /// epoch (see `lanes`).
     #[inline]
     pub(crate) fn take_over(&self, worker_id: u32, epoch: u64) {
         // Relaxed: the release below publishes it.

@@ -92,7 +92,7 @@ impl<A: Actor> InTurn<'_, A> {
     fn batch<T: Carrier<A::Msg>>(&self, actor: &mut A, handled: &mut u32) -> Pause {
         let worker = self.worker();
         let mut ctx = self.context();
-        let mut until = worker.check_every();
+        let mut until = worker.check_after(0);
         loop {
             let Some(place) = self.take_own::<T>() else {
                 // A notification may have been left with a busy worker where the actor was before.
@@ -290,7 +290,7 @@ fn traced_is_over(note: u32) {
 #[inline(never)]
 fn batch_is_over(worker: &Worker, until: &mut u32) -> bool {
     // Never beyond the batch: nothing overflows.
-    let more = worker.check_every().min(worker.batch() - *until);
+    let more = worker.check_after(*until).min(worker.batch() - *until);
     *until += more;
     more == 0 || worker.is_over_time()
 }

@@ -29,11 +29,14 @@ pub const PUBLISH_NS: u64 = 5_000;
 /// Items of a turn between two looks at the clock, as long as each is short (below `TIMED_NS`).
 pub const CHECK_EVERY: u32 = 32;
 /// Items of a turn between two looks at the clock, of items that cost so many nanoseconds each:
-/// mostly such that a look comes when `PUBLISH_NS` have passed, and that it costs little.
+/// mostly such that a look comes when `PUBLISH_NS` have passed, and that it costs little. 0: the
+/// cost is not known (0); the first look comes after one item, each further one after twice as many
+/// as before, so that the looks make no large part of what is measured.
 #[inline]
 pub fn check_every(cost_ns: u32) -> u32 {
     match cost_ns {
-        0 | TIMED_NS.. => 1,
+        0 => 0,
+        TIMED_NS.. => 1,
         _ => (PUBLISH_NS as u32 / cost_ns).clamp(1, CHECK_EVERY),
     }
 }
@@ -68,6 +71,29 @@ const BRIEF_NS: u32 = 64;
 pub fn is_crowded(waiting: usize, cost_ns: u32) -> bool {
     waiting >= CROWDED && (1..=BRIEF_NS).contains(&cost_ns)
 }
+
+/// A runnable that was crowded is so until it has so many times less.
+pub const LEFT_IN_CROWD: usize = 4;
+/// Chunks that wait to be delivered before their sender waits, too.
+pub const AHEAD: u64 = 32;
+/// Returns how many chunks stay in a lane for what is favoured, whose items cost so much: as many as
+/// a sender fills in some turns of others, and no more than are handled within a few milliseconds,
+/// for messages to others lie behind them.
+pub fn chunks_ahead(cost_ns: u32) -> u64 {
+    (64 * AHEAD / u64::from(cost_ns.max(1))).clamp(AHEAD, 8 * AHEAD)
+}
+
+/// Returns for how long what is crowded is favoured after a turn of others that took so long.
+/// `is_fed`: other workers send to it, whose turns are not counted in that.
+pub fn favoured_ns(others_ns: u64, is_fed: bool) -> u64 {
+    others_ns.saturating_mul(if is_fed { 4 } else { 1 })
+}
+
+/// So many of the run queue, the youngest, are looked at for what has become crowded: a microsecond
+/// at most.
+pub const LOOKED_AT: usize = 1024;
+/// An item in so many may send something: its runnable counts as one that sends nothing on.
+pub const SENDS_ON: u32 = 16;
 
 /// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
 /// most.
@@ -173,7 +199,7 @@ mod tests {
     #[test]
     fn the_longer_an_item_takes_the_more_often_the_clock_is_looked_at() {
         let looks = [20, 156, 500, 1_999, 2_000, 1_000_000, 0].map(check_every);
-        assert_eq!(looks, [32, 32, 10, 2, 1, 1, 1]);
+        assert_eq!(looks, [32, 32, 10, 2, 1, 1, 0]);
     }
 
     #[test]

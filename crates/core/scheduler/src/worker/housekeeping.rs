@@ -55,6 +55,7 @@ impl Worker {
         // others.
         self.flush_all();
         self.tend_lanes();
+        self.favour_crowded(now_ns - took_ns);
         self.rescale(now_ns);
         self.share_between_turns();
         self.leave_if_delayed(now_ns);
@@ -125,8 +126,7 @@ impl Worker {
     /// Takes what is in the return queue; true if `wanted` was among it.
     pub(super) fn take_home(&self, wanted: Option<Runnable>) -> bool {
         let mut found = false;
-        self.flush_lanes();
-        let mut queue = self.shared.return_queues[self.index].lock();
+        let mut queue = self.lock_to_take(&self.shared.return_queues[self.index], |len| len);
         let epoch = self.shared.lanes.raise_epoch();
         for runnable in queue.drain(..) {
             found |= Some(runnable) == wanted;

@@ -2,8 +2,10 @@
 //! for grace periods (see `lanes`).
 
 use super::own::Own;
+use super::receivers::Receivers;
 use crate::chunk::Entries;
 use crate::lanes::{LaneEnd, Lanes, NONE_OPEN, entry_words};
+use crate::policy::tuning::AHEAD;
 use crate::runnable::{Header, Runnable};
 use crate::shared::Shared;
 use crate::sync::Arc;
@@ -13,9 +15,6 @@ use std::collections::VecDeque;
 /// Chunks that wait to be delivered before larger ones are used, of so many words.
 const BACKLOG: u64 = 8;
 const BACKLOG_WORDS: usize = 2 * 1024;
-
-/// Chunks that wait to be delivered before their sender waits, too.
-pub(super) const AHEAD: u64 = 32;
 
 /// The sending ends of all of a worker's lanes.
 #[derive(Debug)]
@@ -28,6 +27,8 @@ pub(super) struct LaneEnds {
     outgoing: Own<Vec<Outgoing>>,
     /// The workers to whom a lane is open.
     open: Own<Vec<usize>>,
+    /// To whom this worker has sent since a lane was open for the first time.
+    receivers: Own<Receivers>,
 }
 
 /// The sending end of a lane, and what its worker notes of it.
@@ -78,6 +79,7 @@ impl LaneEnds {
             oldest_open: Cell::new(NONE_OPEN),
             outgoing: Own::new((0..workers).map(outgoing).collect()),
             open: Own::new(Vec::new()),
+            receivers: Own::new(Receivers::default()),
         }
     }
 
@@ -99,7 +101,22 @@ impl LaneEnds {
     /// If it has none.
     #[inline(always)]
     pub(super) fn push<M: Send>(&self, index: usize, to: Runnable, stamp_ns: u64, message: M) {
+        self.receivers.with(|receivers| receivers.insert(to));
         self.outgoing.with(|outgoing| outgoing[index].end.push(to.0, stamp_ns, message));
+    }
+
+    /// Whether anything for this runnable may lie in this worker's lanes.
+    pub(super) fn may_hold(&self, to: Runnable) -> bool {
+        self.any_open() && self.receivers.with(|receivers| receivers.may_contain(to))
+    }
+
+    /// Notes the epoch in which the oldest open lane was opened; true if it is another one than
+    /// before.
+    pub(super) fn set_oldest_open(&self, oldest: u64) -> bool {
+        if oldest == NONE_OPEN {
+            self.receivers.with(|receivers| *receivers = Receivers::default());
+        }
+        self.oldest_open.replace(oldest) != oldest
     }
 
     /// Puts a message into the chunk for a worker; it comes back if there is none, or no room.

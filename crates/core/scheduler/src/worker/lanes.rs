@@ -1,11 +1,12 @@
 //! Sending and receiving by lanes, flushing them, and grace periods (see `lanes`).
 
-use super::lane_ends::{AHEAD, Grace};
+use super::lane_ends::Grace;
 use super::{Callback, Worker};
 use crate::chunk::Entries;
 use crate::lanes::{NONE_OPEN, entry_words};
-use crate::policy::tuning::{self, DELIVERED_AT_ONCE, TIMED_ROUNDS, delivered_after, weigh};
+use crate::policy::tuning::{self, AHEAD, DELIVERED_AT_ONCE, TIMED_ROUNDS, delivered_after, weigh};
 use crate::runnable::{Header, NO_LANE, Runnable, SCHEDULED};
+use crate::steal_queue::{StealGuard, StealQueue};
 use crate::sync::atomic::Ordering;
 use crate::sync::spin_loop;
 
@@ -105,7 +106,7 @@ impl Worker {
                 return Err(message);
             };
             if index == self.index {
-                // Before this worker took it over, it flushed its lanes.
+                // Nothing for it lay in this worker's lanes when it took it over.
                 return Err(message);
             }
             let Some(message_back) = self.ends.try_push(index, to, stamp_ns, message) else {
@@ -127,7 +128,7 @@ impl Worker {
         let epoch = self.shared.lanes.epoch();
         if !self.ends.any_open() {
             self.shared.lanes.open_first(self.index, epoch);
-            self.ends.oldest_open.set(epoch);
+            self.ends.set_oldest_open(epoch);
         }
         self.keep_pace(index);
         self.ends.begin_chunk(index, words, epoch);
@@ -218,7 +219,7 @@ impl Worker {
     }
 
     fn set_oldest_open(&self, oldest: u64) {
-        if self.ends.oldest_open.replace(oldest) != oldest {
+        if self.ends.set_oldest_open(oldest) {
             self.shared.lanes.set_oldest(self.index, oldest);
         }
     }
@@ -236,6 +237,25 @@ impl Worker {
     pub fn flush_open_lanes(&self) {
         if self.ends.any_open() {
             self.deliver_open_lanes();
+        }
+    }
+
+    /// Locks a queue out of which this worker takes the first so many, of as many as there are. What
+    /// it has sent to those, without being their owner, is then where they look for it.
+    pub(super) fn lock_to_take<'a>(
+        &self,
+        queue: &'a StealQueue,
+        most: impl Fn(usize) -> usize,
+    ) -> StealGuard<'a> {
+        self.end_run();
+        loop {
+            let queue = queue.lock();
+            if !queue.iter().take(most(queue.len())).any(|&taken| self.ends.may_hold(taken)) {
+                return queue;
+            }
+            // Deliveries may call user code.
+            drop(queue);
+            self.flush_open_lanes();
         }
     }
 
@@ -317,20 +337,25 @@ impl Worker {
             let (delivered, last) = self.deliver(entries);
             messages += delivered;
             delivery.done();
-            if to == self.index && delivery.waiting() <= AHEAD && self.has_enough(last) {
+            if let Some(receiver) = last {
+                // SAFETY: what has just been sent to is alive (`lanes`).
+                unsafe { self.note_crowd(receiver) };
+            }
+            if to == self.index && self.has_enough(last, delivery.waiting()) {
                 break;
             }
         }
         messages
     }
 
-    /// Whether so much waits for a receiver, which alone is ready here, that it comes to more of it
-    /// no sooner if that is delivered now. What stays in its lane holds back a sender that is
-    /// faster ([`Worker::keep_pace`]): the two then work side by side, in memory that stays warm.
-    fn has_enough(&self, receiver: Option<Runnable>) -> bool {
+    /// Whether so much waits for a receiver, which alone is ready here or favoured, that it comes to
+    /// more of it no sooner if that is delivered now; so many chunks are left in the lane. What
+    /// stays in its lane holds back a sender that is faster ([`Worker::keep_pace`]): the two then
+    /// work side by side, in memory that stays warm.
+    fn has_enough(&self, receiver: Option<Runnable>, chunks_left: u64) -> bool {
         let Some(receiver) = receiver else { return false };
-        let header = receiver.header();
-        if self.queue_len() > 1 || !header.is_owned_by(self.id) {
+        let (header, is_favoured) = (receiver.header(), self.is_favoured(receiver));
+        if self.queue_len() > 1 && !is_favoured || !header.is_owned_by(self.id) {
             return false;
         }
         // SAFETY: this worker owns it, and what has just been sent to is alive (`lanes`).
@@ -338,7 +363,8 @@ impl Worker {
             let cost_ns = header.with_private(|private| private.cost_ns);
             ((header.vtable.pending)(receiver.0), cost_ns)
         };
-        tuning::is_crowded(waiting, cost_ns)
+        let most = if is_favoured { tuning::chunks_ahead(cost_ns) } else { AHEAD };
+        chunks_left <= most && tuning::is_crowded(waiting, cost_ns)
     }
 
     /// Delivers what lay in a chunk; returns the number of messages, and to whom the last went. It
@@ -552,6 +578,35 @@ mod tests {
             let first = receiver.receive_pending(usize::MAX) as usize;
             // Of the last 32 chunks some are left.
             assert!(first < sent && first > sent * 4 / 5, "{first} of {sent}");
+        });
+    }
+
+    #[test]
+    fn who_takes_something_over_first_delivers_what_it_has_sent_to_that() {
+        to_a_receiver(10, |sender, _, to, counts| {
+            let queue = &sender.shared.steal_queues[1];
+            let flushed = || sender.counters().flushed.get();
+            let sent = send(sender, to, 1);
+            let kind = Arc::new(Kind::new("others"));
+            let others: Vec<_> = (0..32)
+                .map(|_| Box::new(Header::new(&VTABLE, kind.clone(), 1, 0, Words::default())))
+                .collect();
+            // SAFETY: kept until the end of this test, and nobody follows it.
+            let others = others.iter().map(|header| unsafe { Runnable::new((&**header).into()) });
+            // A few may look as if they had been sent to.
+            let others: Vec<_> = others.filter(|&other| !sender.ends.may_hold(other)).collect();
+            assert!(others.len() > 16);
+            queue.lock().extend(others);
+            drop(sender.lock_to_take(queue, |len| len));
+            assert_eq!((flushed(), counts.waiting.get()), (0, 0), "it has sent nothing to those");
+
+            queue.lock().push_back(to);
+            drop(sender.lock_to_take(queue, |len| len - 1));
+            assert_eq!((flushed(), counts.waiting.get()), (0, 0), "it does not take this one");
+            drop(sender.lock_to_take(queue, |len| len));
+            assert_eq!((flushed(), counts.waiting.get()), (1, sent));
+            assert!(!sender.ends.may_hold(to), "nothing is under way any more");
+            queue.lock().clear();
         });
     }
 }

@@ -13,6 +13,7 @@
 mod balance;
 mod colocation;
 mod communication;
+mod crowded;
 mod delays;
 mod elastic;
 mod ending;
@@ -26,6 +27,7 @@ mod measured_rounds;
 mod own;
 mod placing;
 mod queue;
+mod receivers;
 mod records;
 mod sampler;
 mod sending;
@@ -45,6 +47,7 @@ use crate::shared::Shared;
 use crate::sync::Arc;
 use crate::wheel::Wheel;
 use communication::AffinityTable;
+use crowded::Favoured;
 use delays::Delays;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
@@ -164,6 +167,7 @@ pub struct Worker {
     spread: SpreadTracker,
     affinities: AffinityTable,
     spawn_burst: SpawnBurst,
+    favoured: Favoured,
     /// How often in a row it had nothing worth sharing, and the rounds left until it looks again.
     vain_shares: Cell<(u32, u32)>,
     /// The present turn looks at the clock every so many items; no more than a batch.
@@ -259,6 +263,7 @@ impl Worker {
                 workers > 1 && shared.settings.policy.colocate_after().is_some(),
             ),
             spawn_burst: SpawnBurst::new(),
+            favoured: Favoured::default(),
             vain_shares: Cell::new((0, 0)),
             check_every: Cell::new(CHECK_EVERY.min(shared.settings.batch)),
             woken_by: Cell::new(SCHEDULED),

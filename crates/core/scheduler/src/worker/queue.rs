@@ -61,6 +61,18 @@ impl RunQueue {
         self.take_out(index).map(|runnable| unsafe { Owned::new(runnable) })
     }
 
+    pub(super) fn push_front(&mut self, owned: Owned<'_>) {
+        self.push_first(owned.runnable());
+    }
+
+    fn push_first(&mut self, runnable: Runnable) {
+        if self.len() > self.mask {
+            self.grow();
+        }
+        self.head = self.head.wrapping_sub(1);
+        self.place(self.head).write(runnable);
+    }
+
     #[inline(always)]
     fn push(&mut self, runnable: Runnable) {
         if self.len() > self.mask {
@@ -92,10 +104,14 @@ impl RunQueue {
 
     /// Iterates from the front to the back.
     pub(super) fn iter(&self) -> impl Iterator<Item = Runnable> + '_ {
+        (0..self.len()).map_while(|index| self.at(index))
+    }
+
+    /// What stands at `index`.
+    pub(super) fn at(&self, index: usize) -> Option<Runnable> {
+        let at = self.head.wrapping_add(index) & self.mask;
         // SAFETY: between head and tail; the mask is below the length.
-        (0..self.len()).map(|index| unsafe {
-            self.places.get_unchecked(self.head.wrapping_add(index) & self.mask).assume_init_read()
-        })
+        (index < self.len()).then(|| unsafe { self.places.get_unchecked(at).assume_init_read() })
     }
 
     fn take_out(&mut self, index: usize) -> Option<Runnable> {
@@ -150,7 +166,11 @@ mod tests {
                     queue.push(runnable(n));
                     model.push_back(runnable(n));
                 }
-                8..12 => assert_eq!(queue.pop(), model.pop_front()),
+                8..11 => assert_eq!(queue.pop(), model.pop_front()),
+                11 => {
+                    queue.push_first(runnable(n));
+                    model.push_front(runnable(n));
+                }
                 12..14 => assert_eq!(queue.pop_last(), model.pop_back()),
                 _ => {
                     let index = state as usize % (model.len() + 1);

@@ -92,6 +92,8 @@ impl Worker {
             traced = Some(stamp);
         }
         self.note_affinity(target);
+        // SAFETY: alive, by contract.
+        unsafe { self.note_crowd(target) };
         let now_ns = self.shared.clock.now_ns();
         self.sampler.sampled_at(now_ns);
         let current_ns = now_ns.saturating_sub(self.began_ns.get());

@@ -19,12 +19,12 @@ impl Worker {
         if queue.is_empty() || !self.keeps_idle {
             return;
         }
-        self.flush_lanes();
-        let mut queue = queue.lock();
-        let epoch = self.shared.lanes.raise_epoch();
         // While somebody may come for the rest, one at a time: enough that nothing starves here.
-        let n = if self.shared.idle() == 0 || self.shared.workers() == 1 { queue.len() } else { 1 };
-        for _ in 0..n {
+        let takes_all = self.shared.idle() == 0 || self.shared.workers() == 1;
+        let n = |len| if takes_all { len } else { 1 };
+        let mut queue = self.lock_to_take(queue, n);
+        let epoch = self.shared.lanes.raise_epoch();
+        for _ in 0..n(queue.len()) {
             let Some(runnable) = queue.pop_front() else {
                 break;
             };
@@ -32,8 +32,8 @@ impl Worker {
         }
     }
 
-    /// Something taken from a steal queue, under that queue's lock, in an epoch begun under it. The
-    /// worker has flushed its lanes.
+    /// Something taken from a steal queue, under that queue's lock ([`Worker::lock_to_take`]), in an
+    /// epoch begun under it.
     #[inline]
     pub(super) fn adopt(&self, runnable: Runnable, epoch: u64) {
         if self.keeps_idle {
@@ -189,12 +189,11 @@ impl Worker {
         if queue.is_empty() {
             return false;
         }
-        self.flush_lanes();
-        let mut queue = queue.lock();
-        let epoch = self.shared.lanes.raise_epoch();
         // Policies that keep nothing private take one at a time, so that others can have the rest.
-        let n = if self.keeps_idle { queue.len().div_ceil(2) } else { 1 };
-        for _ in 0..n {
+        let n = |len: usize| if self.keeps_idle { len.div_ceil(2) } else { 1 };
+        let mut queue = self.lock_to_take(queue, n);
+        let epoch = self.shared.lanes.raise_epoch();
+        for _ in 0..n(queue.len()) {
             let Some(runnable) = queue.pop_front() else {
                 break;
             };
@@ -223,11 +222,11 @@ impl Worker {
             if !self.may_steal(victim, distance) {
                 continue;
             }
-            self.flush_lanes();
-            let mut queue = self.shared.steal_queues[victim].lock();
+            let n = |len: usize| len.div_ceil(2).min(STOLEN_AT_ONCE);
+            let mut queue = self.lock_to_take(&self.shared.steal_queues[victim], n);
             let epoch = self.shared.lanes.raise_epoch();
             let mut stolen = 0;
-            for _ in 0..queue.len().div_ceil(2).min(STOLEN_AT_ONCE) {
+            for _ in 0..n(queue.len()) {
                 let Some(runnable) = queue.pop_front() else {
                     break;
                 };

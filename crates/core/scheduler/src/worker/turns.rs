@@ -237,7 +237,7 @@ impl Worker {
             return self.retire(owned.runnable());
         }
         owned.with(|private| private.flags = private.flags & !BY_NEIGHBOUR | AGAIN);
-        self.push(owned);
+        self.push_again(owned);
     }
 
     #[cold]
@@ -399,10 +399,14 @@ impl Worker {
         }
     }
 
-    /// The running turn calls [`Worker::is_over_time`] every so many items: no more than a batch.
+    /// The running turn, which has handled so many items, calls [`Worker::is_over_time`] after so
+    /// many further ones: no more than a batch.
     #[inline]
-    pub fn check_every(&self) -> u32 {
-        self.check_every.get()
+    pub fn check_after(&self, handled: u32) -> u32 {
+        match self.check_every.get() {
+            0 => handled.max(1),
+            every => every,
+        }
     }
 
     /// Counts the items of a turn, each of so many bytes.
@@ -502,9 +506,11 @@ mod tests {
 
     impl Task for Takes {
         fn run(&self, worker: &Worker) -> (Turn, u32) {
+            let mut until = worker.check_after(0);
             for item in 1..=self.items {
                 worker.shared().clock().advance(self.item_ns);
-                if item % worker.check_every() == 0 {
+                if item == until {
+                    until += worker.check_after(until);
                     let is_over = worker.is_over_time();
                     self.ended.lock().unwrap().push(is_over);
                     if is_over {
@@ -563,6 +569,15 @@ mod tests {
         assert!(!looks(2, 500, false).contains(&true), "all are busy");
         assert!(!looks(1, 500, true).contains(&true), "nothing waits");
         assert!(!looks(2, 20, true).contains(&true), "it is short: {PUBLISH_NS} ns");
+    }
+
+    #[test]
+    fn the_clock_is_looked_at_ever_more_rarely_while_nobody_knows_what_items_cost() {
+        let (worker, all, ended) = worker_with(1, 20, 64);
+        assert!(worker.step(|_| 0, |_| ()));
+        // After 1, 2, 4, 8, 16, 32 and 64 items.
+        assert_eq!(ended.lock().unwrap().len(), 7);
+        end(&worker, &all);
     }
 
     #[test]
