@@ -76,9 +76,9 @@ pub fn is_crowded(waiting: usize, cost_ns: u32) -> bool {
 pub const LEFT_IN_CROWD: usize = 4;
 /// Chunks that wait to be delivered before their sender waits, too.
 pub const AHEAD: u64 = 32;
-/// Returns how many chunks stay in a lane for what is favoured, whose items cost so much: as many as
-/// a sender fills in some turns of others, and no more than are handled within a few milliseconds,
-/// for messages to others lie behind them.
+/// Returns how many chunks stay in a lane for what is favoured, whose items cost so much: as many
+/// as a sender fills in some turns of others, and no more than are handled within a few
+/// milliseconds, for messages to others lie behind them.
 pub fn chunks_ahead(cost_ns: u32) -> u64 {
     (64 * AHEAD / u64::from(cost_ns.max(1))).clamp(AHEAD, 8 * AHEAD)
 }

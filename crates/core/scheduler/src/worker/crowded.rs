@@ -16,22 +16,6 @@ use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::tuning::{LEFT_IN_CROWD, LOOKED_AT, SENDS_ON, favoured_ns, is_crowded};
 use crate::runnable::Runnable;
-use std::cell::Cell;
-
-/// The runnable that a worker favours, and how far it has come.
-#[derive(Debug, Default)]
-pub(super) struct Favoured {
-    who: Cell<Option<Runnable>>,
-    /// When it last let another one have a turn.
-    gave_way_ns: Cell<u64>,
-    /// Its turns since then, which follow each other: when they began, and how long the other's
-    /// turn took. `None`: that is not over.
-    turns: Cell<Option<(u64, u64)>>,
-    /// What the worker had sent in all when its turn began. `None`: another one has its turn first.
-    sent: Cell<Option<u64>>,
-    /// What has become crowded in this round.
-    next: Cell<Option<Runnable>>,
-}
 
 /// Where in the run queue something is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -240,8 +240,8 @@ impl Worker {
         }
     }
 
-    /// Locks a queue out of which this worker takes the first so many, of as many as there are. What
-    /// it has sent to those, without being their owner, is then where they look for it.
+    /// Locks a queue out of which this worker takes the first so many, of as many as there are.
+    /// What it has sent to those, without being their owner, is then where they look for it.
     pub(super) fn lock_to_take<'a>(
         &self,
         queue: &'a StealQueue,
@@ -348,8 +348,8 @@ impl Worker {
         messages
     }
 
-    /// Whether so much waits for a receiver, which alone is ready here or favoured, that it comes to
-    /// more of it no sooner if that is delivered now; so many chunks are left in the lane. What
+    /// Whether so much waits for a receiver, which alone is ready here or favoured, that it comes
+    /// to more of it no sooner if that is delivered now; so many chunks are left in the lane. What
     /// stays in its lane holds back a sender that is faster ([`Worker::keep_pace`]): the two then
     /// work side by side, in memory that stays warm.
     fn has_enough(&self, receiver: Option<Runnable>, chunks_left: u64) -> bool {

@@ -17,6 +17,7 @@ mod crowded;
 mod delays;
 mod elastic;
 mod ending;
+mod favoured;
 mod housekeeping;
 mod idling;
 mod lane_ends;
@@ -47,8 +48,8 @@ use crate::shared::Shared;
 use crate::sync::Arc;
 use crate::wheel::Wheel;
 use communication::AffinityTable;
-use crowded::Favoured;
 use delays::Delays;
+use favoured::Favoured;
 use lane_ends::{Graces, LaneEnds};
 use load::LoadTracker;
 use measured_rounds::MeasuredRounds;
@@ -206,8 +207,7 @@ impl Worker {
     #[doc(hidden)]
     pub unsafe fn new_unclaimed(shared: Arc<Shared>, index: usize) -> Self {
         shared.sleep.register(index);
-        let now_ns = shared.clock.now_ns();
-        let workers = shared.workers();
+        let (now_ns, workers) = (shared.clock.now_ns(), shared.workers());
         if let Some(scaling) = &shared.scaling {
             scaling.end_idle(index, now_ns);
         }

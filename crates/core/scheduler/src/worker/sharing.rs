@@ -32,8 +32,8 @@ impl Worker {
         }
     }
 
-    /// Something taken from a steal queue, under that queue's lock ([`Worker::lock_to_take`]), in an
-    /// epoch begun under it.
+    /// Something taken from a steal queue, under that queue's lock ([`Worker::lock_to_take`]), in
+    /// an epoch begun under it.
     #[inline]
     pub(super) fn adopt(&self, runnable: Runnable, epoch: u64) {
         if self.keeps_idle {
