@@ -83,11 +83,15 @@ pub fn chunks_ahead(cost_ns: u32) -> u64 {
     (64 * AHEAD / u64::from(cost_ns.max(1))).clamp(AHEAD, 8 * AHEAD)
 }
 
-/// Returns for how long what is crowded is favoured after a turn of others that took so long.
+/// Returns for how long what is crowded is favoured after turns of others that took so long.
 /// `is_fed`: other workers send to it, whose turns are not counted in that.
 pub fn favoured_ns(others_ns: u64, is_fed: bool) -> u64 {
-    others_ns.saturating_mul(if is_fed { 4 } else { 1 })
+    others_ns.saturating_mul(if is_fed { 4 } else { 1 }).min(FAVOURED_MOST_NS)
 }
+/// However long the turns of others are, they come again after so many nanoseconds.
+const FAVOURED_MOST_NS: u64 = 10_000_000;
+/// However short the turns of others are, what is favoured comes again behind so many.
+pub const MOST_BETWEEN: usize = 64;
 
 /// So many of the run queue, the youngest, are looked at for what has become crowded: a microsecond
 /// at most.
@@ -214,6 +218,13 @@ mod tests {
         assert!(!is_crowded(CROWDED, BRIEF_NS + 1), "messages to others would wait for long");
         assert!(!is_crowded(CROWDED, 0), "nobody knows what it costs");
         assert!(!is_crowded(CROWDED - 1, 1));
+    }
+
+    #[test]
+    fn what_is_favoured_leaves_others_a_share() {
+        assert_eq!([false, true].map(|is_fed| favoured_ns(1_000, is_fed)), [1_000, 4_000]);
+        assert_eq!(favoured_ns(u64::MAX, true), FAVOURED_MOST_NS);
+        assert_eq!([1, 8, 64].map(chunks_ahead), [8 * AHEAD, 8 * AHEAD, AHEAD]);
     }
 
     #[test]

@@ -7,21 +7,25 @@
 //!
 //! A worker therefore favours one such runnable at a time: after each turn of another it runs for
 //! as long as that turn took, and up to four times as long while other workers send to it, whose
-//! turns are not counted here. So its backlog stays about as large as what others send in a turn.
+//! turns are not counted here. If its own turn takes longer than that, more of the others come
+//! before the next. So its backlog stays about as large as what others send in a turn.
 //! What sends on gets no such favour: its backlog would only become that of the next, where now the
 //! items of one turn go from stage to stage of a pipeline while they are warm.
 
 use super::Worker;
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
-use crate::policy::tuning::{LEFT_IN_CROWD, LOOKED_AT, SENDS_ON, favoured_ns, is_crowded};
+use crate::policy::tuning::{
+    LEFT_IN_CROWD, LOOKED_AT, MOST_BETWEEN, SENDS_ON, favoured_ns, is_crowded,
+};
 use crate::runnable::Runnable;
 
 /// Where in the run queue something is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     First,
-    Second,
+    /// Behind so many others.
+    Behind(usize),
     Last,
 }
 
@@ -32,12 +36,8 @@ impl Worker {
         // There is no other whom it could be put before.
         let place = if self.queue_len() == 0 { Place::Last } else { self.place_of(&mut owned) };
         self.queue.with(|queue| match place {
-            Place::First => queue.push_front(owned),
-            Place::Second => {
-                let next = queue.pop_front();
-                queue.push_front(owned);
-                next.into_iter().for_each(|next| queue.push_front(next));
-            }
+            Place::First => queue.push_behind(0, owned),
+            Place::Behind(others) => queue.push_behind(others, owned),
             Place::Last => queue.push_back(owned),
         });
     }
@@ -60,11 +60,12 @@ impl Worker {
         }
         let now_ns = self.shared.clock.now_ns();
         if !is_favoured {
-            if self.has_favoured_next() {
+            if self.favours_another() {
                 return Place::Last;
             }
             // A turn right after this one shows whether it sends.
             favoured.who.set(Some(it));
+            favoured.others.set(1);
             favoured.turns.set(Some((now_ns, 0)));
             return self.goes_on();
         }
@@ -73,18 +74,25 @@ impl Worker {
             favoured.who.set(None);
             return Place::Last;
         }
-        let gave_way_ns = favoured.gave_way_ns.get();
-        let (began_ns, others_ns) =
-            favoured.turns.get().unwrap_or((now_ns, now_ns.saturating_sub(gave_way_ns)));
+        let first_ns = u64::from(owned.cost_ns()) * u64::from(self.batch);
+        let since_ns = now_ns.saturating_sub(favoured.gave_way_ns.get());
+        let turns = favoured.turns.get();
+        let (began_ns, others_ns) = turns.unwrap_or((now_ns, since_ns.saturating_sub(first_ns)));
+        let ran_ns = first_ns + now_ns.saturating_sub(began_ns);
         let is_fed = self.shared.lanes.has_pending(self.index);
-        if now_ns.saturating_sub(began_ns) < favoured_ns(others_ns, is_fed) {
+        let share_ns = favoured_ns(others_ns, is_fed);
+        if ran_ns < share_ns {
             favoured.turns.set(Some((began_ns, others_ns)));
             return self.goes_on();
         }
         favoured.turns.set(None);
         favoured.gave_way_ns.set(now_ns);
         favoured.sent.set(None);
-        Place::Second
+        // Behind more of them if those before took less than a turn of its own.
+        let others = ran_ns.saturating_mul(favoured.others.get()) / share_ns.max(1);
+        let others = others.clamp(1, MOST_BETWEEN as u64);
+        favoured.others.set(others);
+        Place::Behind(others as usize)
     }
 
     fn goes_on(&self) -> Place {
@@ -103,10 +111,13 @@ impl Worker {
         self.favoured.sent.get().is_some_and(|before| self.sent_in_all() - before > most)
     }
 
-    /// Whether the one that is favoured comes next.
-    fn has_favoured_next(&self) -> bool {
-        let next = self.queue.with(|queue| queue.iter().next());
-        self.favoured.who.get().is_some() && self.favoured.who.get() == next
+    /// Whether another one is favoured, which comes soon.
+    fn favours_another(&self) -> bool {
+        let who = self.favoured.who.get();
+        let is_next = |who| {
+            self.queue.with(|queue| queue.iter().take(MOST_BETWEEN + 1).any(|next| next == who))
+        };
+        who.is_some_and(is_next)
     }
 
     /// Something was sent to this runnable: notes it if it is this worker's and crowded.
@@ -140,7 +151,7 @@ impl Worker {
 
     #[cold]
     fn favour(&self, next: Runnable, began_ns: u64) {
-        if self.has_favoured_next() {
+        if self.favours_another() {
             return;
         }
         let found = self.queue.with(|queue| {
@@ -153,10 +164,11 @@ impl Worker {
         // What nobody has measured yet is measured in its next turn.
         if is_crowded(owned.pending(), owned.cost_ns().max(1)) {
             self.favoured.who.set(Some(next));
+            self.favoured.others.set(1);
             self.favoured.turns.set(None);
             self.favoured.gave_way_ns.set(began_ns);
             self.favoured.sent.set(Some(self.sent_in_all()));
-            self.queue.with(|queue| queue.push_front(owned));
+            self.queue.with(|queue| queue.push_behind(0, owned));
         } else {
             self.push(owned);
         }
@@ -229,7 +241,7 @@ mod tests {
     /// A worker that has started these, in this order.
     fn with_worker(all: &[&Busy], test: impl FnOnce(&Worker, &[Runnable])) {
         let shared =
-            Arc::new(Shared::new(Settings::of_two(Policy::affine()), None, Clock::virtual_time()));
+            Arc::new(Shared::new(Settings::of_two(Policy::Pinned), None, Clock::virtual_time()));
         shared.never_started(1);
         let worker = Worker::new(shared, 0);
         // SAFETY: kept until the end of this function, and nobody else has them.
@@ -268,15 +280,27 @@ mod tests {
     }
 
     #[test]
+    fn others_whose_turns_are_shorter_have_more_of_them() {
+        let (sink, others) = (busy(100_000, 5, false), [(); 9].map(|()| busy(100_000, 1, true)));
+        let all: Vec<&Busy> = [&*sink].into_iter().chain(others.iter().map(|it| &**it)).collect();
+        with_worker(&all, |worker, _| {
+            steps(worker, 600);
+            let others_ns: u64 = others.iter().map(|it| it.ran_ns.get()).sum();
+            let sink_ns = sink.ran_ns.get();
+            assert!(sink_ns.abs_diff(others_ns) < others_ns / 4, "{sink_ns} {others_ns}");
+        });
+    }
+
+    #[test]
     fn what_sends_on_is_not_favoured_nor_is_what_takes_long() {
         for it in [busy(100_000, 5, true), busy(100_000, 65, false)] {
             let others = [(); 3].map(|()| busy(9_000, 100, false));
             let all = [&*it, &others[0], &others[1], &others[2]];
             with_worker(&all, |worker, _| {
-                // One turn of four, and one in which it shows whether it sends; some are shared.
+                // One turn of four, and one in which it shows whether it sends.
                 steps(worker, 41);
                 let turns = it.ran_ns.get() / it.item_ns / BATCH as u64;
-                assert!(turns <= 14, "{turns} turns");
+                assert!(turns <= 12, "{turns} turns");
             });
         }
     }
@@ -292,10 +316,10 @@ mod tests {
             steps(worker, 1);
             assert_eq!(sink.waiting.get(), 10_000 - BATCH);
             // SAFETY: as above.
-            unsafe { worker.note_crowd(runnables[0]) };
+            unsafe { worker.note_crowd(runnables[2]) };
             worker.favour_crowded(0);
             steps(worker, 1);
-            assert_eq!(others[0].waiting.get(), 9_000, "it takes long");
+            assert_eq!(others[2].waiting.get(), 9_000, "it takes long");
         });
     }
 

@@ -12,6 +12,8 @@ pub(super) struct Favoured {
     /// Its turns since then, which follow each other: when they began, and how long the other's
     /// turn took. `None`: that is not over.
     pub(super) turns: Cell<Option<(u64, u64)>>,
+    /// How many others it was put behind then.
+    pub(super) others: Cell<u64>,
     /// What the worker had sent in all when its turn began. `None`: another one has its turn first.
     pub(super) sent: Cell<Option<u64>>,
     /// What has become crowded in this round.

@@ -61,16 +61,22 @@ impl RunQueue {
         self.take_out(index).map(|runnable| unsafe { Owned::new(runnable) })
     }
 
-    pub(super) fn push_front(&mut self, owned: Owned<'_>) {
-        self.push_first(owned.runnable());
+    /// Puts something behind the first so many, or last.
+    pub(super) fn push_behind(&mut self, others: usize, owned: Owned<'_>) {
+        self.insert(others, owned.runnable());
     }
 
-    fn push_first(&mut self, runnable: Runnable) {
+    fn insert(&mut self, index: usize, runnable: Runnable) {
+        let before = index.min(self.len());
         if self.len() > self.mask {
             self.grow();
         }
         self.head = self.head.wrapping_sub(1);
-        self.place(self.head).write(runnable);
+        for step in 0..before {
+            let at = self.head.wrapping_add(step);
+            *self.place(at) = *self.place(at.wrapping_add(1));
+        }
+        self.place(self.head.wrapping_add(before)).write(runnable);
     }
 
     #[inline(always)]
@@ -168,8 +174,9 @@ mod tests {
                 }
                 8..11 => assert_eq!(queue.pop(), model.pop_front()),
                 11 => {
-                    queue.push_first(runnable(n));
-                    model.push_front(runnable(n));
+                    let index = state as usize % 8;
+                    queue.insert(index, runnable(n));
+                    model.insert(index.min(model.len()), runnable(n));
                 }
                 12..14 => assert_eq!(queue.pop_last(), model.pop_back()),
                 _ => {
