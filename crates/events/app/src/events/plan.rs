@@ -115,7 +115,11 @@ fn shape(plan: &Plan) -> Table {
     };
     number("producers", plan.producers, waiting);
     number("edges", plan.edges, "pairs of a module and one that it needs".to_owned());
-    number("levels", plan.levels, "modules in the longest chain".to_owned());
+    number(
+        "levels",
+        plan.levels,
+        "in a row, by products; filters make critical paths longer".to_owned(),
+    );
     let filters = match plan.filters {
         0 => "without a filter".to_owned(),
         some => format!("with filters: {some}"),

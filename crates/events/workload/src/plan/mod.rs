@@ -93,7 +93,8 @@ pub struct Plan {
     pub waiting_modules: usize,
     /// Pairs of a module that runs and one that it needs.
     pub edges: usize,
-    /// Modules in the longest chain.
+    /// Modules in the longest chain of products. A filter hands none on to what it lets run, so the
+    /// critical path of an event can have more.
     pub levels: usize,
     /// The number of paths.
     pub paths: usize,
