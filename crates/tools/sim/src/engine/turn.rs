@@ -67,12 +67,14 @@ impl Sim<'_> {
             + if self.keeps_idle { 0.0 } else { costs.shared_message_ns };
         let turn_ns = costs.turn_ns + if self.keeps_idle { 0.0 } else { costs.shared_turn_ns };
         let waiting = self.actors[actor].mail.saturating_add(self.traffic.own_left(actor as u32));
-        // The time limit is looked at every so many messages.
-        let every = tuning::check_every(cost_ns);
         let expected_ns = each_ns.max(f64::from(cost_ns));
         let until = (self.settings.batch_time_ns as f64 / expected_ns) as u32 + 1;
-        let messages =
-            waiting.min(self.settings.batch).min(until.div_ceil(every).saturating_mul(every));
+        // The first look at the time limit that finds it over.
+        let over = match tuning::check_every(cost_ns) {
+            0 => until.checked_next_power_of_two().unwrap_or(u32::MAX),
+            every => until.div_ceil(every).saturating_mul(every),
+        };
+        let messages = waiting.min(self.settings.batch).min(over);
         let before = self.caches.last_worker(actor);
         let touched = self.touched[messages as usize];
         let touch = self.caches.touch(self.machine, worker, actor, workload.lines(), touched);
