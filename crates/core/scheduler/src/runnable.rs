@@ -39,7 +39,7 @@
 use crate::chunk::Entries;
 use crate::footprint::Footprint;
 pub use crate::ids::{DEAD, IN_TRANSIT, NOBODY};
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -133,8 +133,8 @@ pub struct Kind {
     cost_ns: AtomicU32,
     /// KiB that those work on which declare nothing, as first turns elsewhere have shown, likewise.
     footprint_kib: AtomicU32,
-    /// Whether its runnables were seen to send when they handle items.
-    sends_on: AtomicBool,
+    /// Its runnables were seen to send when they handle items: how often that is believed.
+    sends_on: AtomicU32,
     /// How often its runnables were restarted.
     restarts: AtomicU64,
 }
@@ -144,7 +144,7 @@ impl Kind {
     pub fn new(name: &'static str) -> Self {
         let (cost_ns, footprint_kib) = (AtomicU32::new(0), AtomicU32::new(0));
         let restarts = AtomicU64::new(0);
-        let sends_on = AtomicBool::new(false);
+        let sends_on = AtomicU32::new(0);
         Kind { name, stays: false, cost_ns, footprint_kib, sends_on, restarts }
     }
 
@@ -192,15 +192,21 @@ impl Kind {
         self.restarts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether its runnables were seen to send when they handle items.
+    /// Whether its runnables were seen to send when they handle items. That is believed for some
+    /// thousand questions: it may have been an exception.
     pub(crate) fn sends_on(&self) -> bool {
         // Relaxed: an estimate.
-        self.sends_on.load(Ordering::Relaxed)
+        let left = self.sends_on.load(Ordering::Relaxed);
+        if left > 0 {
+            // Relaxed: an estimate; a lost update does no harm.
+            self.sends_on.store(left - 1, Ordering::Relaxed);
+        }
+        left > 0
     }
 
     pub(crate) fn set_sends_on(&self) {
         // Relaxed: an estimate.
-        self.sends_on.store(true, Ordering::Relaxed);
+        self.sends_on.store(4096, Ordering::Relaxed);
     }
 
     pub(crate) fn set_footprint_kib(&self, kib: u32) {

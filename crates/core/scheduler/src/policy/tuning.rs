@@ -31,7 +31,7 @@ pub const CHECK_EVERY: u32 = 32;
 /// Items of a turn between two looks at the clock, of items that cost so many nanoseconds each:
 /// mostly such that a look comes when `PUBLISH_NS` have passed, and that it costs little. 0: the
 /// cost is not known (0); the first look comes after one item, each further one after twice as many
-/// as before, so that the looks make no large part of what is measured.
+/// as before or so many more, so that the looks make no large part of what is measured.
 #[inline]
 pub fn check_every(cost_ns: u32) -> u32 {
     match cost_ns {

@@ -27,7 +27,7 @@ pub(super) struct LaneEnds {
     outgoing: Own<Vec<Outgoing>>,
     /// The workers to whom a lane is open.
     open: Own<Vec<usize>>,
-    /// To whom this worker has sent since a lane was open for the first time.
+    /// To whom this worker has sent since it last had no open lane.
     receivers: Own<Receivers>,
 }
 

@@ -336,12 +336,11 @@ impl Worker {
             words += entries.words();
             let (delivered, last) = self.deliver(entries);
             messages += delivered;
+            let (last, left) = (last.filter(|_| to == self.index), delivery.waiting() - 1);
+            // SAFETY: until the chunk counts as delivered, its receivers are alive (`lanes`).
+            let has_enough = last.is_some_and(|last| unsafe { self.has_enough(last, left) });
             delivery.done();
-            if let Some(receiver) = last {
-                // SAFETY: what has just been sent to is alive (`lanes`).
-                unsafe { self.note_crowd(receiver) };
-            }
-            if to == self.index && self.has_enough(last, delivery.waiting()) {
+            if has_enough {
                 break;
             }
         }
@@ -352,13 +351,17 @@ impl Worker {
     /// to more of it no sooner if that is delivered now; so many chunks are left in the lane. What
     /// stays in its lane holds back a sender that is faster ([`Worker::keep_pace`]): the two then
     /// work side by side, in memory that stays warm.
-    fn has_enough(&self, receiver: Option<Runnable>, chunks_left: u64) -> bool {
-        let Some(receiver) = receiver else { return false };
+    ///
+    /// # Safety
+    /// The receiver is alive.
+    unsafe fn has_enough(&self, receiver: Runnable, chunks_left: u64) -> bool {
+        // SAFETY: by contract.
+        unsafe { self.note_crowd(receiver) };
         let (header, is_favoured) = (receiver.header(), self.is_favoured(receiver));
         if self.queue_len() > 1 && !is_favoured || !header.is_owned_by(self.id) {
             return false;
         }
-        // SAFETY: this worker owns it, and what has just been sent to is alive (`lanes`).
+        // SAFETY: this worker owns it, and it is alive by contract.
         let (waiting, cost_ns) = unsafe {
             let cost_ns = header.with_private(|private| private.cost_ns);
             ((header.vtable.pending)(receiver.0), cost_ns)

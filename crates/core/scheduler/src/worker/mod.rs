@@ -4,11 +4,11 @@
 //! because code that runs inside a turn comes back to it through [`current`].
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
-//! of their own lie in files that know no worker: `queue`, `lane_ends`, `load`, `delays`,
-//! `spread`, `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker does stands in
-//! `turns` (the loop: begin there), `sending`, `lanes`, `housekeeping`, `sharing`, `idling`,
-//! `balance`, `colocation`, `leaving`, `placing`, `elastic`, `records`, `traced` and `ending`,
-//! which use the state and are not used by this file.
+//! of their own lie in files that know no worker: `queue`, `lane_ends`, `receivers`, `favoured`,
+//! `load`, `delays`, `spread`, `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker
+//! does stands in `turns` (the loop: begin there), `sending`, `lanes`, `crowded`, `housekeeping`,
+//! `sharing`, `idling`, `balance`, `colocation`, `leaving`, `placing`, `elastic`, `records`,
+//! `traced` and `ending`, which use the state and are not used by this file.
 
 mod balance;
 mod colocation;
@@ -171,7 +171,8 @@ pub struct Worker {
     favoured: Favoured,
     /// How often in a row it had nothing worth sharing, and the rounds left until it looks again.
     vain_shares: Cell<(u32, u32)>,
-    /// The present turn looks at the clock every so many items; no more than a batch.
+    /// The present turn looks at the clock every so many items, no more than a batch; 0: of a cost
+    /// that is not known (`tuning::check_every`).
     check_every: Cell<u32>,
     /// The flags of what is woken now: `SCHEDULED`, with `BY_NEIGHBOUR` while turns are run. What
     /// wakes a runnable between turns has come from elsewhere.

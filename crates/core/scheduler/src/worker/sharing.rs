@@ -212,8 +212,8 @@ impl Worker {
         let turn_ns = self.shared.turn_ns[victim].load(Ordering::Relaxed) as u64;
         let is_worth =
             self.shared.settings.policy.worth_stealing(&StealView { len, turn_ns, distance });
-        // What waits for much that this worker has sent is warm there; and to take anything means
-        // to deliver all of that first, at a higher cost than the victim, which comes to it soon.
+        // What waits for much that this worker has sent is warm there; and to take that means to
+        // deliver all of it first, at a higher cost than the victim, which comes to it soon.
         is_worth && (turn_ns >= LONG_NS || !self.has_much_for(victim))
     }
 

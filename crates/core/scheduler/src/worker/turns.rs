@@ -236,8 +236,12 @@ impl Worker {
         if turn == Turn::Dead {
             return self.retire(owned.runnable());
         }
-        owned.with(|private| private.flags = private.flags & !BY_NEIGHBOUR | AGAIN);
-        self.push_again(owned);
+        let was_again = owned.with(|private| {
+            let before = private.flags;
+            private.flags = before & !BY_NEIGHBOUR | AGAIN;
+            before & AGAIN != 0
+        });
+        self.push_again(owned, was_again);
     }
 
     #[cold]
@@ -404,7 +408,7 @@ impl Worker {
     #[inline]
     pub fn check_after(&self, handled: u32) -> u32 {
         match self.check_every.get() {
-            0 => handled.max(1),
+            0 => handled.clamp(1, CHECK_EVERY),
             every => every,
         }
     }

@@ -71,7 +71,8 @@ impl Sim<'_> {
         let until = (self.settings.batch_time_ns as f64 / expected_ns) as u32 + 1;
         // The first look at the time limit that finds it over.
         let over = match tuning::check_every(cost_ns) {
-            0 => until.checked_next_power_of_two().unwrap_or(u32::MAX),
+            0 if until <= 2 * tuning::CHECK_EVERY => until.next_power_of_two(),
+            0 => until.div_ceil(tuning::CHECK_EVERY).saturating_mul(tuning::CHECK_EVERY),
             every => until.div_ceil(every).saturating_mul(every),
         };
         let messages = waiting.min(self.settings.batch).min(over);
