@@ -287,6 +287,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn what_is_crowded_gets_as_much_time_as_others_until_little_is_left() {
         let (sink, others) = (busy(100_000, 5, false), [(); 3].map(|()| busy(9_000, 100, false)));
         let all = [&*sink, &others[0], &others[1], &others[2]];
@@ -310,6 +311,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn others_whose_turns_are_shorter_have_more_of_them() {
         let (sink, others) = (busy(100_000, 5, false), [(); 9].map(|()| busy(100_000, 1, true)));
         let all: Vec<&Busy> = [&*sink].into_iter().chain(others.iter().map(|it| &**it)).collect();
@@ -336,6 +338,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn what_has_become_crowded_comes_next_wherever_it_stands() {
         let (others, sink) = ([(); 3].map(|()| busy(9_000, 100, false)), busy(10_000, 5, false));
         let all = [&*others[0], &others[1], &others[2], &*sink];
@@ -358,6 +361,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn two_that_are_crowded_leave_others_half_of_the_time() {
         let sinks = [(); 2].map(|()| busy(100_000, 5, false));
         let others = [(); 2].map(|()| busy(9_000, 100, false));
