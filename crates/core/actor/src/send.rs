@@ -166,7 +166,7 @@ impl<A: Actor> Address<A> {
         // SAFETY: not kept beyond this function.
         let worker = unsafe { current_unbound() };
         if let Some(worker) = worker {
-            if let Some(owned) = Owned::of(cell, worker) {
+            if let Some((owned, me)) = Owned::of_address(&self.0, worker) {
                 if worker.count_send() {
                     return then(owned.push_own_sampled(Envelope { stamp_ns: 0, msg }));
                 }

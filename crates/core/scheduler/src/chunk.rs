@@ -10,7 +10,7 @@
 use crate::sync::OwnerCell;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
-use std::mem::size_of;
+use std::mem::{MaybeUninit, size_of};
 use std::ptr::NonNull;
 
 /// Words of a chunk, with its head, unless one entry needs more: large enough that publishing it
@@ -326,14 +326,32 @@ impl<R> Entries<'_, R> {
     /// There is one, and its message is of this type.
     #[inline(always)]
     pub unsafe fn take<M>(&mut self) -> (u64, M) {
+        let mut message = MaybeUninit::uninit();
+        // SAFETY: by contract; it is written before it is read.
+        unsafe {
+            let stamp_ns = self.take_to(message.as_mut_ptr());
+            (stamp_ns, message.assume_init())
+        }
+    }
+
+    /// Takes the next one out, and moves its message to a place; returns when it was sent (0: not
+    /// known). The bytes go there as a whole: taken out as a value, an `enum` would go by the
+    /// stack, in pieces, and the processor waits for pieces that it then reads as one.
+    ///
+    /// # Safety
+    /// There is one, and its message is of this type; the place is good for it.
+    #[inline(always)]
+    pub unsafe fn take_to<M>(&mut self, to: *mut M) -> u64 {
         prefetch_to_read(self.at.wrapping_add(AHEAD));
         // SAFETY: an entry begins here, which was written for a message of this type.
         unsafe {
             let place = self.at;
             let stamped = place.cast::<*mut R>().read().addr() & STAMPED;
             let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
-            self.at = place.add(1 + stamped + message_words::<M>());
-            (stamp_ns, place.add(1 + stamped).cast::<M>().read_unaligned())
+            let message = place.add(1 + stamped);
+            self.at = message.add(message_words::<M>());
+            message.cast::<u8>().copy_to_nonoverlapping(to.cast::<u8>(), size_of::<M>());
+            stamp_ns
         }
     }
 }

@@ -32,6 +32,7 @@ pub mod scaling;
 mod seat;
 pub mod shared;
 pub mod sleep;
+mod speculation;
 mod stack;
 pub mod steal_queue;
 pub mod sync;

@@ -404,6 +404,13 @@ impl<S> Header<S> {
         self.owner.load(Ordering::Relaxed) == worker_id
     }
 
+    /// The id of the worker that owns it, or what else `owner` says: see the module documentation.
+    #[inline(always)]
+    pub(crate) fn owner(&self) -> u32 {
+        // Relaxed: as in `is_owned_by`.
+        self.owner.load(Ordering::Relaxed)
+    }
+
     /// The worker with this id, in whose lanes nothing lies for it, takes it over in the present
     /// epoch (see `lanes`).
     #[inline]

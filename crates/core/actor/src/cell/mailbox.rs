@@ -271,9 +271,15 @@ unsafe fn deliver_as<A: Actor, T: Carrier<A::Msg>>(
     };
     let mut crossed = 0;
     loop {
-        // SAFETY: by contract there is one, and it is for this actor.
-        let (stamp_ns, msg) = unsafe { entries.take::<T>() };
-        owned.ring(|own| own.push(Envelope { stamp_ns, msg }));
+        owned.ring(|own| {
+            // SAFETY: both fields are written at once, to the place of an envelope; by contract
+            // there is an entry, and it is for this actor.
+            unsafe {
+                let place = own.push_place().as_ptr();
+                let stamp_ns = entries.take_to::<T>(&raw mut (*place).msg);
+                (&raw mut (*place).stamp_ns).write(stamp_ns);
+            }
+        });
         crossed += 1;
         if entries.next_to() != Some(header) {
             break;

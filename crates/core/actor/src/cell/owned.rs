@@ -10,9 +10,10 @@
 
 use super::actor_cell::ActorCell;
 use super::life::Life;
+use super::reference::CellRef;
 use crate::actor::{Actor, Context};
 use actinium_scheduler::runnable::Private;
-use actinium_scheduler::{Footprint, Worker};
+use actinium_scheduler::{Footprint, Runnable, Worker};
 use std::ops::Deref;
 
 /// Evidence that the calling thread's worker owns an actor.
@@ -35,6 +36,22 @@ impl<'a, A: Actor> Owned<'a, A> {
     pub(crate) fn of(cell: &'a ActorCell<A>, worker: &'a Worker) -> Option<Self> {
         // A worker is used by its own thread only, for which the answer is exact.
         cell.core.header.is_owned_by(worker.id()).then_some(Owned { cell, worker })
+    }
+
+    /// The evidence, if this worker owns the actor of an address, for a sender; and the actor's
+    /// runnable, which its address knows without looking.
+    #[inline(always)]
+    pub(crate) fn of_address(
+        address: &'a CellRef<A>,
+        worker: &'a Worker,
+    ) -> Option<(Self, Runnable)> {
+        // SAFETY: the address keeps the actor's memory. What it points to is the actor's cell, and
+        // so is what comes back: the same pointer.
+        unsafe {
+            let header = worker.if_owned(address.runnable())?;
+            let cell = ActorCell::of_header(header);
+            Some((Owned { cell, worker }, Runnable::new(header)))
+        }
     }
 
     /// The actor.

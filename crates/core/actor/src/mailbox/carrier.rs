@@ -49,6 +49,7 @@ impl<M: Send + 'static> Carrier<M> for Box<M> {
 ///
 /// # Panics
 /// If they are too large to be sent: when the program is compiled, for this is only asked then.
+#[inline(always)]
 pub(crate) const fn is_boxed<M>() -> bool {
     assert!(
         size_of::<M>() <= LARGEST,
@@ -58,6 +59,7 @@ pub(crate) const fn is_boxed<M>() -> bool {
 }
 
 /// Whether `T` is what carries messages of type `M`.
+#[inline(always)]
 pub(crate) const fn carries<T: Carrier<M>, M>() -> bool {
     // A message is either carried by itself, or larger than the box that it is carried by.
     is_boxed::<M>() == (size_of::<T>() < size_of::<M>())

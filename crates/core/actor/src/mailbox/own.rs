@@ -149,10 +149,23 @@ impl<T> Ring<'_, T> {
     /// If it would hold 2^30 items.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
+        // SAFETY: written at once.
+        unsafe { self.push_place().write(item) };
+    }
+
+    /// Makes a place for an item behind the others. O(1), amortised.
+    ///
+    /// # Safety
+    /// An item is written there before the ring is used again.
+    ///
+    /// # Panics
+    /// If it would hold 2^30 items.
+    #[inline(always)]
+    pub(crate) unsafe fn push_place(&mut self) -> NonNull<T> {
         let (tail, mask) = self.with_room();
         self.set_tail(tail.wrapping_add(1));
         // SAFETY: not among the items, for there was room.
-        unsafe { self.place(tail, mask).write(item) };
+        unsafe { self.place(tail, mask) }
     }
 
     /// Puts an item behind the first `behind`, of which there are so many. O(`behind`), amortised.

@@ -5,7 +5,8 @@
 /// Turns between two rounds of housekeeping: often enough to notice within some microseconds that
 /// others wait, rare enough that reading the clock costs below 1 ns per turn.
 pub const ROUND: u32 = 64;
-/// Turns after which a worker exchanges messages with others, within a round: a power of two.
+/// Turns after which a worker exchanges messages within a round, if others have nothing to do: a
+/// power of two.
 pub const EXCHANGE: u32 = 16;
 /// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
 pub const TIMED_ROUNDS: u64 = 4;

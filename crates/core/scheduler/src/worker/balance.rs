@@ -153,27 +153,26 @@ impl Worker {
         n: usize,
         may_push: impl Fn(&mut Owned<'_>) -> bool,
     ) -> usize {
-        let away = self.shared.id_of(to) | IN_TRANSIT;
-        let (mut kept, mut pushed) = (Vec::new(), 0);
-        self.flush_lanes();
-        self.flush_all();
-        let mut queue = self.shared.return_queues[to].lock();
-        while pushed < n && kept.len() < KEPT_AT_ONCE {
+        let (mut kept, mut given) = (Vec::new(), Vec::new());
+        while given.len() < n && kept.len() < KEPT_AT_ONCE {
             let Some(mut owned) = self.pop_youngest() else { break };
-            let stays = owned.header().kind.stays();
-            if stays || !may_push(&mut owned) {
-                kept.push(owned);
-                continue;
-            }
-            owned.move_home(to);
-            queue.push_back(owned.give(away));
-            pushed += 1;
+            let stays = owned.header().kind.stays() || !may_push(&mut owned);
+            if stays { &mut kept } else { &mut given }.push(owned);
         }
-        drop(queue);
         for owned in kept.into_iter().rev() {
             self.push(owned);
         }
+        let pushed = given.len();
         if pushed > 0 {
+            // Not for those that stay: what lies in lanes takes a slower way then.
+            self.flush_lanes();
+            self.flush_all();
+            let away = self.shared.id_of(to) | IN_TRANSIT;
+            let moved = given.into_iter().map(|mut owned| {
+                owned.move_home(to);
+                owned.give(away)
+            });
+            self.shared.return_queues[to].lock().extend(moved);
             self.counters().pushed.add(pushed as u64);
             self.record(Act::Move { to, actors: pushed as u64 });
             self.wake(to);

@@ -165,12 +165,16 @@ impl Worker {
         }
     }
 
-    /// Some times in a round: what lies in chunks leaves, what others sent is taken in.
+    /// Some times in a round: if others have nothing to do, what lies in chunks leaves, and what
+    /// others sent is taken in.
     ///
     /// Receivers that sleep are woken at the end of the round ([`Worker::tend_lanes`]): to see for
     /// certain that one does takes a fence, and here that would wait for the chunks' cache lines.
     #[inline(never)]
     pub(super) fn exchange_lanes(&self) {
+        if !self.is_waited_for() {
+            return;
+        }
         if self.ends.any_open() {
             self.ends.publish_all();
         }

@@ -7,12 +7,29 @@ use crate::policy::tuning::LONG_NS;
 use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
+use crate::speculation;
+use std::ptr::NonNull;
 
 /// Most runnables shared at a time from within a turn: many of them may have been made by this very
 /// turn, and then wait for nothing else.
 const SHARED_IN_TURN: usize = 16;
 
 impl Worker {
+    /// The header of a runnable, if this worker owns it. The processor reads nothing behind it
+    /// before it knows that it does (see `speculation`): what a sender may write to if it owns the
+    /// receiver, it reaches by this.
+    ///
+    /// # Safety
+    /// The runnable is alive.
+    #[inline(always)]
+    pub unsafe fn if_owned(&self, runnable: Runnable) -> Option<NonNull<Header>> {
+        // Whatever lies here: it is in this worker's cache, and is not looked at.
+        let elsewhere = NonNull::from(self).cast();
+        let owner = runnable.header().owner();
+        let header = speculation::select((owner, self.id), runnable.0, elsewhere);
+        (header != elsewhere).then_some(header)
+    }
+
     /// A runnable that this worker owns has something to do.
     ///
     /// # Safety

@@ -214,7 +214,7 @@ impl Worker {
     /// Whether others have nothing to do: they may wait for what this worker has sent, or for
     /// answers to what they have. While all are busy, early exchanges would only cost more, for
     /// each moves cache lines.
-    fn is_waited_for(&self) -> bool {
+    pub(super) fn is_waited_for(&self) -> bool {
         self.shared.lanes.exist() && self.shared.idle() > 0
     }
 
