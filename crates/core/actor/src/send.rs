@@ -162,30 +162,36 @@ impl<A: Actor> Address<A> {
     /// hop: the processor waits with such a copy until all stores before it are done.
     #[inline(always)]
     fn send_as<T: Carrier<A::Msg>, R>(&self, msg: T, then: impl FnOnce(Sent<T>) -> R) -> R {
-        let (cell, me) = (&*self.0, self.0.runnable());
         // SAFETY: not kept beyond this function.
         let worker = unsafe { current_unbound() };
         if let Some(worker) = worker {
-            if let Some((owned, me)) = Owned::of_address(&self.0, worker) {
-                if worker.count_send() {
-                    return then(owned.push_own_sampled(Envelope { stamp_ns: 0, msg }));
+            // SAFETY: this address keeps the actor.
+            let me = match unsafe { worker.if_owned(self.0.runnable()) } {
+                Ok(me) => {
+                    // SAFETY: as above, and this worker owns it.
+                    let owned = unsafe { Owned::<A>::of_runnable(me, worker) };
+                    if worker.count_send() {
+                        return then(owned.push_own_sampled(Envelope { stamp_ns: 0, msg }));
+                    }
+                    if !owned.takes_own() {
+                        let envelope = Envelope { stamp_ns: 0, msg };
+                        return then(owned.cell().not_own(envelope, worker));
+                    }
+                    owned.push_and_schedule(me, Envelope { stamp_ns: 0, msg });
+                    return then(Ok(()));
                 }
-                if !owned.takes_own() {
-                    return then(cell.not_own(Envelope { stamp_ns: 0, msg }, worker));
-                }
-                owned.push_and_schedule(me, Envelope { stamp_ns: 0, msg });
-                return then(Ok(()));
-            }
+                Err(me) => me,
+            };
             // SAFETY: this address keeps the actor.
             if let Some(lane) = unsafe { worker.open_lane_to::<T>(me) } {
                 if worker.count_send() {
-                    return then(cell.push_lane_sampled(Envelope { stamp_ns: 0, msg }, worker));
+                    return then(self.0.push_lane_sampled(Envelope { stamp_ns: 0, msg }, worker));
                 }
                 worker.push_lane(lane, me, msg);
                 return then(Ok(()));
             }
         }
-        then(cell.send_elsewhere(Envelope { stamp_ns: 0, msg }, worker))
+        then(self.0.send_elsewhere(Envelope { stamp_ns: 0, msg }, worker))
     }
 }
 

@@ -5,42 +5,53 @@
 //! processor guesses wrong every second time. It goes on as if the receiver were the sender's own,
 //! and undoes all of that once it knows better, but for one thing: the cache lines that it has read
 //! are here now. Their owner must get them back before it can write to them again, which takes
-//! longer than all else that is done for a message. So the answer chooses the address as well, by a
+//! longer than all else that is done for a message. So the answer changes the address as well, by a
 //! move that is not guessed.
 
 use std::ptr::NonNull;
 
-/// Returns `then` if both numbers are equal, else `otherwise`. What is read from there waits for
-/// the numbers, whatever the processor guesses.
+/// The bit that makes an address one that no processor reads. No pointer of a program has it.
+#[cfg(all(target_arch = "x86_64", not(any(miri, loom, shuttle))))]
+const NOWHERE: usize = 1 << 63;
+
+/// The pointer, as `Ok` if both numbers are equal, else as `Err`. What is read by that which is in
+/// `Ok` waits for the numbers, whatever the processor guesses.
 #[inline(always)]
-pub(crate) fn select<T>(
+pub(crate) fn if_equal<T>(
     numbers: (u32, u32),
-    then: NonNull<T>,
-    otherwise: NonNull<T>,
-) -> NonNull<T> {
+    pointer: NonNull<T>,
+) -> Result<NonNull<T>, NonNull<T>> {
     #[cfg(all(target_arch = "x86_64", not(any(miri, loom, shuttle))))]
-    #[allow(clippy::pointers_in_nomem_asm_block)] // It moves them, and follows none.
+    #[allow(clippy::pointers_in_nomem_asm_block)] // It follows none.
     {
-        let mut selected = then.as_ptr();
-        // SAFETY: it moves one of two pointers to a register, and the flags are not promised to be
-        // kept.
+        let mut chosen = pointer.as_ptr();
+        // SAFETY: it changes two registers, and the flags are not promised to be kept.
         unsafe {
             std::arch::asm!(
+                "mov {nowhere}, {chosen}",
+                "bts {nowhere}, 63",
                 "cmp {0:e}, {1:e}",
-                "cmovne {2}, {3}",
+                "cmovne {chosen}, {nowhere}",
                 in(reg) numbers.0,
                 in(reg) numbers.1,
-                inout(reg) selected,
-                in(reg) otherwise.as_ptr(),
+                chosen = inout(reg) chosen,
+                nowhere = out(reg) _,
                 options(pure, nomem, nostack),
             );
         }
-        // SAFETY: one of the two, which are not null.
-        unsafe { NonNull::new_unchecked(selected) }
+        let is_equal = chosen.addr() & NOWHERE == 0;
+        // SAFETY: without that bit it is the pointer, which is not null.
+        let pointer = unsafe { NonNull::new_unchecked(chosen.map_addr(|at| at & !NOWHERE)) };
+        if is_equal {
+            // SAFETY: as above: it has not got that bit.
+            Ok(unsafe { NonNull::new_unchecked(chosen) })
+        } else {
+            Err(pointer)
+        }
     }
     // Elsewhere by what the compiler makes of it: the same, and at worst slower.
     #[cfg(not(all(target_arch = "x86_64", not(any(miri, loom, shuttle)))))]
-    if numbers.0 == numbers.1 { then } else { otherwise }
+    if numbers.0 == numbers.1 { Ok(pointer) } else { Err(pointer) }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -48,10 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_numbers_select_the_first() {
-        let (then, otherwise) = (NonNull::from(&1), NonNull::from(&2));
-        assert_eq!(select((7, 7), then, otherwise), then);
-        assert_eq!(select((7, 8), then, otherwise), otherwise);
-        assert_eq!(select((u32::MAX, 0), then, otherwise), otherwise);
+    fn it_is_the_same_pointer_whatever_the_numbers() {
+        let pointer = NonNull::from(&1);
+        assert_eq!(if_equal((7, 7), pointer), Ok(pointer));
+        assert_eq!(if_equal((7, 8), pointer), Err(pointer));
+        assert_eq!(if_equal((u32::MAX, 0), pointer), Err(pointer));
     }
 }

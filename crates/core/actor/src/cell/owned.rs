@@ -10,11 +10,11 @@
 
 use super::actor_cell::ActorCell;
 use super::life::Life;
-use super::reference::CellRef;
 use crate::actor::{Actor, Context};
 use actinium_scheduler::runnable::Private;
 use actinium_scheduler::{Footprint, Runnable, Worker};
 use std::ops::Deref;
+use std::ptr::NonNull;
 
 /// Evidence that the calling thread's worker owns an actor.
 ///
@@ -38,20 +38,15 @@ impl<'a, A: Actor> Owned<'a, A> {
         cell.core.header.is_owned_by(worker.id()).then_some(Owned { cell, worker })
     }
 
-    /// The evidence, if this worker owns the actor of an address, for a sender; and the actor's
-    /// runnable, which its address knows without looking.
+    /// The evidence for the actor with this runnable, which the worker owns.
+    ///
+    /// # Safety
+    /// The runnable is that of an `A` which the worker owns, and whose memory is kept.
     #[inline(always)]
-    pub(crate) fn of_address(
-        address: &'a CellRef<A>,
-        worker: &'a Worker,
-    ) -> Option<(Self, Runnable)> {
-        // SAFETY: the address keeps the actor's memory. What it points to is the actor's cell, and
-        // so is what comes back: the same pointer.
-        unsafe {
-            let header = worker.if_owned(address.runnable())?;
-            let cell = ActorCell::of_header(header);
-            Some((Owned { cell, worker }, Runnable::new(header)))
-        }
+    pub(crate) unsafe fn of_runnable(owned: Runnable, worker: &'a Worker) -> Self {
+        // SAFETY: by contract.
+        let cell = unsafe { ActorCell::of_header(NonNull::from(owned.header_unbound())) };
+        Owned { cell, worker }
     }
 
     /// The actor.

@@ -6,11 +6,14 @@ use super::receivers::Receivers;
 use crate::chunk::Entries;
 use crate::lanes::{LaneEnd, Lanes, NONE_OPEN, entry_words};
 use crate::policy::tuning::AHEAD;
-use crate::runnable::{Header, Runnable};
+use crate::runnable::{Header, IN_TRANSIT, NOBODY, Runnable};
 use crate::shared::Shared;
 use crate::sync::Arc;
 use std::cell::Cell;
 use std::collections::VecDeque;
+
+/// What is no runnable's owner: nobody's steal queue.
+const NO_ID: u32 = NOBODY | IN_TRANSIT;
 
 /// Chunks that wait to be delivered before larger ones are used, of so many words.
 const BACKLOG: u64 = 8;
@@ -20,10 +23,14 @@ const BACKLOG_WORDS: usize = 2 * 1024;
 #[derive(Debug)]
 pub(super) struct LaneEnds {
     shared: Arc<Shared>,
+    /// The worker's id.
+    id: u32,
     /// Workers to whom lanes lead, or 0 if there are none.
     pub(super) workers: usize,
     /// The epoch in which the oldest open lane was opened.
     pub(super) oldest_open: Cell<u64>,
+    /// The worker's id while no lane is open, else [`NO_ID`].
+    id_while_closed: Cell<u32>,
     outgoing: Own<Vec<Outgoing>>,
     /// The workers to whom a lane is open.
     open: Own<Vec<usize>>,
@@ -77,6 +84,8 @@ impl LaneEnds {
             shared: shared.clone(),
             workers,
             oldest_open: Cell::new(NONE_OPEN),
+            id_while_closed: Cell::new(shared.id_of(from)),
+            id: shared.id_of(from),
             outgoing: Own::new((0..workers).map(outgoing).collect()),
             open: Own::new(Vec::new()),
             receivers: Own::new(Receivers::default()),
@@ -87,6 +96,12 @@ impl LaneEnds {
     #[inline(always)]
     pub(super) fn any_open(&self) -> bool {
         self.oldest_open.get() != NONE_OPEN
+    }
+
+    /// The worker's id while no lane is open; while one is, an id that nobody has.
+    #[inline(always)]
+    pub(super) fn id_while_closed(&self) -> u32 {
+        self.id_while_closed.get()
     }
 
     /// Whether the chunk for a worker has room for so many words.
@@ -113,7 +128,9 @@ impl LaneEnds {
     /// Notes the epoch in which the oldest open lane was opened; true if it is another one than
     /// before.
     pub(super) fn set_oldest_open(&self, oldest: u64) -> bool {
-        if oldest == NONE_OPEN {
+        let is_closed = oldest == NONE_OPEN;
+        self.id_while_closed.set(if is_closed { self.id } else { NO_ID });
+        if is_closed {
             self.receivers.with(|receivers| *receivers = Receivers::default());
         }
         self.oldest_open.replace(oldest) != oldest

@@ -8,26 +8,28 @@ use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, Header, Runnable, SCHEDULED, Turn};
 use crate::shared::Shared;
 use crate::speculation;
-use std::ptr::NonNull;
 
 /// Most runnables shared at a time from within a turn: many of them may have been made by this very
 /// turn, and then wait for nothing else.
 const SHARED_IN_TURN: usize = 16;
 
 impl Worker {
-    /// The header of a runnable, if this worker owns it. The processor reads nothing behind it
-    /// before it knows that it does (see `speculation`): what a sender may write to if it owns the
-    /// receiver, it reaches by this.
+    /// The runnable, as `Ok` if this worker owns it, else as `Err`. The processor reads nothing by
+    /// that which is in `Ok` before it knows the answer (see `speculation`): what a sender may
+    /// write to if it owns the receiver, it reaches by this.
     ///
     /// # Safety
     /// The runnable is alive.
     #[inline(always)]
-    pub unsafe fn if_owned(&self, runnable: Runnable) -> Option<NonNull<Header>> {
-        // Whatever lies here: it is in this worker's cache, and is not looked at.
-        let elsewhere = NonNull::from(self).cast();
+    pub unsafe fn if_owned(&self, runnable: Runnable) -> Result<Runnable, Runnable> {
         let owner = runnable.header().owner();
-        let header = speculation::select((owner, self.id), runnable.0, elsewhere);
-        (header != elsewhere).then_some(header)
+        if owner == self.ends.id_while_closed() {
+            // It has sent to nobody else of late: the guess is right, and to wait for the answer
+            // would cost a tenth.
+            return Ok(runnable);
+        }
+        let header = speculation::if_equal((owner, self.id), runnable.0);
+        header.map(Runnable).map_err(Runnable)
     }
 
     /// A runnable that this worker owns has something to do.
