@@ -2,8 +2,6 @@
 //! its estimates of costs. The workers and the simulator must have these in common beside the
 //! policy itself.
 
-use super::views::Ready;
-
 /// Turns between two rounds of housekeeping: often enough to notice within some microseconds that
 /// others wait, rare enough that reading the clock costs below 1 ns per turn.
 pub const ROUND: u32 = 64;
@@ -140,31 +138,6 @@ pub fn balance_looks(in_vain: u32) -> usize {
     BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)
 }
 
-/// How many more of those that messages have woken are pushed, of a number that would even out the
-/// queues. That number swings: where two workers send to each other, each length of their queues is
-/// as likely as any other, however well the work is spread. Small steps follow what lasts.
-#[derive(Debug)]
-pub struct Talkers(usize);
-
-impl Talkers {
-    /// Of so many that would even out the queues.
-    #[inline]
-    pub fn of(n: usize) -> Self {
-        Talkers(n.div_ceil(8))
-    }
-
-    /// Whether one that is ready for this reason is pushed, which then counts.
-    #[inline]
-    pub fn take(&mut self, ready: Ready) -> bool {
-        if ready == Ready::Again {
-            return true;
-        }
-        let is_one = self.0 > 0;
-        self.0 = self.0.saturating_sub(1);
-        is_one
-    }
-}
-
 /// One in how many sends is sampled next, if one in so many comes too fast.
 #[inline]
 pub fn sampled_less(every: u32) -> u32 {
@@ -246,15 +219,6 @@ mod tests {
         assert!(!is_crowded(CROWDED, BRIEF_NS + 1), "messages to others would wait for long");
         assert!(!is_crowded(CROWDED, 0), "nobody knows what it costs");
         assert!(!is_crowded(CROWDED - 1, 1));
-    }
-
-    #[test]
-    fn of_those_that_talk_few_are_pushed_at_a_time() {
-        let mut talkers = Talkers::of(20);
-        let pushed = (0..10).filter(|_| talkers.take(Ready::ByOthers)).count();
-        assert_eq!(pushed, 3);
-        assert!(!talkers.take(Ready::ByNeighbours) && talkers.take(Ready::Again));
-        assert!(Talkers::of(1).take(Ready::ByNeighbours), "one at least");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::owned::Owned;
-use crate::policy::tuning::{self, KEPT_AT_ONCE, Talkers};
+use crate::policy::tuning::{self, KEPT_AT_ONCE};
 use crate::policy::{LoadView, PushView, Ready};
 use crate::recording::Act;
 use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
@@ -107,16 +107,12 @@ impl Worker {
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let tries = self.is_delayed_no_more(other, now_ns);
-                let mut talkers = Talkers::of(n);
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
                     let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
                     let is_cheap =
                         (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
-                    if is_cheap {
-                        return !is_delayed;
-                    }
-                    policy.may_push(&view) && talkers.take(ready)
+                    !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);
                 if tries && pushed > 0 {
@@ -155,7 +151,7 @@ impl Worker {
         &self,
         to: usize,
         n: usize,
-        mut may_push: impl FnMut(&mut Owned<'_>) -> bool,
+        may_push: impl Fn(&mut Owned<'_>) -> bool,
     ) -> usize {
         let (mut kept, mut given) = (Vec::new(), Vec::new());
         while given.len() < n && kept.len() < KEPT_AT_ONCE {

@@ -2,7 +2,7 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
-use actinium_scheduler::policy::tuning::{self, Talkers};
+use actinium_scheduler::policy::tuning;
 use actinium_scheduler::policy::{LoadView, PushView, Ready};
 
 impl Sim<'_> {
@@ -73,10 +73,8 @@ impl Sim<'_> {
                 break;
             }
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
-            let mut talkers = Talkers::of(n);
             let may_push = |ready, cost_ns| {
-                let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
-                policy.may_push(&view) && talkers.take(ready)
+                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
@@ -103,7 +101,7 @@ impl Sim<'_> {
         worker: usize,
         to: usize,
         n: usize,
-        mut may_push: impl FnMut(Ready, u32) -> bool,
+        may_push: impl Fn(Ready, u32) -> bool,
         at_ps: &mut Ps,
     ) -> usize {
         let mut kept = Vec::new();
