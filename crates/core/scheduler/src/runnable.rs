@@ -39,6 +39,7 @@
 use crate::chunk::Entries;
 use crate::footprint::Footprint;
 pub use crate::ids::{DEAD, IN_TRANSIT, NOBODY};
+use crate::policy::tuning::SENDS_ON_BELIEVED;
 use crate::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, OwnerCell};
 use std::marker::PhantomData;
@@ -206,7 +207,7 @@ impl Kind {
 
     pub(crate) fn set_sends_on(&self) {
         // Relaxed: an estimate.
-        self.sends_on.store(4096, Ordering::Relaxed);
+        self.sends_on.store(SENDS_ON_BELIEVED, Ordering::Relaxed);
     }
 
     pub(crate) fn set_footprint_kib(&self, kib: u32) {

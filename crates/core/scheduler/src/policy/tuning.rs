@@ -42,6 +42,13 @@ pub fn check_every(cost_ns: u32) -> u32 {
     }
 }
 
+/// Returns after how many further items a turn looks at the clock again that has handled so many;
+/// `every` is what [`check_every`] says, or less.
+#[inline]
+pub fn look_after(every: u32, handled: u32) -> u32 {
+    if every == 0 { handled.clamp(1, CHECK_EVERY) } else { every }
+}
+
 /// Returns for how many turns of a round one counts that took so many nanoseconds, itself left out:
 /// for all of it if it was long, for at least one otherwise.
 #[inline]
@@ -99,6 +106,9 @@ pub const MOST_BETWEEN: usize = 64;
 pub const LOOKED_AT: usize = 1024;
 /// An item in so many may send something: its runnable counts as one that sends nothing on.
 pub const SENDS_ON: u32 = 16;
+/// For so many questions it is believed that a kind of runnables sends on: it may have been an
+/// exception.
+pub const SENDS_ON_BELIEVED: u32 = 4096;
 
 /// Most runnables shared under one hold of a queue's lock: it is held for some microseconds at
 /// most.
@@ -205,6 +215,17 @@ mod tests {
     fn the_longer_an_item_takes_the_more_often_the_clock_is_looked_at() {
         let looks = [20, 156, 500, 1_999, 2_000, 1_000_000, 0].map(check_every);
         assert_eq!(looks, [32, 32, 10, 2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_cost_that_is_not_known_is_looked_at_after_1_2_4_and_so_on() {
+        let looks = |every| {
+            std::iter::successors(Some(look_after(every, 0)), move |at| {
+                Some(at + look_after(every, *at))
+            })
+        };
+        assert_eq!(looks(0).take(8).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 64, 96]);
+        assert_eq!(looks(10).take(3).collect::<Vec<_>>(), [10, 20, 30]);
     }
 
     #[test]

@@ -23,7 +23,6 @@ use crate::runnable::Runnable;
 /// Where in the run queue something is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    First,
     /// Behind so many others.
     Behind(usize),
     Last,
@@ -42,7 +41,6 @@ impl Worker {
             Place::Last
         };
         self.queue.with(|queue| match place {
-            Place::First => queue.push_behind(0, owned),
             Place::Behind(others) => queue.push_behind(others, owned),
             Place::Last => queue.push_back(owned),
         });
@@ -87,7 +85,7 @@ impl Worker {
             return Place::Last;
         }
         let place = self.place_by_time(now_ns, owned.cost_ns());
-        if place == Place::First {
+        if place == Place::Behind(0) {
             return self.goes_on();
         }
         favoured.turns.set(None);
@@ -111,7 +109,7 @@ impl Worker {
                 // Fewer of them would do.
                 favoured.others.set(favoured.others.get().div_ceil(2));
             }
-            return Place::First;
+            return Place::Behind(0);
         }
         // Behind more of them if those before took less than a turn of its own.
         let others = match share_ns {
@@ -125,7 +123,7 @@ impl Worker {
 
     fn goes_on(&self) -> Place {
         self.favoured.sent.set(Some(self.sent_in_all()));
-        Place::First
+        Place::Behind(0)
     }
 
     fn sent_in_all(&self) -> u64 {

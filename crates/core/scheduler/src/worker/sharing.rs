@@ -21,15 +21,19 @@ impl Worker {
         }
         // While somebody may come for the rest, one at a time: enough that nothing starves here.
         let takes_all = self.shared.idle() == 0 || self.shared.workers() == 1;
-        let n = |len| if takes_all { len } else { 1 };
-        let mut queue = self.lock_to_take(queue, n);
+        self.take_from(queue, |len| if takes_all { len } else { 1 });
+    }
+
+    /// Takes the first so many out of a queue, of as many as there are; returns how many it took,
+    /// and how many are left.
+    fn take_from(&self, queue: &StealQueue, most: impl Fn(usize) -> usize) -> (usize, usize) {
+        let mut queue = self.lock_to_take(queue, &most);
         let epoch = self.shared.lanes.raise_epoch();
-        for _ in 0..n(queue.len()) {
-            let Some(runnable) = queue.pop_front() else {
-                break;
-            };
+        let n = most(queue.len()).min(queue.len());
+        for runnable in queue.drain(..n) {
             self.adopt(runnable, epoch);
         }
+        (n, queue.len())
     }
 
     /// Something taken from a steal queue, under that queue's lock ([`Worker::lock_to_take`]), in
@@ -190,15 +194,7 @@ impl Worker {
             return false;
         }
         // Policies that keep nothing private take one at a time, so that others can have the rest.
-        let n = |len: usize| if self.keeps_idle { len.div_ceil(2) } else { 1 };
-        let mut queue = self.lock_to_take(queue, n);
-        let epoch = self.shared.lanes.raise_epoch();
-        for _ in 0..n(queue.len()) {
-            let Some(runnable) = queue.pop_front() else {
-                break;
-            };
-            self.adopt(runnable, epoch);
-        }
+        self.take_from(queue, |len| if self.keeps_idle { len.div_ceil(2) } else { 1 });
         self.queue_len() > 0
     }
 
@@ -222,25 +218,15 @@ impl Worker {
             if !self.may_steal(victim, distance) {
                 continue;
             }
-            let n = |len: usize| len.div_ceil(2).min(STOLEN_AT_ONCE);
-            let mut queue = self.lock_to_take(&self.shared.steal_queues[victim], n);
-            let epoch = self.shared.lanes.raise_epoch();
-            let mut stolen = 0;
-            for _ in 0..n(queue.len()) {
-                let Some(runnable) = queue.pop_front() else {
-                    break;
-                };
-                self.adopt(runnable, epoch);
-                stolen += 1;
-            }
-            let left = queue.len();
-            drop(queue);
+            let queue = &self.shared.steal_queues[victim];
+            let (stolen, left) = self.take_from(queue, |len| len.div_ceil(2).min(STOLEN_AT_ONCE));
             if stolen > 0 {
                 // Notifications of what was stolen may have come to the victim, which may be busy
                 // for long.
                 for notified in self.shared.inboxes[victim].take() {
                     self.receive(notified);
                 }
+                let stolen = stolen as u64;
                 self.counters().stolen.add(stolen);
                 self.shared.exchanges.took(self.index, victim, stolen);
                 self.record(Act::Steal { from: victim, actors: stolen });

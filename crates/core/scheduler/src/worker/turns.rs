@@ -420,10 +420,7 @@ impl Worker {
     /// many further ones: no more than a batch.
     #[inline]
     pub fn check_after(&self, handled: u32) -> u32 {
-        match self.check_every.get() {
-            0 => handled.clamp(1, CHECK_EVERY),
-            every => every,
-        }
+        tuning::look_after(self.check_every.get(), handled)
     }
 
     /// Counts the items of a turn, each of so many bytes.

@@ -69,13 +69,13 @@ impl Sim<'_> {
         let waiting = self.actors[actor].mail.saturating_add(self.traffic.own_left(actor as u32));
         let expected_ns = each_ns.max(f64::from(cost_ns));
         let until = (self.settings.batch_time_ns as f64 / expected_ns) as u32 + 1;
+        let (every, most) = (tuning::check_every(cost_ns), waiting.min(self.settings.batch));
         // The first look at the time limit that finds it over.
-        let over = match tuning::check_every(cost_ns) {
-            0 if until <= 2 * tuning::CHECK_EVERY => until.next_power_of_two(),
-            0 => until.div_ceil(tuning::CHECK_EVERY).saturating_mul(tuning::CHECK_EVERY),
-            every => until.div_ceil(every).saturating_mul(every),
-        };
-        let messages = waiting.min(self.settings.batch).min(over);
+        let mut over = tuning::look_after(every, 0);
+        while over < until.min(most) {
+            over += tuning::look_after(every, over);
+        }
+        let messages = most.min(over);
         let before = self.caches.last_worker(actor);
         let touched = self.touched[messages as usize];
         let touch = self.caches.touch(self.machine, worker, actor, workload.lines(), touched);
