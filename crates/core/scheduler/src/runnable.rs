@@ -319,6 +319,12 @@ impl Runnable {
         self.0.as_ptr()
     }
 
+    /// The pointer that it was made of ([`Runnable::new`]).
+    #[inline(always)]
+    pub fn pointer(self) -> NonNull<Header> {
+        self.0
+    }
+
     /// The header.
     ///
     /// # Safety

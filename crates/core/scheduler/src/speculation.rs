@@ -10,9 +10,10 @@
 
 use std::ptr::NonNull;
 
-/// The bit that makes an address one that no processor reads. No pointer of a program has it.
-#[cfg(all(target_arch = "x86_64", not(any(miri, loom, shuttle))))]
-const NOWHERE: usize = 1 << 63;
+/// What makes an address one at which a program has nothing, and which processors do not read: some
+/// look at the highest bit, others at the lower 48 only. No pointer of a program has these bits.
+#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, loom, shuttle))))]
+const NOWHERE: usize = 1 << 63 | 1 << 47;
 
 /// The pointer, as `Ok` if both numbers are equal, else as `Err`. What is read by that which is in
 /// `Ok` waits for the numbers, whatever the processor guesses.
@@ -21,7 +22,7 @@ pub(crate) fn if_equal<T>(
     numbers: (u32, u32),
     pointer: NonNull<T>,
 ) -> Result<NonNull<T>, NonNull<T>> {
-    #[cfg(all(target_arch = "x86_64", not(any(miri, loom, shuttle))))]
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, loom, shuttle))))]
     #[allow(clippy::pointers_in_nomem_asm_block)] // It follows none.
     {
         let mut chosen = pointer.as_ptr();
@@ -29,7 +30,8 @@ pub(crate) fn if_equal<T>(
         unsafe {
             std::arch::asm!(
                 "mov {nowhere}, {chosen}",
-                "bts {nowhere}, 63",
+                "btc {nowhere}, 63",
+                "btc {nowhere}, 47",
                 "cmp {0:e}, {1:e}",
                 "cmovne {chosen}, {nowhere}",
                 in(reg) numbers.0,
@@ -39,18 +41,20 @@ pub(crate) fn if_equal<T>(
                 options(pure, nomem, nostack),
             );
         }
-        let is_equal = chosen.addr() & NOWHERE == 0;
-        // SAFETY: without that bit it is the pointer, which is not null.
-        let pointer = unsafe { NonNull::new_unchecked(chosen.map_addr(|at| at & !NOWHERE)) };
-        if is_equal {
-            // SAFETY: as above: it has not got that bit.
+        if chosen.addr() & (1 << 63) == 0 {
+            // SAFETY: it is the pointer, which is not null.
             Ok(unsafe { NonNull::new_unchecked(chosen) })
         } else {
-            Err(pointer)
+            // SAFETY: without those bits it is the pointer.
+            Err(unsafe { NonNull::new_unchecked(chosen.map_addr(|at| at ^ NOWHERE)) })
         }
     }
     // Elsewhere by what the compiler makes of it: the same, and at worst slower.
-    #[cfg(not(all(target_arch = "x86_64", not(any(miri, loom, shuttle)))))]
+    #[cfg(not(all(
+        target_arch = "x86_64",
+        target_pointer_width = "64",
+        not(any(miri, loom, shuttle))
+    )))]
     if numbers.0 == numbers.1 { Ok(pointer) } else { Err(pointer) }
 }
 

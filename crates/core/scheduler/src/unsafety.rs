@@ -33,6 +33,8 @@ only_unsafe! {
     NotifyOwned: "worker.notify_owned(it)",
     Sample: "worker.sample(it)",
     Reaches: "worker.reaches(it)",
+    IfOwned: "worker.if_owned(it).is_ok()",
+    OpenLaneTo: "worker.open_lane_to::<u64>(it)",
     SendViaLane: "worker.send_via_lane(it, 0, 7).is_ok()",
     StartHere: "worker.start(it)",
     Start: "shared.start(it, 0)",

@@ -14,7 +14,6 @@ use crate::actor::{Actor, Context};
 use actinium_scheduler::runnable::Private;
 use actinium_scheduler::{Footprint, Runnable, Worker};
 use std::ops::Deref;
-use std::ptr::NonNull;
 
 /// Evidence that the calling thread's worker owns an actor.
 ///
@@ -44,8 +43,8 @@ impl<'a, A: Actor> Owned<'a, A> {
     /// The runnable is that of an `A` which the worker owns, and whose memory is kept.
     #[inline(always)]
     pub(crate) unsafe fn of_runnable(owned: Runnable, worker: &'a Worker) -> Self {
-        // SAFETY: by contract.
-        let cell = unsafe { ActorCell::of_header(NonNull::from(owned.header_unbound())) };
+        // SAFETY: by contract; a runnable's pointer is the one by which its memory was allocated.
+        let cell = unsafe { ActorCell::of_header(owned.pointer()) };
         Owned { cell, worker }
     }
 

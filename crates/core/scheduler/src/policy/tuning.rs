@@ -5,8 +5,8 @@
 /// Turns between two rounds of housekeeping: often enough to notice within some microseconds that
 /// others wait, rare enough that reading the clock costs below 1 ns per turn.
 pub const ROUND: u32 = 64;
-/// Turns after which a worker exchanges messages within a round, if others have nothing to do: a
-/// power of two.
+/// Turns after which a worker exchanges messages within a round, if others have nothing to do or
+/// rounds take long: a power of two.
 pub const EXCHANGE: u32 = 16;
 /// In one of so many rounds, a power of two, a turn is timed of which nothing else demands it.
 pub const TIMED_ROUNDS: u64 = 4;
@@ -54,6 +54,13 @@ pub fn look_after(every: u32, handled: u32) -> u32 {
 #[inline]
 pub fn further_turns(took_ns: u64) -> u32 {
     if took_ns >= LONG_NS { ROUND } else { (took_ns / ROUND_PART_NS).max(1) as u32 }
+}
+
+/// Whether a worker whose turns take so long exchanges messages within a round, even while others
+/// are busy: a round would else take more than about 40 µs.
+#[inline]
+pub fn exchanges_early(turn_ns: u64) -> bool {
+    turn_ns > ROUND_PART_NS
 }
 
 /// Words delivered from one lane before others, and those that it was delivered to, get their turn:

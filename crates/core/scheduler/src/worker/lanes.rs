@@ -165,14 +165,14 @@ impl Worker {
         }
     }
 
-    /// Some times in a round: if others have nothing to do, what lies in chunks leaves, and what
-    /// others sent is taken in.
+    /// Some times in a round: if others have nothing to do, or rounds take long, what lies in chunks
+    /// leaves, and what others sent is taken in.
     ///
     /// Receivers that sleep are woken at the end of the round ([`Worker::tend_lanes`]): to see for
     /// certain that one does takes a fence, and here that would wait for the chunks' cache lines.
     #[inline(never)]
     pub(super) fn exchange_lanes(&self) {
-        if !self.is_waited_for() {
+        if !self.is_waited_for() && !tuning::exchanges_early(self.turn_ns.get()) {
             return;
         }
         if self.ends.any_open() {
@@ -585,6 +585,49 @@ mod tests {
             let first = receiver.receive_pending(usize::MAX) as usize;
             // Of the last 32 chunks some are left.
             assert!(first < sent && first > sent * 4 / 5, "{first} of {sent}");
+        });
+    }
+
+    #[test]
+    fn who_owns_a_receiver_is_told_the_same_whether_lanes_are_open_or_not() {
+        to_a_receiver(10, |sender, receiver, to, _| {
+            let ask = || {
+                // SAFETY: it lives until the end of this test.
+                let owned = unsafe { [sender, receiver].map(|worker| worker.if_owned(to)) };
+                assert_eq!(owned, [Err(to), Ok(to)]);
+            };
+            assert_eq!(sender.ends.id_while_closed(), sender.id);
+            ask();
+            send(sender, to, 1);
+            assert_ne!(sender.ends.id_while_closed(), sender.id, "a lane is open");
+            ask();
+            receiver.receive_pending(usize::MAX);
+            sender.tend_lanes();
+            assert_eq!(sender.ends.id_while_closed(), sender.id);
+            ask();
+        });
+    }
+
+    #[test]
+    fn within_a_round_lanes_are_published_for_those_who_wait_and_in_long_rounds() {
+        to_a_receiver(10, |sender, _, to, _| {
+            let published = || sender.shared.lanes.published(0, 1);
+            let put_in = || {
+                sender.begin_chunk(1, entry_words::<u64>());
+                assert!(sender.ends.try_push(1, to, 0, 7_u64).is_none());
+            };
+            put_in();
+            sender.exchange_lanes();
+            assert_eq!(published(), 0, "nobody waits");
+            sender.shared.sleep.start_looking();
+            sender.exchange_lanes();
+            assert_eq!(published(), 1);
+            sender.shared.sleep.stop_looking();
+            put_in();
+            sender.turn_ns.set(10_000);
+            sender.exchange_lanes();
+            assert_eq!(published(), 2, "64 such turns take long");
+            sender.flush_lanes();
         });
     }
 

@@ -194,9 +194,10 @@ impl Worker {
         let cost_ns = owned.cost_ns();
         let (is_home, is_quick) = (home as usize == self.index, (1..QUICK_NS).contains(&cost_ns));
         let is_sample = || self.is_timed_now(cost_ns >= QUICK_NS);
-        if !is_home && is_quick && owned.with(|private| private.cost_ns) == 0 {
+        let is_timed = cost_ns == 0 || cost_ns >= TIMED_NS || is_sample();
+        if !is_timed && !is_home && is_quick && owned.with(|private| private.cost_ns) == 0 {
             self.turn_away(owned, home as usize);
-        } else if cost_ns == 0 || cost_ns >= TIMED_NS || !is_home || is_sample() {
+        } else if is_timed || !is_home {
             self.turn_timed(owned, cost_ns);
         } else if is_quick {
             self.turn_plainly(owned);
@@ -205,7 +206,7 @@ impl Worker {
         }
     }
 
-    /// A turn away from home of something quick that has never been at home: its time would teach
+    /// A turn away from home of something quick that was never timed at home: its time would teach
     /// nothing, and many that are made away from home have one turn only.
     fn turn_away(&self, owned: Owned<'_>, home: usize) {
         let (turn, _) = self.call(owned.runnable());
