@@ -1,8 +1,8 @@
 //! Lanes: how messages cross from one worker to another.
 //!
 //! For each ordered pair of workers there is a *lane*. The sending worker writes its messages, of
-//! whatever types to whichever runnables, one behind the other into a private chunk of memory; some
-//! times in a round, or when the chunk is full, it publishes the chunk. The receiving worker reads
+//! whatever types to whichever runnables, one behind the other into a private chunk of memory; once
+//! a round, when others wait, or when the chunk is full, it publishes the chunk. The receiver reads
 //! whole chunks and delivers each message to its runnable by the runnable's vtable. So a message
 //! that crosses costs a few plain stores and loads, and so does a chunk of them.
 //!

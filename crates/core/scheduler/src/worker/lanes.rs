@@ -165,8 +165,8 @@ impl Worker {
         }
     }
 
-    /// Some times in a round: if others have nothing to do, or rounds take long, what lies in chunks
-    /// leaves, and what others sent is taken in.
+    /// Some times in a round: if others have nothing to do, or rounds take long, what lies in
+    /// chunks leaves, and what others sent is taken in.
     ///
     /// Receivers that sleep are woken at the end of the round ([`Worker::tend_lanes`]): to see for
     /// certain that one does takes a fence, and here that would wait for the chunks' cache lines.
