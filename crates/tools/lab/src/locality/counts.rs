@@ -4,6 +4,7 @@ use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 use std::fs;
 use std::io;
+use std::path::Path;
 
 /// How the workers' threads are called.
 const WORKERS: &str = "actinium-";
@@ -11,8 +12,13 @@ const WORKERS: &str = "actinium-";
 /// Context switches of this process's workers so far, from `/proc`; `None` where the system does
 /// not tell.
 pub fn switches() -> Option<u64> {
+    of_workers(Path::new("/proc/self/task"))
+}
+
+/// Context switches of those workers whose folders lie in this one.
+fn of_workers(tasks: &Path) -> Option<u64> {
     let mut sum = 0;
-    for task in fs::read_dir("/proc/self/task").ok()? {
+    for task in fs::read_dir(tasks).ok()? {
         let folder = task.ok()?.path();
         // A thread may end while it is looked at: it is no worker then.
         let Ok(name) = fs::read_to_string(folder.join("comm")) else { continue };
@@ -80,6 +86,15 @@ mod tests {
 
     #[test]
     fn only_workers_count() {
-        assert_eq!(switches(), Some(0), "this process has no workers");
+        let tasks = tempfile::tempdir().expect("a folder");
+        for (id, name) in ["actinium-0\n", "actinium-17\n", "probe\n"].into_iter().enumerate() {
+            let folder = tasks.path().join(id.to_string());
+            fs::create_dir(&folder).expect("a folder in it");
+            fs::write(folder.join("comm"), name).expect("a file");
+            let status = "voluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2\n";
+            fs::write(folder.join("status"), status).expect("a file");
+        }
+        assert_eq!(of_workers(tasks.path()), Some(2 * 42));
+        assert_eq!(of_workers(&tasks.path().join("none")), None);
     }
 }
