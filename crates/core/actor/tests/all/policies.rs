@@ -457,10 +457,9 @@ impl Actor for Talker {
             Talk::Meet(other) => self.other = Some(other),
             Talk::Word => {
                 self.at[self.me].store(ctx.worker(), SeqCst);
-                if self.at[0].load(SeqCst) == self.at[1].load(SeqCst) {
-                    self.other = None;
-                }
-                if let Some(other) = &self.other {
+                let is_together = self.at[0].load(SeqCst) == self.at[1].load(SeqCst);
+                // Only this word ends: they may be about to change places, and then talk on.
+                if let Some(other) = self.other.as_ref().filter(|_| !is_together) {
                     other.send(Talk::Word).unwrap();
                 }
             }
