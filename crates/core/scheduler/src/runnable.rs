@@ -407,14 +407,13 @@ impl<S> Header<S> {
     /// Whether the worker with this id owns it. Exact when asked by that worker's thread.
     #[inline(always)]
     pub fn is_owned_by(&self, worker_id: u32) -> bool {
-        // Relaxed: only the worker itself can make this true or false (module documentation).
-        self.owner.load(Ordering::Relaxed) == worker_id
+        self.owner() == worker_id
     }
 
     /// The id of the worker that owns it, or what else `owner` says: see the module documentation.
     #[inline(always)]
     pub(crate) fn owner(&self) -> u32 {
-        // Relaxed: as in `is_owned_by`.
+        // Relaxed: only a worker itself can make it its own id, or another (module documentation).
         self.owner.load(Ordering::Relaxed)
     }
 

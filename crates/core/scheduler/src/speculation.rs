@@ -10,11 +10,6 @@
 
 use std::ptr::NonNull;
 
-/// What makes an address one at which a program has nothing, and which processors do not read: some
-/// look at the highest bit, others at the lower 48 only. No pointer of a program has these bits.
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, loom, shuttle))))]
-const NOWHERE: usize = 1 << 63 | 1 << 47;
-
 /// The pointer, as `Ok` if both numbers are equal, else as `Err`. What is read by that which is in
 /// `Ok` waits for the numbers, whatever the processor guesses.
 #[inline(always)]
@@ -25,6 +20,10 @@ pub(crate) fn if_equal<T>(
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(any(miri, loom, shuttle))))]
     #[allow(clippy::pointers_in_nomem_asm_block)] // It follows none.
     {
+        /// What makes an address one at which a program has nothing, and which processors do not
+        /// read: some look at the highest bit, others at the lower 48 only. No pointer of a program
+        /// has these bits.
+        const NOWHERE: usize = 1 << 63 | 1 << 47;
         let mut chosen = pointer.as_ptr();
         // SAFETY: it changes two registers, and the flags are not promised to be kept.
         unsafe {

@@ -192,14 +192,15 @@ impl Worker {
             return self.turn_unowned(owned);
         }
         let cost_ns = owned.cost_ns();
-        let (is_home, is_quick) = (home as usize == self.index, (1..QUICK_NS).contains(&cost_ns));
+        let is_home = home as usize == self.index;
         let is_sample = || self.is_timed_now(cost_ns >= QUICK_NS);
         let is_timed = cost_ns == 0 || cost_ns >= TIMED_NS || is_sample();
-        if !is_timed && !is_home && is_quick && owned.with(|private| private.cost_ns) == 0 {
+        let was_timed = |owned: &mut Owned<'_>| owned.with(|private| private.cost_ns) != 0;
+        if !is_timed && !is_home && cost_ns < QUICK_NS && !was_timed(&mut owned) {
             self.turn_away(owned, home as usize);
         } else if is_timed || !is_home {
             self.turn_timed(owned, cost_ns);
-        } else if is_quick {
+        } else if cost_ns < QUICK_NS {
             self.turn_plainly(owned);
         } else {
             self.turn_slowly(owned, cost_ns);
