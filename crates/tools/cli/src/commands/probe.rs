@@ -37,7 +37,7 @@ const PLACEMENTS: &[(&str, &str)] = &[
 pub(crate) const ABOUT: &str = "\
 Measure throughput and delivery latency of messages between many actors.
 
-Each actor sends PING to the next of the others, round robin from a random start, and waits for its PING_REPLY, with at \
+Each actor sends PING to the next of the others, round robin from a random start (or drawn: --crossing), and waits for its PING_REPLY, with at \
 most --in-flight requests outstanding; each answers the PINGs of the others. It ends when every actor has had its \
 --messages replies. Pings and replies both count as messages: each is delivered and handled.
 
@@ -95,7 +95,12 @@ pub struct Args {
     #[arg(long, value_name = "WHERE", default_value = "policy", value_parser = one_of::<Placement>(PLACEMENTS))]
     placement: Placement,
 
-    /// Decides at which target each actor's round robin starts
+    /// Draw each target at random, not round robin: so many percent of the pings go to actors that
+    /// start at other workers, the rest to others of the own worker. Needs --placement spread
+    #[arg(long, value_name = "PERCENT", value_parser = from_to::<0, 100>, conflicts_with = "fabric")]
+    crossing: Option<u64>,
+
+    /// Decides at which target each actor's round robin starts, and which targets are drawn
     #[arg(long, value_name = "N", default_value = "42", value_parser = from_to::<0, { u64::MAX }>)]
     seed: u64,
 
@@ -182,6 +187,11 @@ impl Args {
             messages: narrow(number(self.messages, "messages")),
             payload: narrow(number(self.payload, "payload")),
             placement: Setting::parsed(self.placement, matches, "placement"),
+            crossing: Setting::parsed(
+                self.crossing.map(|percent| percent as u32),
+                matches,
+                "crossing",
+            ),
             seed: number(self.seed, "seed"),
             warm_up: narrow(number(warm_up, "warm_up")),
             repeat: narrow(number(self.repeat, "repeat")),

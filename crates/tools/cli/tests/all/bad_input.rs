@@ -46,6 +46,8 @@ fn values_that_are_not_allowed() {
         ("--repeat", "1001", within("1001", "1 to 1000")),
         ("--seed", "-5", within("-5", "0 to 18446744073709551615")),
         ("--placement", "here", within("here", "spread, policy")),
+        ("--crossing", "101", within("101", "0 to 100")),
+        ("--crossing", "50", "'50' is not allowed with --placement policy: spread".to_owned()),
     ] {
         refused(&["probe", flag, value], &[], &format!("{flag}: {problem}"));
     }

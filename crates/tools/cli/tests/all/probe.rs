@@ -288,6 +288,25 @@ fn placement_is_spread_or_the_policy_s() {
 }
 
 #[test]
+fn as_many_pings_cross_as_asked_for() {
+    let spread =
+        ["--workers", "2", "--actors", "20", "--placement", "spread", "--policy", "pinned"];
+    // Each ping that crosses has a reply that does; at most some that begin or end the run, too.
+    let crossed = |percent| {
+        let json = figures(&[&spread[..], &["--messages", "500", "--crossing", percent]].concat());
+        assert_eq!(json["settings"]["crossing"]["value"].to_string(), percent);
+        number(&json, "counters.crossed") / number(&json, "message_count")
+    };
+    assert!(crossed("0") < 0.01);
+    assert!((0.22..0.28).contains(&crossed("25")));
+    assert!(crossed("100") > 0.99);
+    let said = "drawn at random, 25% of them at other workers";
+    let text = run(&small(&[&spread[..], &["--crossing", "25"]].concat())).ok();
+    assert!(text.contains(said), "{text}");
+    assert!(!run(&small(&spread)).ok().contains("drawn"));
+}
+
+#[test]
 fn without_counters_there_are_no_latencies() {
     let with = figures(&["--messages", "4000"]);
     let without = figures(&["--messages", "4000", "--no-counters"]);

@@ -54,7 +54,8 @@ fn each_flag_is_shown_with_its_value() {
     ];
     let names = settings(&[], &[]).into_iter().map(|(name, ..)| name);
     let others = ["elastic", "counters", "segment", "fabric", "nodes", "route", "bind"];
-    let expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
+    let mut expected: Vec<&str> = flags.iter().map(|&(name, _)| name).chain(others).collect();
+    expected.insert(8, "crossing");
     assert_eq!(names.collect::<Vec<_>>(), expected);
     for (name, value) in flags {
         assert_eq!(setting(name, &[], &[]).1, "default", "{name}");
@@ -71,6 +72,9 @@ fn each_flag_is_shown_with_its_value() {
         setting("bind", &[], &[("ACTINIUM_BIND", "none")]),
         pair("none", "env ACTINIUM_BIND")
     );
+    assert_eq!(setting("crossing", &[], &[]), pair("none", "default"));
+    let crossing = ["--crossing", "25", "--placement", "spread"];
+    assert_eq!(setting("crossing", &crossing, &[]), pair("25%", "flag"));
     assert_eq!(setting("segment", &[], &[]), pair("none", "default"));
     assert_eq!(setting("segment", &["--segment", "64m"], &[]), pair("64m", "flag"));
     let nodes = ["--fabric", "in-process", "--nodes", "3"];

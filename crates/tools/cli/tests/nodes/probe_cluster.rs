@@ -236,6 +236,7 @@ fn what_is_not_allowed_is_refused() {
     refused(&["--fabric", "in-process", "--route", "4d"], &["--route", "'4d'", "direct, 2d, 3d"]);
     refused(&["--fabric", "in-process", "--nodes", "0"], &["--nodes", "1 to 64"]);
     refused(&["--fabric", "in-process", "--placement", "spread"], &["--placement", "policy"]);
+    refused(&["--fabric", "in-process", "--crossing", "50"], &["--crossing", "--fabric"]);
     refused(&["--fabric", "in-process", "--repeat", "2"], &["--repeat", "'2'"]);
     let mut command = command(&small(&["--fabric", "in-process"]));
     let ran: Ran = command.env("ACTINIUM_ENCODING", "smoke").output().expect("it starts").into();

@@ -20,8 +20,10 @@ pub struct Arena<P: Payload> {
     pub in_flight: u32,
     /// Bytes in each ping and each reply.
     pub payload_bytes: usize,
-    /// Decides where the round robin starts.
+    /// Decides where the round robin starts, and which targets are drawn.
     pub seed: u64,
+    /// How targets are drawn; none: round robin.
+    pub draw: Option<Draw>,
     /// All probers, each at its index; known before the first round.
     pub targets: OnceLock<Box<[Address<Prober<P>>]>>,
     /// Probers that have not had all their replies in this round.
@@ -44,6 +46,35 @@ impl<P: Payload> Arena<P> {
     #[inline]
     fn targets(&self) -> &[Address<Prober<P>>] {
         self.targets.get().expect("a round begins when all probers are known")
+    }
+}
+
+/// How targets are drawn at random: of all pings a part goes to probers that started at other
+/// workers, evenly, and the rest to the others of the own worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    /// Probers that start at each worker: those whose indices follow each other.
+    pub per_worker: u32,
+    /// Of 100 pings so many go to other workers, if there are any.
+    pub crossing: u32,
+}
+
+impl Draw {
+    /// Draws a target for a prober, of so many in all: itself only if there is no other.
+    #[inline]
+    fn target(self, random: u64, own: u32, count: u32) -> u32 {
+        let below = |n: u32, random: u32| ((u64::from(n) * u64::from(random)) >> 32) as u32;
+        let (lot, random) = ((random >> 32) as u32, random as u32);
+        let (group, first) = (self.per_worker, own - own % self.per_worker);
+        if count > group && below(100, lot) < self.crossing {
+            let other = below(count - group, random);
+            if other < first { other } else { other + group }
+        } else if group > 1 {
+            let other = first + below(group - 1, random);
+            if other < own { other } else { other + 1 }
+        } else {
+            own
+        }
     }
 }
 
@@ -82,6 +113,8 @@ pub struct Prober<P: Payload> {
     index: u32,
     /// Index of the target of its next ping.
     next: u32,
+    /// What targets are drawn from.
+    random: SplitMix64,
     /// Pings that it has yet to send in this round.
     to_send: u32,
     /// Replies that it has yet to get in this round.
@@ -91,12 +124,17 @@ pub struct Prober<P: Payload> {
 impl<P: Payload> Prober<P> {
     /// The prober with this index.
     pub fn new(arena: Arc<Arena<P>>, index: u32) -> Self {
-        Prober { arena, index, next: 0, to_send: 0, to_get: 0 }
+        Prober { arena, index, next: 0, random: SplitMix64::new(0), to_send: 0, to_get: 0 }
     }
 
     fn start(&mut self, round: Round) {
         let count = self.arena.targets().len() as u32;
-        self.next = first_target(self.index, count, self.arena.seed, round.number);
+        let random = start_of(self.index, self.arena.seed, round.number);
+        self.random = SplitMix64::new(random);
+        self.next = match self.arena.draw {
+            Some(draw) => draw.target(self.random.next_u64(), self.index, count),
+            None => first_target(self.index, count, random),
+        };
         (self.to_send, self.to_get) = (round.pings, round.pings);
         let start = mix(u64::from(self.index) << 32 | u64::from(self.next));
         // Relaxed, both: figures that are read when the round is over, which its channel orders.
@@ -114,7 +152,11 @@ impl<P: Payload> Prober<P> {
         payload.write(self.arena.payload_bytes, self.index as u8);
         self.to_send -= 1;
         send(&targets[self.next as usize], Msg::Ping { from: self.index, payload });
-        self.next = following(self.next, self.index, targets.len() as u32);
+        let count = targets.len() as u32;
+        self.next = match self.arena.draw {
+            Some(draw) => draw.target(self.random.next_u64(), self.index, count),
+            None => following(self.next, self.index, count),
+        };
     }
 
     #[inline]
@@ -185,12 +227,16 @@ fn following(target: u32, own: u32, count: u32) -> u32 {
     }
 }
 
+/// Decides what a prober does in a round.
+fn start_of(own: u32, seed: u64, round: u32) -> u64 {
+    mix(mix(seed ^ mix(u64::from(round))) ^ u64::from(own))
+}
+
 /// The first target of a round: any but itself, unless there is no other.
-fn first_target(own: u32, count: u32, seed: u64, round: u32) -> u32 {
+fn first_target(own: u32, count: u32, random: u64) -> u32 {
     if count == 1 {
         return 0;
     }
-    let random = mix(mix(seed ^ mix(u64::from(round))) ^ u64::from(own));
     let other = (random % u64::from(count - 1)) as u32;
     if other < own { other } else { other + 1 }
 }
@@ -249,7 +295,7 @@ mod tests {
     #[test]
     fn the_round_robin_visits_every_other_prober_and_never_itself() {
         for own in 0..5 {
-            let mut target = first_target(own, 5, 42, 0);
+            let mut target = first_target(own, 5, start_of(own, 42, 0));
             let mut seen = Vec::new();
             for _ in 0..4 {
                 seen.push(target);
@@ -264,15 +310,15 @@ mod tests {
 
     #[test]
     fn one_prober_alone_pings_itself_and_two_each_other() {
-        assert_eq!((first_target(0, 1, 42, 0), following(0, 0, 1)), (0, 0));
-        assert_eq!((first_target(0, 2, 42, 0), following(1, 0, 2)), (1, 1));
-        assert_eq!((first_target(1, 2, 42, 0), following(0, 1, 2)), (0, 0));
+        assert_eq!((first_target(0, 1, 42), following(0, 0, 1)), (0, 0));
+        assert_eq!((first_target(0, 2, 42), following(1, 0, 2)), (1, 1));
+        assert_eq!((first_target(1, 2, 42), following(0, 1, 2)), (0, 0));
     }
 
     #[test]
     fn starts_depend_on_seed_round_and_prober() {
         let starts = |seed, round| -> Vec<u32> {
-            (0..100).map(|own| first_target(own, 100, seed, round)).collect()
+            (0..100).map(|own| first_target(own, 100, start_of(own, seed, round))).collect()
         };
         assert_eq!(starts(1, 0), starts(1, 0));
         assert_ne!(starts(1, 0), starts(2, 0));
@@ -281,5 +327,39 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert!(distinct.len() > 40, "spread over the targets: {distinct:?}");
+    }
+
+    #[test]
+    fn of_drawn_targets_a_part_is_elsewhere_and_each_is_as_likely() {
+        let (per_worker, count, own) = (4, 12, 5);
+        for crossing in [0, 25, 100] {
+            let draw = Draw { per_worker, crossing };
+            let mut random = SplitMix64::new(7);
+            let mut drawn = [0; 12];
+            (0..100_000).for_each(|_| {
+                drawn[draw.target(random.next_u64(), own, count) as usize] += 1;
+            });
+            assert_eq!(drawn[own as usize], 0, "not itself");
+            for (target, &times) in drawn.iter().enumerate().filter(|&(it, _)| it != own as usize) {
+                let expected = match target {
+                    4..8 => (100 - crossing) * 1_000 / 3,
+                    _ => crossing * 1_000 / 8,
+                };
+                let range = expected - expected / 10..=expected + expected / 10;
+                assert!(range.contains(&times), "{crossing} %: {drawn:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_worker_s_probers_draw_each_other_and_one_alone_itself() {
+        let draw = |per_worker, own, count| {
+            let targets = (0..1_000_u64)
+                .map(move |n| Draw { per_worker, crossing: 50 }.target(mix(n), own, count));
+            targets.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(draw(3, 1, 3), [0, 2]);
+        assert_eq!(draw(1, 0, 1), [0]);
+        assert_eq!(draw(1, 1, 2), [0, 1], "nobody else is at its worker");
     }
 }

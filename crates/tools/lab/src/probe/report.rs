@@ -4,7 +4,7 @@ use super::beside::BesideReport;
 use super::figures::{Repeats, Values};
 use super::rounds::Outcome;
 use super::run::Run;
-use super::settings::Settings;
+use super::settings::{Settings, crossing_name};
 use crate::Failure;
 use actinium::topology::PuId;
 use actinium::{Audit, CounterValues};
@@ -313,6 +313,12 @@ impl Report {
             settings.seed.value,
             count(settings.warm_up.value.into()),
         ));
+        if settings.crossing.value.is_some() {
+            line(format!(
+                "targets    drawn at random, {} of them at other workers as they start",
+                crossing_name(settings.crossing.value)
+            ));
+        }
         line(format!("messages   {COUNTED}"));
         if payload_bytes > 0 {
             line(format!(

@@ -4,7 +4,7 @@
 //! last reply. Counters are the differences between two moments at which nothing is under way;
 //! latencies are those that the runtime has sampled in between.
 
-use super::actors::{Arena, Host, Msg, Prober, Round};
+use super::actors::{Arena, Draw, Host, Msg, Prober, Round};
 use super::beside::{self, Beside};
 use super::payload::{Boxed, INLINE_MAX, Inline, Payload};
 use super::run::Run;
@@ -125,6 +125,10 @@ impl<P: Payload> Stage<P> {
             in_flight: settings.in_flight.value,
             payload_bytes: settings.payload.value,
             seed: settings.seed.value,
+            draw: settings
+                .crossing
+                .value
+                .map(|crossing| Draw { per_worker: settings.actors.value, crossing }),
             targets: OnceLock::new(),
             running: AtomicUsize::new(0),
             finished: sender,

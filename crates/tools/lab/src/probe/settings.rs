@@ -72,7 +72,9 @@ pub struct Settings {
     pub payload: Setting<usize>,
     /// Where actors are at first.
     pub placement: Setting<Placement>,
-    /// Decides where round robins start.
+    /// Of 100 pings, those to actors of other workers, all drawn at random; none: round robin.
+    pub crossing: Setting<Option<u32>>,
+    /// Decides where round robins start, and which targets are drawn.
     pub seed: Setting<u64>,
     /// Pings per actor before the measurement.
     pub warm_up: Setting<u32>,
@@ -106,6 +108,7 @@ impl Settings {
             messages: 40_000.into(),
             payload: 0.into(),
             placement: Placement::Policy.into(),
+            crossing: None.into(),
             seed: 42.into(),
             warm_up: 1_000.into(),
             repeat: 1.into(),
@@ -141,7 +144,8 @@ impl Settings {
     /// too much.
     ///
     /// # Errors
-    /// If there would be too many actors, requests or bytes under way.
+    /// If there would be too many actors, requests or bytes under way, or what is to cross does not
+    /// start spread over all workers.
     pub fn check(&self) -> Result<(), Failure> {
         let (workers, actors) = (self.workers.value, self.actors.value);
         let actor_count = self.actor_count();
@@ -150,6 +154,14 @@ impl Settings {
                 "--actors: '{actors}' on each of {workers} workers are {} actors: at most {}",
                 count(actor_count),
                 count(TOTAL_MAX)
+            ));
+        }
+        if let Some(crossing) = self.crossing.value
+            && self.placement.value != Placement::Spread
+        {
+            let placement = self.placement.value;
+            return asked(format!(
+                "--crossing: '{crossing}' is not allowed with --placement {placement}: spread"
             ));
         }
         let in_flight = u64::from(self.in_flight.value.min(self.messages.value));
@@ -180,7 +192,7 @@ impl Settings {
     }
 
     /// Name, value and source of each that all nodes must agree on.
-    pub fn rows(&self) -> [Row; 17] {
+    pub fn rows(&self) -> [Row; 18] {
         let [fabric, nodes] = self.nodes.rows();
         [
             self.workers.row("workers"),
@@ -191,6 +203,7 @@ impl Settings {
             self.messages.row("messages"),
             self.payload.row("payload"),
             self.placement.row("placement"),
+            ("crossing", crossing_name(self.crossing.value), self.crossing.source),
             self.seed.row("seed"),
             self.warm_up.row("warm-up"),
             self.repeat.row("repeat"),
@@ -218,6 +231,7 @@ impl Serialize for Settings {
         map.serialize_entry("messages", &self.messages)?;
         map.serialize_entry("payload", &self.payload)?;
         map.serialize_entry("placement", &self.placement.text())?;
+        map.serialize_entry("crossing", &self.crossing)?;
         map.serialize_entry("seed", &self.seed)?;
         map.serialize_entry("warm_up", &self.warm_up)?;
         map.serialize_entry("repeat", &self.repeat)?;
@@ -237,6 +251,11 @@ impl Serialize for Settings {
 
 fn asked<T>(line: String) -> Result<T, Failure> {
     Err(Failure::Asked(line))
+}
+
+/// A share of pings, as text.
+pub(super) fn crossing_name(percent: Option<u32>) -> String {
+    percent.map_or("none".to_owned(), |percent| format!("{percent}%"))
 }
 
 fn segment_name(segment: Option<SegmentSize>) -> String {
