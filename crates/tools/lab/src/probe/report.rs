@@ -305,20 +305,15 @@ impl Report {
         let settings = &self.settings;
         let PayloadReport { bytes: payload_bytes, carrier, message_bytes, .. } = self.payload;
         line(format!(
-            "settings   policy {}, batch {}, in-flight {}, placement {}, seed {}, warm-up {} pings per actor",
+            "settings   policy {}, batch {}, in-flight {}, placement {}, crossing {}, seed {}, warm-up {} pings per actor",
             settings.policy.value,
             count(settings.batch.value.into()),
             count(settings.in_flight.value.into()),
             settings.placement.value,
+            crossing_name(settings.crossing.value),
             settings.seed.value,
             count(settings.warm_up.value.into()),
         ));
-        if settings.crossing.value.is_some() {
-            line(format!(
-                "targets    drawn at random, {} of them at other workers as they start",
-                crossing_name(settings.crossing.value)
-            ));
-        }
         line(format!("messages   {COUNTED}"));
         if payload_bytes > 0 {
             line(format!(
