@@ -459,7 +459,7 @@ impl Core {
         let is_actor = unsafe { runnable.header_unbound() }.sort() == SORT;
         // SAFETY: runnables of this sort are cells, which begin with a core; it is alive by
         // contract.
-        is_actor.then(|| look(unsafe { &*runnable.as_ptr().cast::<Core>() }))
+        is_actor.then(|| look(unsafe { &*runnable.pointer().as_ptr().cast::<Core>() }))
     }
 
     /// The actor that runs on this worker, if it is an actor that does.

@@ -364,7 +364,7 @@ impl<A: Actor> ActorCell<A> {
         stamp_ns: u64,
         worker: &Worker,
     ) -> Result<(), T> {
-        let me: *const Header = self.core.runnable().as_ptr();
+        let me: *const Header = self.core.runnable().pointer().as_ptr();
         let run = worker.count_run(me);
         // What it sends to itself is looked at in this very turn.
         let is_another = worker.running().is_some_and(|sender| sender != self.core.runnable());

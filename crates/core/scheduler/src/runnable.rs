@@ -313,13 +313,7 @@ impl Runnable {
         Runnable(header)
     }
 
-    /// Where its header is, or was.
-    #[inline(always)]
-    pub fn as_ptr(self) -> *mut Header {
-        self.0.as_ptr()
-    }
-
-    /// The pointer that it was made of ([`Runnable::new`]).
+    /// Where its header is, or was: the pointer that it was made of ([`Runnable::new`]).
     #[inline(always)]
     pub fn pointer(self) -> NonNull<Header> {
         self.0

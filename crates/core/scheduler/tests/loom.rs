@@ -84,7 +84,7 @@ fn bare() -> Runnable {
 
 fn free(runnable: Runnable) {
     // SAFETY: made by `bare`, and nobody uses it any more.
-    drop(unsafe { Box::from_raw(runnable.as_ptr()) });
+    drop(unsafe { Box::from_raw(runnable.pointer().as_ptr()) });
 }
 
 fn header<'a>(runnable: Runnable) -> &'a Header {

@@ -596,6 +596,49 @@ mod tests {
         end(&worker, &all);
     }
 
+    /// A turn that takes a millisecond, and ends so.
+    struct Ends(Turn);
+
+    impl Task for Ends {
+        fn run(&self, worker: &Worker) -> (Turn, u32) {
+            worker.shared().clock().advance(1_000_000);
+            (self.0, 1)
+        }
+    }
+
+    #[test]
+    fn what_was_never_timed_at_home_is_timed_elsewhere_only_if_it_is_costly() {
+        for cost_ns in [QUICK_NS - 1, QUICK_NS] {
+            // What has gone home to run again waits where others may take it, too.
+            for (turn, at_home, to_run) in
+                [(Turn::Idle, 1, 0), (Turn::Again, 0, 1), (Turn::Dead, 0, 0)]
+            {
+                let settings = Settings::of_two(Policy::affine());
+                let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+                let (worker, all) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+                let kind = Arc::new(Kind::new("ends"));
+                kind.set_cost_ns(cost_ns);
+                all.start(&kind, 1, Box::new(Ends(turn))).expect("it has not ended");
+                let task = shared.return_queues[1].lock().pop_front().expect("started at its home");
+                shared.steal_queues[1].lock().push_back(task);
+                // Worth a theft. Relaxed: this thread alone uses it.
+                shared.turn_ns[1].store(1_000, Ordering::Relaxed);
+                worker.enter(|worker| {
+                    worker.tick();
+                    assert!(worker.steal());
+                    worker.turn(worker.pop().expect("stolen"));
+                    assert_eq!(worker.queue_len(), 0);
+                });
+                let lengths = [&shared.return_queues, &shared.steal_queues].map(|it| it[1].len());
+                assert_eq!(lengths, [at_home, to_run], "{turn:?}");
+                // After a turn that is known to have taken long, the round is over.
+                let is_timed = worker.round.get() == 0;
+                assert_eq!(is_timed, cost_ns >= QUICK_NS, "{turn:?} after {cost_ns} ns");
+                end(&worker, &all);
+            }
+        }
+    }
+
     #[test]
     fn a_round_of_turns_that_take_long_is_short() {
         let turns_in_a_round = |item_ns: u64| {
