@@ -15,6 +15,7 @@ use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use crate::timers::TimerId;
 use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::nanoseconds;
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
@@ -470,8 +471,4 @@ impl<A: Actor> fmt::Debug for Context<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Context({}, worker {})", self.id(), self.worker())
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -3,6 +3,7 @@
 use crate::actor::{Actor, Context};
 use crate::cell::waits::Silence;
 use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::nanoseconds;
 use std::time::Duration;
 
 impl<A: Actor> Context<'_, A> {
@@ -50,7 +51,7 @@ impl<A: Actor> Context<'_, A> {
     /// drains.
     pub fn receive_timeout(&self, timeout: Duration, msg: impl FnMut() -> A::Msg + Send + 'static) {
         let silence = Silence {
-            timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+            timeout_ns: nanoseconds(timeout),
             since_ns: self.now().ns,
             is_told: false,
             msg: Some(Guarded::new(Box::new(msg))),

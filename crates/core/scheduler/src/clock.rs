@@ -107,6 +107,19 @@ impl Clock {
     }
 }
 
+/// A time span in whole nanoseconds, the unit of a [`Clock`]; one that is longer than these can tell
+/// counts as the longest that they can: 584 years.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(actinium_scheduler::nanoseconds(Duration::from_micros(3)), 3_000);
+/// assert_eq!(actinium_scheduler::nanoseconds(Duration::MAX), u64::MAX);
+/// ```
+pub fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A moment of real time until which a thread waits, whatever a scheduler's own clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Until(Instant);

@@ -43,7 +43,7 @@ mod unsafety;
 pub mod wheel;
 pub mod worker;
 
-pub use clock::Clock;
+pub use clock::{Clock, nanoseconds};
 pub use control::Ended;
 pub use counters::{Counter, CounterValues, Counters};
 pub use exchanges::Exchange;

@@ -13,6 +13,7 @@ use crate::resource::Resource;
 use crate::status::{Controlled, Status};
 use crate::summary;
 use actinium_scheduler::guard::Guarded;
+use actinium_scheduler::nanoseconds;
 use actinium_scheduler::task::TaskRef;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -74,9 +75,8 @@ impl Controlled for Run {
     }
 
     fn wake_after(&self, time: Duration, waker: Waker) {
-        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let shared = &self.engine.shared;
-        shared.add_deadline(self.engine.now_ns().saturating_add(time_ns), waker);
+        shared.add_deadline(self.engine.now_ns().saturating_add(nanoseconds(time)), waker);
     }
 }
 

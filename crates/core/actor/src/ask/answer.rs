@@ -10,6 +10,7 @@ use crate::address::Address;
 use crate::send_error::SendError;
 use actinium_scheduler::current;
 use actinium_scheduler::deadlines::DeadlineKey;
+use actinium_scheduler::nanoseconds;
 use futures_channel::oneshot;
 use std::fmt;
 use std::future::{Future, Ready, ready};
@@ -216,8 +217,7 @@ impl<R> Here<R> {
 
     /// See [`Answer::timeout`].
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
-        let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        let at_ns = self.system.shared.clock().now_ns().saturating_add(ns);
+        let at_ns = self.system.shared.clock().now_ns().saturating_add(nanoseconds(timeout));
         self.forget_deadline();
         self.deadline = Some(Deadline { at_ns, timeout, key: None });
     }

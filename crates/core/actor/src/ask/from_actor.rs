@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::send_error::SendError;
 use actinium_scheduler::deadlines::DeadlineKey;
 use actinium_scheduler::guard::{self, Guarded};
+use actinium_scheduler::nanoseconds;
 use actinium_scheduler::trace::{self, Beside, Scope};
 use std::fmt;
 use std::marker::PhantomData;
@@ -332,8 +333,7 @@ where
         });
         let Some(asker) = noted else { return };
         let shared = &system(&asker).shared;
-        let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        let at_ns = shared.clock().now_ns().saturating_add(ns);
+        let at_ns = shared.clock().now_ns().saturating_add(nanoseconds(timeout));
         let key = shared.add_deadline(at_ns, Waker::from(self.clone()));
         let mut state = self.state();
         let former = match &mut state.open {

@@ -3,6 +3,7 @@
 use super::driver::Driver;
 use super::progress::ProgressDriver;
 use crate::fabric::{Arming, Woken};
+use actinium_scheduler::nanoseconds;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -54,9 +55,8 @@ pub(super) fn run(progress: &ProgressDriver) {
         }
         if leaving() {
             let now_ns = driver.inner.clock.now_ns();
-            let linger_ns = u64::try_from(driver.inner.config.linger.as_nanos());
-            let until_ns =
-                *leave_at_ns.get_or_insert(now_ns.saturating_add(linger_ns.unwrap_or(u64::MAX)));
+            let linger_ns = nanoseconds(driver.inner.config.linger);
+            let until_ns = *leave_at_ns.get_or_insert(now_ns.saturating_add(linger_ns));
             if driver.may_leave() || now_ns >= until_ns {
                 driver.leave();
                 // After the lock: a fabric may take its time, and a worker does not wait for it.

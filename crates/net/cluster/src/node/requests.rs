@@ -3,6 +3,7 @@
 use crate::error::RemoteAskError;
 use crate::fabric::NodeId;
 use crate::message::Unanswered;
+use actinium_scheduler::nanoseconds;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -47,8 +48,7 @@ impl Requests {
             return Err(complete);
         }
         self.last += 1;
-        let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        let deadline_ns = now_ns.saturating_add(ns);
+        let deadline_ns = now_ns.saturating_add(nanoseconds(timeout));
         self.deadlines.insert((deadline_ns, self.last));
         self.open.insert(self.last, Request { node, deadline_ns, timeout, complete });
         Ok(self.last)

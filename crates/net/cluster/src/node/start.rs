@@ -10,7 +10,7 @@ use crate::fabric::Fabric;
 use crate::link::BadConfig;
 use crate::locks::lock;
 use actinium_actor::SystemHandle;
-use actinium_scheduler::Clock;
+use actinium_scheduler::{Clock, nanoseconds};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
@@ -166,5 +166,5 @@ fn new_incarnation() -> u64 {
         reason = "an incarnation exceeds those of earlier incarnations of this node"
     )]
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    nanoseconds(since)
 }

@@ -16,6 +16,7 @@ use crate::node::state::Inner;
 use crate::node::{ExportError, NodeHandle};
 use crate::remote::RemoteAddress;
 use actinium_actor::{Actor, Context};
+use actinium_scheduler::nanoseconds;
 use futures_channel::oneshot;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -128,17 +129,13 @@ impl WindowRegion {
                     inner: self.inner.clone(),
                     number: self.number,
                     place: window.place(),
-                    until_ns: self.inner.time_ns().saturating_add(nanos(timeout)),
+                    until_ns: self.inner.time_ns().saturating_add(nanoseconds(timeout)),
                 };
                 let job = Box::pin(end.take_back(window.holders(), done));
                 self.inner.system().spawn(Retiring(Some(job)));
             }
         }
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Drop for WindowRegion {

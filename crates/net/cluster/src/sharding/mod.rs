@@ -17,6 +17,7 @@ use crate::place::key_hash;
 use crate::shards::Shards;
 use actinium_actor::{Address, AskError, Context};
 use actinium_scheduler::mixing;
+use actinium_scheduler::nanoseconds;
 use keeper::{Keeper, Msg, SEEK_NS};
 use set::{Set, Waiting, Way};
 use std::fmt;
@@ -251,8 +252,7 @@ impl<S: Migrate> ShardAddress<S> {
         match self.set().way(self.shard) {
             Way::Direct(address) => address.ask(request, timeout),
             Way::Keeper => {
-                let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-                let until_ns = movables.inner().time_ns().saturating_add(timeout_ns);
+                let until_ns = movables.inner().time_ns().saturating_add(nanoseconds(timeout));
                 self.wait(timeout, |reply| Waiting::Ask(request, until_ns, reply))
             }
             Way::Full => RemoteAnswer::ready(Err(RemoteAskError::Full(movables.node()))),

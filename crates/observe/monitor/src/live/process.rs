@@ -3,6 +3,7 @@
 use super::snapshot::{ProcessNow, ThreadNow};
 use actinium_observe::process::cpu_time::{Thread, process_time, thread_name, thread_times};
 use actinium_observe::process::proc::{memory_bytes, memory_max_bytes};
+use actinium_scheduler::nanoseconds;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ impl Process {
             ThreadNow { number, name: thread_name(number), cpu_ns, cpu }
         };
         let figures = ProcessNow {
-            cpu_ns: u64::try_from(process_time().as_nanos()).unwrap_or(u64::MAX),
+            cpu_ns: nanoseconds(process_time()),
             memory_max_bytes: memory_max_bytes(),
             memory_bytes: memory_bytes(),
             threads: now.len() as u64,

@@ -8,6 +8,7 @@
 
 use crate::fabric::NodeId;
 use actinium_scheduler::log;
+use actinium_scheduler::nanoseconds;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 use zenoh::qos::CongestionControl;
@@ -76,7 +77,7 @@ impl Identity {
             reason = "an incarnation differs from earlier ones of its number, on any host"
         )]
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let incarnation = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let incarnation = nanoseconds(since).max(1);
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let what = format!("process {} on host '{}'", std::process::id(), host.trim());
         Identity { node, incarnation, what, state: AtomicU8::new(State::Asks as u8) }

@@ -3,6 +3,7 @@
 use actinium::prelude::*;
 use actinium_cluster::{RemoteActor, RemoteAddress, RemoteSendError};
 use actinium_observe::Latency;
+use actinium_scheduler::nanoseconds;
 use actinium_wire::{Blob, Message};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -143,7 +144,7 @@ impl Prober {
     }
 
     fn now_ns(&self) -> u64 {
-        u64::try_from(self.arena.made.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
+        nanoseconds(self.arena.made.elapsed()).max(1)
     }
 
     fn answered(&mut self, stamp_ns: u64, payload: Blob, ctx: &Context<'_, Self>) {

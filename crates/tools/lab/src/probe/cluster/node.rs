@@ -12,6 +12,7 @@ use actinium_cluster::job::{self, DOWN_AFTER, FIRST, JobNode, MEETING};
 use actinium_cluster::{Node, NodeConfig, NodeEvent, Team};
 use actinium_observe::Latency;
 use actinium_observe::process::Watch;
+use actinium_scheduler::nanoseconds;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -136,7 +137,6 @@ impl<'a> Part<'a> {
         let (elapsed, termination) = self.round(settings.messages.value)?;
         let process = watch.map(Watch::finish);
         let messages = self.handled()? - before;
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let round_trips = self.round_trips().buckets().collect();
         let stats = self.node.stats();
         let frames = stats.peers.iter().map(|peer| peer.aggregator.frames);
