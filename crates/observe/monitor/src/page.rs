@@ -1,5 +1,6 @@
 //! A recording as a page.
 
+use crate::diagnosis::wanted_cpus;
 use crate::recording::{Recording, Sample};
 use actinium_observe::number::{bytes, count, percent};
 use actinium_observe::{Latency, process::Load};
@@ -96,6 +97,11 @@ impl Recording {
             Figure::new("Restarts", count(self.sum("restarted"))),
             Figure::new("Memory", bytes(self.process.memory_max_bytes)).note("the most in RAM"),
         ];
+        if let Some((wanted, share)) = wanted_cpus(&self.process) {
+            let note =
+                format!("threads had none for {} of the time that they wanted one", percent(share));
+            figures.insert(2, Figure::new("CPUs wanted", Unit::Count.show(wanted)).note(note));
+        }
         if !latency.is_empty() {
             let note = format!("99 %: {}; {} samples", mean_s(0.99), count(latency.count()));
             figures.insert(1, Figure::new("Latency, median", mean_s(0.5)).note(note));

@@ -4,6 +4,45 @@ use super::finding::{Diagnosis, Finding, Severity};
 use super::thresholds::{READY_CPUS, READY_S, READY_SHARE};
 use super::view::{count, percent, sum};
 use crate::flight::{Flight, Look, WorkerLook};
+use actinium_observe::process::ProcessFigures;
+
+/// What to do about threads that have no CPU: its own are too many, or others leave it too little.
+fn advice(is_own: bool) -> &'static str {
+    if is_own {
+        "Use as many workers as there are hardware threads for them (SystemBuilder::workers, \
+         ACTINIUM_WORKERS=all), and leave some to other threads of the program that compute."
+    } else {
+        "Find what else runs there (top, or pidstat -u), and give each program PUs of its own \
+         (SystemBuilder::bind, ACTINIUM_BIND, taskset); or use fewer workers. On a virtual machine, \
+         ask for CPUs that are not shared."
+    }
+}
+
+/// How many CPUs a process wanted in the time that it was watched, and for which share of what it
+/// wanted it had none; `None` if it wanted hardly any, or waited hardly ever.
+pub(crate) fn wanted_cpus(process: &ProcessFigures) -> Option<(f64, f64)> {
+    let wanted_s = process.cpu_s + process.ready_s;
+    let wanted = wanted_s / process.elapsed_s.max(f64::MIN_POSITIVE);
+    let share = process.ready_s / wanted_s.max(f64::MIN_POSITIVE);
+    let waits = process.elapsed_s >= READY_S && wanted >= READY_CPUS && share >= READY_SHARE;
+    waits.then_some((wanted, share))
+}
+
+/// A process whose threads were ready to run, and had no CPU, with so many workers.
+pub(super) fn oversubscribed_run(process: &ProcessFigures, workers: usize) -> Option<Finding> {
+    let (wanted, share) = wanted_cpus(process)?;
+    let usable = process.cpus_allowed.len();
+    let text = format!(
+        "The threads of the process were ready to run, and had no CPU, for {} of the time that they \
+         wanted one: they wanted {wanted:.1} CPUs, and got {:.1} of the {usable} that it may use.",
+        percent(share),
+        process.cpu_s / process.elapsed_s,
+    );
+    let is_own = wanted > usable as f64 && workers > usable;
+    let finding = Finding::new(Diagnosis::OversubscribedCores, Severity::Warning, text);
+    let finding = finding.advise(advice(is_own)).figure("wanted_cpus", wanted);
+    Some(finding.figure("ready_share", share).figure("usable_cpus", usable as f64))
+}
 
 /// Workers whose threads are ready to run, and have no CPU.
 pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
@@ -41,16 +80,9 @@ pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
         &if stolen > 0.05 { format!(", and its host took {stolen:.1}.") } else { ".".to_owned() };
     // Its own threads are too many, or others leave it too little.
     let is_own = wanted > f64::from(flight.pus) && workers as u64 > u64::from(flight.pus);
-    let advice = if is_own {
-        "Use as many workers as there are hardware threads for them (SystemBuilder::workers, \
-         ACTINIUM_WORKERS=all), and leave some to other threads of the program that compute."
-    } else {
-        "Find what else runs there (top, or pidstat -u), and give each program PUs of its own \
-         (SystemBuilder::bind, ACTINIUM_BIND, taskset); or use fewer workers. On a virtual machine, \
-         ask for CPUs that are not shared."
-    };
     let finding = Finding::new(Diagnosis::OversubscribedCores, Severity::Warning, text);
-    let finding = finding.advise(advice).figure("wanted_cpus", wanted).figure("ready_share", share);
+    let finding =
+        finding.advise(advice(is_own)).figure("wanted_cpus", wanted).figure("ready_share", share);
     vec![
         finding
             .figure("usable_cpus", f64::from(flight.pus))

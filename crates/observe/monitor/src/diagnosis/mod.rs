@@ -19,6 +19,7 @@ mod waiting;
 mod whole_run;
 
 pub use finding::{Diagnosis, Finding, Severity};
+pub(crate) use machine::wanted_cpus;
 pub use whole_run::diagnose_run;
 
 use crate::flight::{Cause, Flight};

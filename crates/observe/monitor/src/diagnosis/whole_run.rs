@@ -2,6 +2,7 @@
 //! records of turns, and knows who waited only by the fullest mailboxes.
 
 use super::finding::{Diagnosis, Finding, Severity};
+use super::machine::oversubscribed_run;
 use super::thresholds::{GROWN_S, GROWN_WALKS};
 use super::view::{grouped, rise, short};
 use crate::recording::Recording;
@@ -18,6 +19,7 @@ use crate::recording::Recording;
 pub fn diagnose_run(recording: &Recording) -> Vec<Finding> {
     let mut found: Vec<_> = stuck(recording).collect();
     found.extend(growth(recording));
+    found.extend(oversubscribed_run(&recording.process, recording.workers.len()));
     found.sort_by_key(|it| (it.severity, it.diagnosis));
     found
 }
@@ -69,7 +71,8 @@ fn growth(recording: &Recording) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{MailboxFigures, Sample};
+    use crate::recording::{MailboxFigures, Sample, WorkerFigures};
+    use actinium_observe::process::ProcessFigures;
 
     fn of(queued: impl IntoIterator<Item = u64>) -> Recording {
         let sample = |(at, queued)| Sample { at_s: at as f64, queued, ..Sample::default() };
@@ -92,6 +95,30 @@ mod tests {
         assert_eq!(diagnose_run(&of(wave)), []);
         assert_eq!(diagnose_run(&of((0..20).map(|n| n % 2 * 5_000))), []);
         assert_eq!(diagnose_run(&of([0; 20])), []);
+    }
+
+    #[test]
+    fn a_process_that_waited_for_cpus_is_named_and_who_had_enough_is_not() {
+        let run = |ready_s: f64, workers: usize| {
+            let cpus_allowed = (0..2).collect();
+            let process = ProcessFigures {
+                elapsed_s: 10.0,
+                cpu_s: 12.0,
+                ready_s,
+                cpus_allowed,
+                ..ProcessFigures::default()
+            };
+            let workers = vec![WorkerFigures::default(); workers];
+            diagnose_run(&Recording { process, workers, ..Recording::default() })
+        };
+        assert_eq!(run(2.9, 2), []);
+        let [beside_others] = &run(8.0, 2)[..] else { panic!("one finding") };
+        assert_eq!(beside_others.diagnosis, Diagnosis::OversubscribedCores);
+        let says = "for 40 % of the time that they wanted one: they wanted 2.0 CPUs, and got 1.2";
+        assert!(beside_others.seen.contains(says), "{}", beside_others.seen);
+        assert!(beside_others.advice.contains("what else runs"), "{}", beside_others.advice);
+        let [too_many] = &run(88.0, 8)[..] else { panic!("one finding") };
+        assert!(too_many.advice.contains("as many workers"), "{}", too_many.advice);
     }
 
     #[test]

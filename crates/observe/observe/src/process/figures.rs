@@ -25,6 +25,9 @@ pub struct ProcessFigures {
     pub elapsed_s: f64,
     /// CPU time meanwhile.
     pub cpu_s: f64,
+    /// How long its threads were ready to run meanwhile, and no CPU was free for them.
+    #[serde(default)]
+    pub ready_s: f64,
     /// The most threads that it had.
     pub threads_max: u64,
     /// The most memory that it had in RAM.
@@ -41,6 +44,7 @@ impl ProcessFigures {
             cpus_allowed: proc::cpus_allowed(),
             elapsed_s: elapsed.as_secs_f64(),
             cpu_s: cpu.as_secs_f64(),
+            ready_s: samples.ready_s,
             threads_max: samples.threads_max,
             memory_max_bytes: proc::memory_max_bytes(),
             load: Load::of(samples).thinned(STEPS_MAX),
@@ -97,5 +101,21 @@ mod tests {
         assert!(figures.load.threads_active().iter().any(|&threads| threads > 0.0), "{figures:?}");
         assert!(!figures.host.is_empty() && !figures.machine.is_empty());
         assert!(!figures.cpus_allowed.is_empty());
+    }
+
+    #[test]
+    fn more_threads_than_cpus_wait_for_each_other() {
+        let watch = Watch::start(|| ()).expect("a thread");
+        let spin = || {
+            let used = thread_time();
+            while thread_time() - used < Duration::from_millis(40) {
+                std::hint::spin_loop();
+            }
+        };
+        let threads = 4 * proc::cpus_allowed().len();
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(spin))));
+        let figures = watch.finish();
+        // At the last look some have ended: what they waited for since the look before is not seen.
+        assert!(figures.ready_s > 0.0, "{figures:?}");
     }
 }

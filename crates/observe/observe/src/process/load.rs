@@ -219,7 +219,7 @@ mod tests {
     fn samples_become_shares_of_their_steps() {
         let step = |end_s, used| Step { end_s, cpus: [(3, used), (4, 0.5)].into(), threads: 4 };
         let steps = vec![step(0.5, 0.25), step(2.5, 1.5)];
-        let load = Load::of(&Samples { steps, threads_max: 5 });
+        let load = Load::of(&Samples { steps, threads_max: 5, ..Samples::default() });
         assert_eq!((&load.end_s[..], &load.threads[..]), (&[0.5, 2.5][..], &[4, 4][..]));
         assert_eq!((&load.cpus[&3][..], &load.cpus[&4][..]), (&[0.5, 0.75][..], &[1.0, 0.25][..]));
         assert_eq!(load.threads_active, [1.5, 1.0]);
@@ -229,8 +229,10 @@ mod tests {
     fn a_cpu_is_busy_all_of_the_time_at_most() {
         // A thread that came from another CPU in the step brings the time that it had there.
         let step = |end_s, used| Step { end_s, cpus: [(3, used)].into(), threads: 1 };
-        let load =
-            Load::of(&Samples { steps: vec![step(1.0, 1.027), step(2.0, 0.5)], threads_max: 1 });
+        let load = Load::of(&Samples {
+            steps: vec![step(1.0, 1.027), step(2.0, 0.5)],
+            ..Samples::default()
+        });
         assert_eq!(load.cpus[&3], [1.0, 0.5]);
         assert_eq!(load.threads_active, [1.027, 0.5]);
         let columns = CpuLoad::of(&[(String::new(), &load)]);

@@ -24,6 +24,8 @@ pub struct Samples {
     pub steps: Vec<Step>,
     /// The most threads at any look.
     pub threads_max: u64,
+    /// How long its threads were ready to run, and no CPU was free for them, in seconds.
+    pub ready_s: f64,
 }
 
 /// One step: the use of CPUs and threads between two samples.
@@ -93,7 +95,7 @@ impl<L: FnMut()> Taken<L> {
     fn new(look: L) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the process is sampled in real time")]
         let begin = Instant::now();
-        let samples = Samples { steps: Vec::new(), threads_max: proc::threads() };
+        let samples = Samples { threads_max: proc::threads(), ..Samples::default() };
         Self { look, begin, threads: cpu_time::thread_times(), samples }
     }
 
@@ -101,8 +103,10 @@ impl<L: FnMut()> Taken<L> {
         let now = cpu_time::thread_times();
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
-            let before = self.threads.get(number).map_or(0, |thread| thread.cpu_ns);
-            let used = thread.cpu_ns.saturating_sub(before);
+            let before = self.threads.get(number).copied().unwrap_or_default();
+            let used = thread.cpu_ns.saturating_sub(before.cpu_ns);
+            let ready = thread.ready_ns.saturating_sub(before.ready_ns);
+            self.samples.ready_s += ready as f64 * 1e-9;
             *cpus.entry(thread.cpu).or_insert(0.0) += used as f64 * 1e-9;
         }
         let threads = now.len() as u64;
