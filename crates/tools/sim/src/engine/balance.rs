@@ -26,6 +26,17 @@ impl Sim<'_> {
         self.push_work(worker, at_ps)
     }
 
+    /// Once a round: whether there was hardly a moment without work lately.
+    pub(super) fn note_fullness(&mut self, worker: usize, at_ps: Ps, busy_ns: u64) {
+        let state = &mut self.workers[worker];
+        state.busy_ns += busy_ns;
+        let elapsed_ns = ns(at_ps.saturating_sub(state.window_ps));
+        if elapsed_ns >= tuning::FULL_WINDOW_NS {
+            state.is_full = tuning::is_full(state.busy_ns, elapsed_ns);
+            (state.window_ps, state.busy_ns) = (at_ps, 0);
+        }
+    }
+
     fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
         // They are sorted by distance.
@@ -72,9 +83,11 @@ impl Sim<'_> {
             if !had_found {
                 break;
             }
+            let is_full = self.workers[other].is_full;
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let may_push = |ready, cost_ns| {
-                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
+                let view = PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
+                policy.may_push(&view)
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
