@@ -107,8 +107,8 @@ impl Clock {
     }
 }
 
-/// A time span in whole nanoseconds, the unit of a [`Clock`]; one that is longer than these can tell
-/// counts as the longest that they can: 584 years.
+/// A time span in whole nanoseconds, the unit of a [`Clock`]; one that is longer than these can
+/// tell counts as the longest that they can: 584 years.
 ///
 /// ```
 /// use std::time::Duration;

@@ -124,7 +124,8 @@ impl Worker {
                 let is_full = self.shared.is_full[other].load(Ordering::Relaxed);
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
-                    let view = PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
+                    let view =
+                        PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
                     let is_cheap =
                         (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)

@@ -2,8 +2,9 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
+use crate::machine::Machine;
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{LoadView, PushView, Ready};
+use actinium_scheduler::policy::{LoadView, Policy, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round: how much there is to do; and now and then, whether others have less.
@@ -39,30 +40,27 @@ impl Sim<'_> {
 
     fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
-        // They are sorted by distance.
-        let all = &machine.neighbours[worker];
-        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
-        let neighbours = &all[..near];
+        let neighbours = in_reach(machine, self.policy, worker);
         let looks = neighbours.len().min(tuning::balance_looks(self.workers[worker].in_vain));
         if looks == 0 {
             return at_ps;
         }
-        let start = self.workers[worker].look_at;
-        let mut looked_at: Vec<(usize, u32)> =
-            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
         let mut at_ps = at_ps;
         let state = &self.workers[worker];
+        let start = state.look_at;
+        let mut looked_at: Vec<_> =
+            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         // A load must last before work is pushed, and must still be there now.
         let mut own_ns = state.load_ns.min(now_ns);
-        let mut sum_ns = own_ns;
         for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
         }
         looked_at.retain(|&(other, _)| {
             self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
         });
-        sum_ns += looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
+        let sum_ns =
+            own_ns + looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
         // Who has nothing to do now may have much in a moment: nothing is pushed before a second
@@ -73,7 +71,8 @@ impl Sim<'_> {
         looked_at.sort_by_key(|&(other, _)| self.workers[other].shown_load_ns);
         let mut has_pushed = false;
         for (other, distance) in looked_at {
-            let other_ns = self.workers[other].shown_load_ns;
+            let state = &self.workers[other];
+            let (other_ns, is_full) = (state.shown_load_ns, state.is_full);
             let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
             let n = self.policy.push(&view);
             if n == 0 {
@@ -83,7 +82,6 @@ impl Sim<'_> {
             if !had_found {
                 break;
             }
-            let is_full = self.workers[other].is_full;
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let may_push = |ready, cost_ns| {
                 let view = PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
@@ -170,4 +168,11 @@ impl Sim<'_> {
         (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
         (state.looked_ns, state.has_found) = (0, false);
     }
+}
+
+/// The neighbours up to the distance to which work may move: they are sorted by it.
+fn in_reach<'a>(machine: &'a Machine, policy: Policy, worker: usize) -> &'a [(usize, u32)] {
+    let neighbours = &machine.neighbours[worker];
+    let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
+    &neighbours[..near]
 }
