@@ -171,7 +171,7 @@ impl Sim<'_> {
 }
 
 /// The neighbours up to the distance to which work may move: they are sorted by it.
-fn in_reach<'a>(machine: &'a Machine, policy: Policy, worker: usize) -> &'a [(usize, u32)] {
+fn in_reach(machine: &Machine, policy: Policy, worker: usize) -> &[(usize, u32)] {
     let neighbours = &machine.neighbours[worker];
     let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
     &neighbours[..near]
