@@ -108,8 +108,6 @@ pub struct Shared {
     /// How long each worker's queue takes to run once through, for those who have more to do:
     /// nanoseconds.
     pub(crate) load_ns: Box<[AtomicUsize]>,
-    /// Whether each worker had hardly a moment without work lately, for those who have more to do.
-    pub(crate) is_full: Box<[AtomicBool]>,
     /// When each worker was woken last, and until when it counts as delayed: hints.
     pub(crate) called_ns: Box<[AtomicUsize]>,
     pub(crate) delayed_until_ns: Box<[AtomicUsize]>,
@@ -173,7 +171,6 @@ impl Shared {
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
-            is_full: (0..n).map(|_| AtomicBool::new(false)).collect(),
             called_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             delayed_until_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),

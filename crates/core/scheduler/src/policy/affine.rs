@@ -275,15 +275,13 @@ impl Affine {
     /// a message that crosses: of things that only talk, each message would cost more once they are
     /// apart, and both workers together would do less than one alone. What talks to others here
     /// costs so much more elsewhere: spreading that pays only where more workers share it than it
-    /// costs times as much. And nothing is gained where the other worker is busy all the time: the
-    /// queues of workers that send to each other swing, however well the work is spread.
+    /// costs times as much.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
         let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers | Ready::ByNeighbours if view.is_full => false,
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -650,7 +648,6 @@ mod tests {
     fn what_talks_is_spread_where_workers_gain_more_than_crossing_costs() {
         let view = |ready, cost_ns, crossing_ns, own_ns, average_ns| PushView {
             ready,
-            is_full: false,
             cost_ns,
             crossing_ns,
             own_ns,
@@ -673,22 +670,13 @@ mod tests {
         assert!(others(40, 151) && !others(40, 150));
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
-        // Where the other has no time left, only what goes on by itself gets its share of it there.
-        for (ready, goes) in
-            [(Ready::Again, true), (Ready::ByNeighbours, false), (Ready::ByOthers, false)]
-        {
-            let wanted = view(ready, 1_000, 40, 1_000, 100);
-            assert!(may(wanted));
-            assert_eq!(may(PushView { is_full: true, ..wanted }), goes, "{ready:?}");
-        }
     }
 
     #[test]
     fn until_a_message_has_crossed_the_price_is_the_constant() {
         let may = |policy: Affine, cost_ns| {
             let ready = Ready::ByNeighbours;
-            let (is_full, crossing_ns, own_ns, average_ns) = (false, 0, 200, 100);
-            let view = PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
+            let view = PushView { ready, cost_ns, crossing_ns: 0, own_ns: 200, average_ns: 100 };
             policy.may_push(&view)
         };
         assert!(may(Affine::DEFAULT, 61) && !may(Affine::DEFAULT, 60));

@@ -181,17 +181,6 @@ pub fn has_grown(load_ns: u64, then_ns: u64) -> bool {
     load_ns > then_ns.saturating_add(then_ns / 4)
 }
 
-/// A worker sees how full its time is after so many nanoseconds: many rounds of cheap turns.
-pub const FULL_WINDOW_NS: u64 = 1_000_000;
-/// Time is full if less than one part in so many was without work.
-const FULL_PART: u64 = 16;
-
-/// Whether a worker that was busy for so much of a time had hardly a moment without work.
-#[inline]
-pub fn is_full(busy_ns: u64, elapsed_ns: u64) -> bool {
-    busy_ns.saturating_add(elapsed_ns / FULL_PART) > elapsed_ns
-}
-
 /// The load that a worker shows.
 #[inline]
 pub fn shown_load(load_ns: u64, turn_ns: u64, queued: usize) -> u64 {
@@ -265,12 +254,6 @@ mod tests {
         assert_eq!([false, true].map(|is_fed| favoured_ns(1_000, is_fed)), [1_000, 4_000]);
         assert_eq!(favoured_ns(u64::MAX, true), FAVOURED_MOST_NS);
         assert_eq!([1, 8, 64].map(chunks_ahead), [8 * AHEAD, 8 * AHEAD, AHEAD]);
-    }
-
-    #[test]
-    fn time_is_full_if_less_than_a_sixteenth_of_it_was_without_work() {
-        let full = [0, 1_499, 1_500, 1_501, 1_600, 5_000].map(|busy_ns| is_full(busy_ns, 1_600));
-        assert_eq!(full, [false, false, false, true, true, true]);
     }
 
     #[test]

@@ -95,8 +95,6 @@ pub enum Ready {
 pub struct PushView {
     /// Why it is ready.
     pub ready: Ready,
-    /// Whether the other worker had hardly a moment without work lately.
-    pub is_full: bool,
     /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.
     pub cost_ns: u32,

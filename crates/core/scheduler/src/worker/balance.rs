@@ -37,19 +37,6 @@ impl Worker {
         }
     }
 
-    /// Once a round: whether there was hardly a moment without work lately.
-    #[inline]
-    pub(super) fn note_fullness(&self, now_ns: u64, busy_ns: u64) {
-        if let Some(is_full) = self.load.is_full(now_ns, busy_ns) {
-            self.show_fullness(is_full);
-        }
-    }
-
-    pub(super) fn show_fullness(&self, is_full: bool) {
-        // Relaxed: a hint.
-        self.shared.is_full[self.index].store(is_full, Ordering::Relaxed);
-    }
-
     /// Notes that the worker has nothing to do.
     pub(super) fn unload(&self) {
         self.load.clear();
@@ -120,12 +107,9 @@ impl Worker {
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let tries = self.is_delayed_no_more(other, now_ns);
-                // Relaxed: a hint.
-                let is_full = self.shared.is_full[other].load(Ordering::Relaxed);
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
-                    let view =
-                        PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
+                    let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
                     let is_cheap =
                         (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)

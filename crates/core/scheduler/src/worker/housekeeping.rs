@@ -33,7 +33,6 @@ impl Worker {
         counters.turns.add(u64::from(turns));
         self.flush_counts();
         self.note_spread(now_ns, took_ns, turns);
-        self.note_fullness(now_ns, if turns > 0 { took_ns } else { 0 });
         if self.shared.recording().keeps() != self.heeded.get() {
             self.heed_recording(now_ns);
         }

@@ -114,7 +114,6 @@ impl Worker {
             return self.awake();
         }
         self.shared.control.gone_idle();
-        self.show_fullness(false);
         let (start_ns, timer_ns) = (self.shared.clock.now_ns(), self.next_timer_ns());
         let timeout_ns = timer_ns.map(|timer_ns| timer_ns.saturating_sub(start_ns));
         let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();

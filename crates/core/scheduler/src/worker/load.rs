@@ -1,6 +1,5 @@
 //! The load of a worker, as the worker itself tracks it.
 
-use crate::policy::tuning;
 use std::cell::Cell;
 
 /// A worker's load, and when it looked at others' loads last.
@@ -19,10 +18,6 @@ pub(super) struct LoadTracker {
     pub(super) has_found: Cell<bool>,
     /// Where in the list of its neighbours it looks next.
     pub(super) next: Cell<usize>,
-    /// The time at which the window began in which it sees how full its time is, and how long its
-    /// rounds have taken since then.
-    window_ns: Cell<u64>,
-    busy_ns: Cell<u64>,
 }
 
 impl LoadTracker {
@@ -34,29 +29,12 @@ impl LoadTracker {
             looked_ns: Cell::new(0),
             has_found: Cell::new(false),
             next: Cell::new(0),
-            window_ns: Cell::new(now_ns),
-            busy_ns: Cell::new(0),
         }
     }
 
     /// Notes that the worker has found something to do.
     pub(super) fn start(&self, now_ns: u64) {
         self.since_ns.set(now_ns);
-    }
-
-    /// Notes that the worker was busy for so long; at the end of a window, whether that had hardly
-    /// a moment without work.
-    #[inline]
-    pub(super) fn is_full(&self, now_ns: u64, busy_ns: u64) -> Option<bool> {
-        let busy_ns = self.busy_ns.get() + busy_ns;
-        let elapsed_ns = now_ns.saturating_sub(self.window_ns.get());
-        if elapsed_ns < tuning::FULL_WINDOW_NS {
-            self.busy_ns.set(busy_ns);
-            return None;
-        }
-        self.window_ns.set(now_ns);
-        self.busy_ns.set(0);
-        Some(tuning::is_full(busy_ns, elapsed_ns))
     }
 
     /// Notes that the worker has nothing to do.

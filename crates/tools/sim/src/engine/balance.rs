@@ -2,9 +2,8 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
-use crate::machine::Machine;
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{LoadView, Policy, PushView, Ready};
+use actinium_scheduler::policy::{LoadView, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round: how much there is to do; and now and then, whether others have less.
@@ -27,40 +26,32 @@ impl Sim<'_> {
         self.push_work(worker, at_ps)
     }
 
-    /// Once a round: whether there was hardly a moment without work lately.
-    pub(super) fn note_fullness(&mut self, worker: usize, at_ps: Ps, busy_ns: u64) {
-        let state = &mut self.workers[worker];
-        state.busy_ns += busy_ns;
-        let elapsed_ns = ns(at_ps.saturating_sub(state.window_ps));
-        if elapsed_ns >= tuning::FULL_WINDOW_NS {
-            state.is_full = tuning::is_full(state.busy_ns, elapsed_ns);
-            (state.window_ps, state.busy_ns) = (at_ps, 0);
-        }
-    }
-
     fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
-        let neighbours = in_reach(machine, self.policy, worker);
+        // They are sorted by distance.
+        let all = &machine.neighbours[worker];
+        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
+        let neighbours = &all[..near];
         let looks = neighbours.len().min(tuning::balance_looks(self.workers[worker].in_vain));
         if looks == 0 {
             return at_ps;
         }
+        let start = self.workers[worker].look_at;
+        let mut looked_at: Vec<(usize, u32)> =
+            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
         let mut at_ps = at_ps;
         let state = &self.workers[worker];
-        let start = state.look_at;
-        let mut looked_at: Vec<_> =
-            (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         // A load must last before work is pushed, and must still be there now.
         let mut own_ns = state.load_ns.min(now_ns);
+        let mut sum_ns = own_ns;
         for &(other, _) in &looked_at {
             at_ps += ps(machine.transfer_ns(other, worker));
         }
         looked_at.retain(|&(other, _)| {
             self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
         });
-        let sum_ns =
-            own_ns + looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
+        sum_ns += looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
         // Who has nothing to do now may have much in a moment: nothing is pushed before a second
@@ -71,8 +62,7 @@ impl Sim<'_> {
         looked_at.sort_by_key(|&(other, _)| self.workers[other].shown_load_ns);
         let mut has_pushed = false;
         for (other, distance) in looked_at {
-            let state = &self.workers[other];
-            let (other_ns, is_full) = (state.shown_load_ns, state.is_full);
+            let other_ns = self.workers[other].shown_load_ns;
             let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
             let n = self.policy.push(&view);
             if n == 0 {
@@ -84,8 +74,7 @@ impl Sim<'_> {
             }
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let may_push = |ready, cost_ns| {
-                let view = PushView { ready, is_full, cost_ns, crossing_ns, own_ns, average_ns };
-                policy.may_push(&view)
+                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
@@ -168,11 +157,4 @@ impl Sim<'_> {
         (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
         (state.looked_ns, state.has_found) = (0, false);
     }
-}
-
-/// The neighbours up to the distance to which work may move: they are sorted by it.
-fn in_reach(machine: &Machine, policy: Policy, worker: usize) -> &[(usize, u32)] {
-    let neighbours = &machine.neighbours[worker];
-    let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
-    &neighbours[..near]
 }

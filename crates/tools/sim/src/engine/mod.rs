@@ -176,11 +176,6 @@ struct Worker {
     load_ns: u64,
     /// The load that others see.
     shown_load_ns: u64,
-    /// Whether it had hardly a moment without work in the last window; when the present one began,
-    /// and how long its rounds have taken since then.
-    is_full: bool,
-    window_ps: Ps,
-    busy_ns: u64,
     /// The time at which it last looked at others' loads, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
@@ -221,9 +216,6 @@ impl Worker {
             gifts: VecDeque::new(),
             load_ns: 0,
             shown_load_ns: 0,
-            is_full: false,
-            window_ps: 0,
-            busy_ns: 0,
             balanced_ps: 0,
             in_vain: 0,
             looked_ns: 0,

@@ -22,7 +22,6 @@ impl Sim<'_> {
             state.shown_turn_ns = state.turn_ns;
         }
         state.ticks += 1;
-        self.note_fullness(worker, at_ps, if turns > 0 { took_ns } else { 0 });
         if !self.keeps_idle {
             return at_ps;
         }
@@ -264,7 +263,7 @@ impl Sim<'_> {
         self.looking.retain(|&other| other != worker);
         self.figures.parked += 1;
         let state = &mut self.workers[worker];
-        (state.mode, state.is_full) = (Mode::Asleep { since_ps: now_ps }, false);
+        state.mode = Mode::Asleep { since_ps: now_ps };
         // Whatever was planned is outdated.
         state.step += 1;
         self.plan_review(worker, now_ps);
