@@ -107,8 +107,8 @@ impl Clock {
     }
 }
 
-/// A time span in whole nanoseconds, the unit of a [`Clock`]; one that is longer than these can
-/// tell counts as the longest that they can: 584 years.
+/// A time span in whole nanoseconds, the unit of a [`Clock`]. Spans of more than 584 years become
+/// `u64::MAX`.
 ///
 /// ```
 /// use std::time::Duration;

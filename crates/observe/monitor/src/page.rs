@@ -86,10 +86,19 @@ impl Recording {
         let mean_s = |share: f64| Unit::Seconds.show(latency.quantile_ns(share) as f64 * 1e-9);
         let busy = self.process.cpu_s / self.process.elapsed_s;
         let per_s = self.handled() as f64 / self.length_s();
-        let mut figures = vec![
-            Figure::new("Throughput", Unit::PerSecond.show(per_s)).note("messages"),
-            Figure::new("CPUs busy", Unit::Count.show(busy))
-                .note("CPU time of all threads by the time that passed"),
+        let throughput = Figure::new("Throughput", Unit::PerSecond.show(per_s)).note("messages");
+        let latency = (!latency.is_empty()).then(|| {
+            let note = format!("99 %: {}; {} samples", mean_s(0.99), count(latency.count()));
+            Figure::new("Latency, median", mean_s(0.5)).note(note)
+        });
+        let busy = Figure::new("CPUs busy", Unit::Count.show(busy))
+            .note("CPU time of all threads by the time that passed");
+        let wanted = wanted_cpus(&self.process).map(|(wanted, share)| {
+            let share = percent(share);
+            let note = format!("threads had none for {share} of the time that they wanted one");
+            Figure::new("CPUs wanted", Unit::Count.show(wanted)).note(note)
+        });
+        let others = [
             Figure::new("Actors", count(self.most(|it| it.actors))).note("the most at one look"),
             Figure::new("Waiting messages", count(self.most(|it| it.queued)))
                 .note("the most at one look"),
@@ -97,16 +106,8 @@ impl Recording {
             Figure::new("Restarts", count(self.sum("restarted"))),
             Figure::new("Memory", bytes(self.process.memory_max_bytes)).note("the most in RAM"),
         ];
-        if let Some((wanted, share)) = wanted_cpus(&self.process) {
-            let note =
-                format!("threads had none for {} of the time that they wanted one", percent(share));
-            figures.insert(2, Figure::new("CPUs wanted", Unit::Count.show(wanted)).note(note));
-        }
-        if !latency.is_empty() {
-            let note = format!("99 %: {}; {} samples", mean_s(0.99), count(latency.count()));
-            figures.insert(1, Figure::new("Latency, median", mean_s(0.5)).note(note));
-        }
-        figures
+        let first = [Some(throughput), latency, Some(busy), wanted];
+        first.into_iter().flatten().chain(others).collect()
     }
 
     /// A value of the time between two samples, drawn as steps.

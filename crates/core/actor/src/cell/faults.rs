@@ -16,6 +16,7 @@ use crate::message_name::name_of;
 use crate::state::register::Shard;
 use crate::stop_reason::StopReason;
 use actinium_scheduler::guard::{self, Guarded, Panicked};
+use actinium_scheduler::nanoseconds;
 use actinium_scheduler::runnable::NOTIFIED;
 use actinium_scheduler::sync::atomic::{AtomicU64, Ordering};
 use actinium_scheduler::sync::{Arc, Mutex, MutexGuard, lock};
@@ -236,8 +237,7 @@ impl<A: Actor> InTurn<'_, A> {
         self.end_traced("a test put it off");
         self.worker().counters().returned.add(1);
         let (me, msg) = (self.context().address(), Guarded::new(msg));
-        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let at_ns = self.worker().shared().clock().now_ns().saturating_add(ns);
+        let at_ns = self.worker().shared().clock().now_ns().saturating_add(nanoseconds(time));
         let bring = move |worker: &Worker| me.0.bring(msg.into_inner(), worker);
         self.worker().set_timer(at_ns, Box::new(bring));
         Ok(Pause::More)

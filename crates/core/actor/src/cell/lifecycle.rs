@@ -24,6 +24,7 @@ use crate::send_error::ENDED;
 use crate::stop_reason::{Down, Restarted, StopReason};
 use crate::supervision::{Strategy, Supervision, Verdict};
 use actinium_scheduler::guard::{self, Panicked};
+use actinium_scheduler::nanoseconds;
 use actinium_scheduler::runnable::WorkerRef;
 use actinium_scheduler::sync::atomic::Ordering;
 use actinium_scheduler::{Header, Turn, log, logging};
@@ -250,7 +251,7 @@ impl<A: Actor> InTurn<'_, A> {
             let _ = me.control(Control::Resume);
             return Turn::Again;
         }
-        let deadline_ns = now_ns.saturating_add(wait.as_nanos() as u64);
+        let deadline_ns = now_ns.saturating_add(nanoseconds(wait));
         self.worker().set_timer(deadline_ns, Box::new(move |_| drop(me.control(Control::Resume))));
         Turn::Idle
     }

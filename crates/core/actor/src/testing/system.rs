@@ -8,6 +8,7 @@ use crate::stats::Audit;
 use crate::system_handle::SystemHandle;
 use crate::time::Time;
 use actinium_scheduler::Policy;
+use actinium_scheduler::nanoseconds;
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -135,8 +136,7 @@ impl TestSystem {
     #[track_caller]
     pub fn advance(&mut self, by: Duration) -> u64 {
         let driver = &*self.driver;
-        let by_ns = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
-        let target_ns = driver.now().ns.saturating_add(by_ns);
+        let target_ns = driver.now().ns.saturating_add(nanoseconds(by));
         let mut turns = driver.run();
         while let Some(next_ns) = driver.worker.next_timer_ns().filter(|&next| next <= target_ns) {
             driver.move_to(next_ns);

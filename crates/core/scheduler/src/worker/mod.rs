@@ -39,6 +39,7 @@ mod spread;
 mod traced;
 mod turns;
 
+use crate::clock::nanoseconds;
 use crate::guard::CountsPanics;
 use crate::inbox::Chain;
 use crate::policy::tuning::{CHECK_EVERY, EXCHANGE, ROUND};
@@ -223,8 +224,7 @@ impl Worker {
             measured: Own::new(MeasuredRounds::default()),
             recorded: Own::new(std::sync::Arc::default()),
             batch: shared.settings.batch,
-            // Hundreds of years are enough.
-            batch_time_ns: u64::try_from(shared.settings.batch_time.as_nanos()).unwrap_or(u64::MAX),
+            batch_time_ns: nanoseconds(shared.settings.batch_time),
             index,
             queue: Own::new(RunQueue::new(256)),
             run: Cell::new((std::ptr::null(), 0)),

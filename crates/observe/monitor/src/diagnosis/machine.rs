@@ -18,18 +18,23 @@ fn advice(is_own: bool) -> &'static str {
     }
 }
 
-/// How many CPUs a process wanted in the time that it was watched, and for which share of what it
-/// wanted it had none; `None` if it wanted hardly any, or waited hardly ever.
-pub(crate) fn wanted_cpus(process: &ProcessFigures) -> Option<(f64, f64)> {
-    let wanted_s = process.cpu_s + process.ready_s;
-    let wanted = wanted_s / process.elapsed_s.max(f64::MIN_POSITIVE);
-    let share = process.ready_s / wanted_s.max(f64::MIN_POSITIVE);
-    let waits = process.elapsed_s >= READY_S && wanted >= READY_CPUS && share >= READY_SHARE;
+/// How many CPUs threads wanted that were on one and ready for one for so long, and for which share
+/// of that time they had none; `None` if they wanted hardly any, or waited hardly ever.
+fn wanted(seconds: f64, cpu_s: f64, ready_s: f64) -> Option<(f64, f64)> {
+    let wanted = (cpu_s + ready_s) / seconds.max(f64::MIN_POSITIVE);
+    let share = ready_s / (cpu_s + ready_s).max(f64::MIN_POSITIVE);
+    let waits = seconds >= READY_S && wanted >= READY_CPUS && share >= READY_SHARE;
     waits.then_some((wanted, share))
 }
 
-/// A process whose threads were ready to run, and had no CPU, with so many workers.
-pub(super) fn oversubscribed_run(process: &ProcessFigures, workers: usize) -> Option<Finding> {
+/// How many CPUs a process wanted in the time that it was watched, and for which share of that it
+/// had none; `None` if it wanted hardly any, or waited hardly ever.
+pub(crate) fn wanted_cpus(process: &ProcessFigures) -> Option<(f64, f64)> {
+    wanted(process.elapsed_s, process.cpu_s, process.ready_s)
+}
+
+/// A process whose threads were ready to run, and had no CPU.
+pub(super) fn oversubscribed_run(process: &ProcessFigures) -> Option<Finding> {
     let (wanted, share) = wanted_cpus(process)?;
     let usable = process.cpus_allowed.len();
     let text = format!(
@@ -38,7 +43,8 @@ pub(super) fn oversubscribed_run(process: &ProcessFigures, workers: usize) -> Op
         percent(share),
         process.cpu_s / process.elapsed_s,
     );
-    let is_own = wanted > usable as f64 && workers > usable;
+    // Others can take CPUs away, but not make its own threads want more than there are.
+    let is_own = wanted > usable as f64;
     let finding = Finding::new(Diagnosis::OversubscribedCores, Severity::Warning, text);
     let finding = finding.advise(advice(is_own)).figure("wanted_cpus", wanted);
     Some(finding.figure("ready_share", share).figure("usable_cpus", usable as f64))
@@ -55,11 +61,7 @@ pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
         sum(pairs.map(|(a, b)| of(b).saturating_sub(of(a)))) as f64 * 1e-9
     };
     let (cpu_s, ready_s) = (delta(|it| it.cpu_ns), delta(|it| it.ready_ns));
-    let wanted = (cpu_s + ready_s) / seconds.max(f64::MIN_POSITIVE);
-    let share = ready_s / (cpu_s + ready_s).max(f64::MIN_POSITIVE);
-    if seconds < READY_S || wanted < READY_CPUS || share < READY_SHARE {
-        return Vec::new();
-    }
+    let Some((wanted, share)) = wanted(seconds, cpu_s, ready_s) else { return Vec::new() };
     let machine = |of: fn(&crate::flight::CpuLook) -> u64| {
         let all = |look: &Look| sum(look.cpus.values().map(of));
         all(last).saturating_sub(all(first)) as f64 * 1e-9 / seconds
@@ -78,7 +80,6 @@ pub(super) fn oversubscribed(flight: &Flight) -> Vec<Finding> {
     text += &format!(" Others on this machine used {others:.1} CPUs meanwhile");
     text +=
         &if stolen > 0.05 { format!(", and its host took {stolen:.1}.") } else { ".".to_owned() };
-    // Its own threads are too many, or others leave it too little.
     let is_own = wanted > f64::from(flight.pus) && workers as u64 > u64::from(flight.pus);
     let finding = Finding::new(Diagnosis::OversubscribedCores, Severity::Warning, text);
     let finding =

@@ -19,7 +19,7 @@ use crate::recording::Recording;
 pub fn diagnose_run(recording: &Recording) -> Vec<Finding> {
     let mut found: Vec<_> = stuck(recording).collect();
     found.extend(growth(recording));
-    found.extend(oversubscribed_run(&recording.process, recording.workers.len()));
+    found.extend(oversubscribed_run(&recording.process));
     found.sort_by_key(|it| (it.severity, it.diagnosis));
     found
 }
@@ -71,7 +71,7 @@ fn growth(recording: &Recording) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{MailboxFigures, Sample, WorkerFigures};
+    use crate::recording::{MailboxFigures, Sample};
     use actinium_observe::process::ProcessFigures;
 
     fn of(queued: impl IntoIterator<Item = u64>) -> Recording {
@@ -99,25 +99,31 @@ mod tests {
 
     #[test]
     fn a_process_that_waited_for_cpus_is_named_and_who_had_enough_is_not() {
-        let run = |ready_s: f64, workers: usize| {
+        let run = |elapsed_s: f64, cpu_s: f64, ready_s: f64| {
             let cpus_allowed = (0..2).collect();
             let process = ProcessFigures {
-                elapsed_s: 10.0,
-                cpu_s: 12.0,
+                elapsed_s,
+                cpu_s,
                 ready_s,
                 cpus_allowed,
                 ..ProcessFigures::default()
             };
-            let workers = vec![WorkerFigures::default(); workers];
-            diagnose_run(&Recording { process, workers, ..Recording::default() })
+            let recording = Recording { process, ..Recording::default() };
+            let found = diagnose_run(&recording);
+            // Its page says so, too.
+            let is_shown = recording.page().html().contains("CPUs wanted");
+            assert_eq!(is_shown, !found.is_empty());
+            found
         };
-        assert_eq!(run(2.9, 2), []);
-        let [beside_others] = &run(8.0, 2)[..] else { panic!("one finding") };
+        assert_eq!(run(10.0, 12.0, 2.9), [], "less than a fifth of what they wanted");
+        assert_eq!(run(0.9, 1.2, 0.8), [], "too short to tell");
+        assert_eq!(run(10.0, 2.0, 2.9), [], "they hardly want any");
+        let [beside_others] = &run(10.0, 12.0, 8.0)[..] else { panic!("one finding") };
         assert_eq!(beside_others.diagnosis, Diagnosis::OversubscribedCores);
         let says = "for 40 % of the time that they wanted one: they wanted 2.0 CPUs, and got 1.2";
         assert!(beside_others.seen.contains(says), "{}", beside_others.seen);
         assert!(beside_others.advice.contains("what else runs"), "{}", beside_others.advice);
-        let [too_many] = &run(88.0, 8)[..] else { panic!("one finding") };
+        let [too_many] = &run(10.0, 12.0, 88.0)[..] else { panic!("one finding") };
         assert!(too_many.advice.contains("as many workers"), "{}", too_many.advice);
     }
 

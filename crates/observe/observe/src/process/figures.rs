@@ -102,20 +102,4 @@ mod tests {
         assert!(!figures.host.is_empty() && !figures.machine.is_empty());
         assert!(!figures.cpus_allowed.is_empty());
     }
-
-    #[test]
-    fn more_threads_than_cpus_wait_for_each_other() {
-        let watch = Watch::start(|| ()).expect("a thread");
-        let spin = || {
-            let used = thread_time();
-            while thread_time() - used < Duration::from_millis(40) {
-                std::hint::spin_loop();
-            }
-        };
-        let threads = 4 * proc::cpus_allowed().len();
-        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(spin))));
-        let figures = watch.finish();
-        // At the last look some have ended: what they waited for since the look before is not seen.
-        assert!(figures.ready_s > 0.0, "{figures:?}");
-    }
 }

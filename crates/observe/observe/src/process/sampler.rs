@@ -100,7 +100,12 @@ impl<L: FnMut()> Taken<L> {
     }
 
     fn step(&mut self) {
-        let now = cpu_time::thread_times();
+        self.note(cpu_time::thread_times());
+        (self.look)();
+    }
+
+    /// Notes what each thread has done since the step before.
+    fn note(&mut self, now: BTreeMap<u32, cpu_time::Thread>) {
         let mut cpus = BTreeMap::new();
         for (number, thread) in &now {
             let before = self.threads.get(number).copied().unwrap_or_default();
@@ -114,7 +119,6 @@ impl<L: FnMut()> Taken<L> {
         self.threads = now;
         let end_s = self.begin.elapsed().as_secs_f64();
         self.samples.steps.push(Step { end_s, cpus, threads });
-        (self.look)();
     }
 
     /// Puts each two steps together.
@@ -139,6 +143,21 @@ impl<L: FnMut()> Taken<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_each_thread_did_since_the_step_before_counts() {
+        let mut taken = Taken::new(|| {});
+        taken.threads.clear();
+        let thread = |cpu_ns, ready_ns| cpu_time::Thread { cpu_ns, ready_ns, cpu: 3 };
+        taken.note([(1, thread(5, 7))].into());
+        taken.note([(1, thread(6, 17)), (2, thread(4, 1))].into());
+        // Of the second, which has begun anew, nothing is known.
+        taken.note([(2, thread(3, 0))].into());
+        let ns = |seconds: f64| (seconds * 1e9).round();
+        assert_eq!(ns(taken.samples.ready_s), 7.0 + 10.0 + 1.0);
+        let used: Vec<f64> = taken.samples.steps.iter().map(|step| ns(step.cpus[&3])).collect();
+        assert_eq!(used, [5.0, 5.0, 0.0]);
+    }
 
     #[test]
     fn steps_are_put_together_without_loss() {

@@ -37,7 +37,7 @@ const PLACEMENTS: &[(&str, &str)] = &[
 pub(crate) const ABOUT: &str = "\
 Measure throughput and delivery latency of messages between many actors.
 
-Each actor sends PING to the next of the others, round robin from a random start (or drawn: --crossing), and waits for its PING_REPLY, with at \
+Each actor sends PING to the next of the others, round robin from a random start (at random with --crossing), and waits for its PING_REPLY, with at \
 most --in-flight requests outstanding; each answers the PINGs of the others. It ends when every actor has had its \
 --messages replies. Pings and replies both count as messages: each is delivered and handled.
 
@@ -96,7 +96,8 @@ pub struct Args {
     placement: Placement,
 
     /// Draw each target at random, not round robin: so many percent of the pings go to actors that
-    /// start at other workers, the rest to others of the own worker. Needs --placement spread
+    /// start at other workers, the rest to others of the own worker. With one worker none cross.
+    /// Needs --placement spread
     #[arg(long, value_name = "PERCENT", value_parser = from_to::<0, 100>, conflicts_with = "fabric")]
     crossing: Option<u64>,
 

@@ -47,7 +47,7 @@ fn values_that_are_not_allowed() {
         ("--seed", "-5", within("-5", "0 to 18446744073709551615")),
         ("--placement", "here", within("here", "spread, policy")),
         ("--crossing", "101", within("101", "0 to 100")),
-        ("--crossing", "50", "'50' is not allowed with --placement policy: spread".to_owned()),
+        ("--crossing", "50", "'50' needs --placement spread, not policy".to_owned()),
     ] {
         refused(&["probe", flag, value], &[], &format!("{flag}: {problem}"));
     }

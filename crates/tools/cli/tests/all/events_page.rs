@@ -100,7 +100,11 @@ fn outcome() -> Outcome {
         cpu_s: 0.03,
         threads_max: 5,
         memory_max_bytes: 9 << 20,
-        samples: Samples { steps: vec![step(0.01), step(0.02)], threads_max: 5 },
+        samples: Samples {
+            steps: vec![step(0.01), step(0.02)],
+            threads_max: 5,
+            ..Samples::default()
+        },
         graph: actinium_workload::graph::drawing(&workload()),
     };
     Outcome { run, checksum: Some(0xabcd) }

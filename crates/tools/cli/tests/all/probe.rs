@@ -300,6 +300,9 @@ fn as_many_pings_cross_as_asked_for() {
     assert!(crossed("0") < 0.01);
     assert!((0.22..0.28).contains(&crossed("25")));
     assert!(crossed("100") > 0.99);
+    let alone = ["--actors", "1", "--placement", "spread", "--crossing"];
+    run(&small(&[&alone[..], &["99"]].concat())).refused(&["--crossing: '99' needs --actors 2"]);
+    run(&small(&[&alone[..], &["100"]].concat())).ok();
     let text = run(&small(&[&spread[..], &["--crossing", "25"]].concat())).ok();
     assert!(text.contains("placement spread, crossing 25%"), "{text}");
 }

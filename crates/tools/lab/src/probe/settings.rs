@@ -144,8 +144,8 @@ impl Settings {
     /// too much.
     ///
     /// # Errors
-    /// If there would be too many actors, requests or bytes under way, or what is to cross does not
-    /// start spread over all workers.
+    /// If there would be too many actors, requests or bytes under way, or what
+    /// shares of pings go where can not be kept to.
     pub fn check(&self) -> Result<(), Failure> {
         let (workers, actors) = (self.workers.value, self.actors.value);
         let actor_count = self.actor_count();
@@ -156,13 +156,18 @@ impl Settings {
                 count(TOTAL_MAX)
             ));
         }
-        if let Some(crossing) = self.crossing.value
-            && self.placement.value != Placement::Spread
-        {
+        if let Some(crossing) = self.crossing.value {
             let placement = self.placement.value;
-            return asked(format!(
-                "--crossing: '{crossing}' is not allowed with --placement {placement}: spread"
-            ));
+            if placement != Placement::Spread {
+                return asked(format!(
+                    "--crossing: '{crossing}' needs --placement spread, not {placement}"
+                ));
+            }
+            if crossing < 100 && actors == 1 {
+                return asked(format!(
+                    "--crossing: '{crossing}' needs --actors 2 or more: pings stay, and go to others"
+                ));
+            }
         }
         let in_flight = u64::from(self.in_flight.value.min(self.messages.value));
         let under_way = actor_count * in_flight;
