@@ -108,9 +108,6 @@ pub struct Shared {
     /// How long each worker's queue takes to run once through, for those who have more to do:
     /// nanoseconds.
     pub(crate) load_ns: Box<[AtomicUsize]>,
-    /// Since when each worker has had time to spare, or `tuning::NONE_TO_SPARE`, for
-    /// those who have more to do: a hint.
-    pub(crate) spare_since_ns: Box<[AtomicUsize]>,
     /// When each worker was woken last, and until when it counts as delayed: hints.
     pub(crate) called_ns: Box<[AtomicUsize]>,
     pub(crate) delayed_until_ns: Box<[AtomicUsize]>,
@@ -174,7 +171,6 @@ impl Shared {
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
-            spare_since_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             called_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             delayed_until_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),

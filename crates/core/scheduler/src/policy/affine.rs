@@ -276,17 +276,12 @@ impl Affine {
     /// apart, and both workers together would do less than one alone. What talks to others here
     /// costs so much more elsewhere: spreading that pays only where more workers share it than it
     /// costs times as much.
-    ///
-    /// And neither goes to a worker that what others send keeps busy: it would do no more. Of
-    /// workers that send to each other each has a short queue now and then, however well the work
-    /// is spread; actors would go to and fro, away from those that they talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
         let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers | Ready::ByNeighbours if !view.has_spare => false,
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -653,7 +648,6 @@ mod tests {
     fn what_talks_is_spread_where_workers_gain_more_than_crossing_costs() {
         let view = |ready, cost_ns, crossing_ns, own_ns, average_ns| PushView {
             ready,
-            has_spare: true,
             cost_ns,
             crossing_ns,
             own_ns,
@@ -676,22 +670,13 @@ mod tests {
         assert!(others(40, 151) && !others(40, 150));
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
-        // Where no time is left, only what goes on by itself gets its share of it.
-        for (ready, goes) in
-            [(Ready::Again, true), (Ready::ByNeighbours, false), (Ready::ByOthers, false)]
-        {
-            let wanted = view(ready, 1_000, 40, 1_000, 100);
-            assert!(may(wanted));
-            assert_eq!(may(PushView { has_spare: false, ..wanted }), goes, "{ready:?}");
-        }
     }
 
     #[test]
     fn until_a_message_has_crossed_the_price_is_the_constant() {
         let may = |policy: Affine, cost_ns| {
             let ready = Ready::ByNeighbours;
-            let (has_spare, crossing_ns, own_ns, average_ns) = (true, 0, 200, 100);
-            let view = PushView { ready, has_spare, cost_ns, crossing_ns, own_ns, average_ns };
+            let view = PushView { ready, cost_ns, crossing_ns: 0, own_ns: 200, average_ns: 100 };
             policy.may_push(&view)
         };
         assert!(may(Affine::DEFAULT, 61) && !may(Affine::DEFAULT, 60));

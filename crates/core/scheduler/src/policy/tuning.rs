@@ -181,54 +181,6 @@ pub fn has_grown(load_ns: u64, then_ns: u64) -> bool {
     load_ns > then_ns.saturating_add(then_ns / 4)
 }
 
-/// A worker sees after so many nanoseconds whether it has time to spare: many rounds of cheap
-/// turns.
-pub const SPARE_WINDOW_NS: u64 = 1_000_000;
-/// What a worker shows that has none.
-pub const NONE_TO_SPARE: usize = usize::MAX;
-/// Time is left if a worker was without work for one part in so many.
-const SPARE_PART: u64 = 16;
-/// For so long it must have had time to spare, in nanoseconds: where workers send to each other,
-/// each is without work now and then, for moments.
-const SPARE_FOR_NS: u64 = 3_000_000;
-/// After a delay a worker pushes nothing for so many nanoseconds: until others, which had nothing
-/// to do because of it, have enough again, and have seen that.
-pub const HELD_UP_NS: u64 = 4_000_000;
-/// Looks in vain count as at most so many, if somebody with less to do was found, but nothing might
-/// go there: whether that one has time to spare changes within milliseconds.
-const FOUND_IN_VAIN_MOST: u32 = 4;
-
-/// Of a round of so many turns, the time that took what others had sent: all but that of turns that
-/// left more to do.
-#[inline]
-pub fn busy_with_others(took_ns: u64, turns: u32, again: u32) -> u64 {
-    match turns.saturating_sub(again) {
-        0 => 0,
-        others if others == turns => took_ns,
-        others => took_ns / u64::from(turns) * u64::from(others),
-    }
-}
-
-/// Whether a worker that was busy for so much of a time had some left.
-#[inline]
-pub fn leaves_spare(busy_ns: u64, elapsed_ns: u64) -> bool {
-    busy_ns.saturating_add(elapsed_ns / SPARE_PART) <= elapsed_ns
-}
-
-/// Whether a worker that has had time to spare since then has had it for long enough; 0: since
-/// ever.
-#[inline]
-pub fn has_spare(since: usize, now_ns: u64) -> bool {
-    since == 0 || since != NONE_TO_SPARE && now_ns.saturating_sub(since as u64) >= SPARE_FOR_NS
-}
-
-/// How many looks were in vain, with one more. `finds`: it found somebody with less to do.
-#[inline]
-pub fn vain_looks(in_vain: u32, finds: bool) -> u32 {
-    let more = in_vain.saturating_add(1);
-    if finds { more.min(FOUND_IN_VAIN_MOST) } else { more }
-}
-
 /// The load that a worker shows.
 #[inline]
 pub fn shown_load(load_ns: u64, turn_ns: u64, queued: usize) -> u64 {
@@ -302,31 +254,6 @@ mod tests {
         assert_eq!([false, true].map(|is_fed| favoured_ns(1_000, is_fed)), [1_000, 4_000]);
         assert_eq!(favoured_ns(u64::MAX, true), FAVOURED_MOST_NS);
         assert_eq!([1, 8, 64].map(chunks_ahead), [8 * AHEAD, 8 * AHEAD, AHEAD]);
-    }
-
-    #[test]
-    fn time_is_left_if_a_sixteenth_of_it_was_without_what_others_sent() {
-        let left = [0, 1_500, 1_501, 1_600, 5_000].map(|busy_ns| leaves_spare(busy_ns, 1_600));
-        assert_eq!(left, [true, true, false, false, false]);
-        let busy = [(64, 0), (64, 16), (64, 64), (0, 0), (2, 3)];
-        let busy = busy.map(|(turns, again)| busy_with_others(6_400, turns, again));
-        assert_eq!(busy, [6_400, 4_800, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_moment_without_work_is_no_time_to_spare() {
-        assert!(has_spare(0, 0), "it has never had anything to do");
-        assert!(
-            !has_spare(1_000, 1_000 + SPARE_FOR_NS - 1) && has_spare(1_000, 1_000 + SPARE_FOR_NS)
-        );
-        assert!(!has_spare(NONE_TO_SPARE, u64::MAX));
-    }
-
-    #[test]
-    fn looks_that_find_somebody_become_less_rare_than_others() {
-        let looks = |finds| (0..8).fold(0, |in_vain, _| vain_looks(in_vain, finds));
-        assert_eq!((looks(true), looks(false)), (FOUND_IN_VAIN_MOST, 8));
-        assert_eq!(vain_looks(u32::MAX, false), u32::MAX);
     }
 
     #[test]

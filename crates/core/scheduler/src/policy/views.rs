@@ -95,8 +95,6 @@ pub enum Ready {
 pub struct PushView {
     /// Why it is ready.
     pub ready: Ready,
-    /// Whether the other worker has had time to spare for a while.
-    pub has_spare: bool,
     /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.
     pub cost_ns: u32,

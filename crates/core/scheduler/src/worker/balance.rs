@@ -9,9 +9,8 @@ use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
 use crate::sync::atomic::Ordering;
 
 impl Worker {
-    /// Once a round, of so many turns, which took so long: how much there is to do; and now and
-    /// then, whether others have less.
-    pub(super) fn balance(&self, now_ns: u64, took_ns: u64, turns: u32) {
+    /// Once a round: how much there is to do; and now and then, whether others have less.
+    pub(super) fn balance(&self, now_ns: u64) {
         if self.shared.workers() == 1 {
             return;
         }
@@ -27,7 +26,6 @@ impl Worker {
             // It shows no load, and a very long turn is over.
             return self.unload();
         };
-        self.note_spare_time(now_ns, took_ns, turns);
         load.load_ns.set(load_ns);
         self.show_load(tuning::shown_load(load_ns, self.turn_ns.get(), len));
         let pause = now_ns.saturating_sub(load.since_ns.get());
@@ -37,36 +35,6 @@ impl Worker {
             // A load must last before work is pushed, and must still be there now.
             self.push_work(now_ns, load_ns.min(queued_ns));
         }
-    }
-
-    /// Once a round: whether what others send leaves the worker time to spare. What goes on by
-    /// itself takes whatever time there is, and so says nothing of that.
-    #[inline]
-    fn note_spare_time(&self, now_ns: u64, took_ns: u64, turns: u32) {
-        let busy_ns = tuning::busy_with_others(took_ns, turns, self.load.again.take());
-        if let Some((since_ns, has_spare)) = self.load.note_busy(now_ns, busy_ns) {
-            self.show_spare(has_spare.then_some(since_ns));
-        }
-    }
-
-    /// Shows since when the worker has had time to spare, if it had none before, or that it has
-    /// none.
-    pub(super) fn show_spare(&self, since_ns: Option<u64>) {
-        let shown = &self.shared.spare_since_ns[self.index];
-        // Relaxed, both: a hint, which this worker alone changes.
-        let had_none = shown.load(Ordering::Relaxed) == tuning::NONE_TO_SPARE;
-        match since_ns {
-            Some(since_ns) if had_none => shown.store(since_ns as usize, Ordering::Relaxed),
-            None if !had_none => shown.store(tuning::NONE_TO_SPARE, Ordering::Relaxed),
-            _ => {}
-        }
-    }
-
-    /// Whether a worker has had time to spare for a while.
-    fn has_spare(&self, index: usize, now_ns: u64) -> bool {
-        // Relaxed: a hint.
-        let since = self.shared.spare_since_ns[index].load(Ordering::Relaxed);
-        tuning::has_spare(since, now_ns)
     }
 
     /// Notes that the worker has nothing to do.
@@ -109,7 +77,12 @@ impl Worker {
             return;
         }
         let start = load.next.get();
-        let mut others = self.loads(neighbours, start, looks);
+        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
+        let working = self.shared.working();
+        let others = (0..looks).map(at).filter(|&other| other < working);
+        let others = others.map(|other| (self.load_of(other), other));
+        let mut others: Vec<(u64, usize)> =
+            others.filter(|&(load_ns, _)| load_ns < tuning::LOAD_UNKNOWN_NS).collect();
         let sum_ns = own_ns + others.iter().map(|&(load_ns, _)| load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(others.len() as u64 + 1);
         // The one with least to do comes first; of equals, the nearest.
@@ -134,11 +107,9 @@ impl Worker {
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let tries = self.is_delayed_no_more(other, now_ns);
-                let has_spare = self.has_spare(other, now_ns);
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
-                    let view =
-                        PushView { ready, has_spare, cost_ns, crossing_ns, own_ns, average_ns };
+                    let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
                     let is_cheap =
                         (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
@@ -159,24 +130,11 @@ impl Worker {
         if !looks_again {
             load.next.set((start + looks) % neighbours.len());
         }
-        let is_in_vain = pushed_in_all == 0 && !looks_again;
-        let finds = load.has_found.get();
-        load.in_vain.set(if is_in_vain {
-            tuning::vain_looks(load.in_vain.get(), finds)
-        } else {
-            0
-        });
+        let in_vain =
+            if pushed_in_all > 0 || looks_again { 0 } else { load.in_vain.get().saturating_add(1) };
+        load.in_vain.set(in_vain);
         load.looked_ns.set(own_ns);
         load.load_ns.set(load.load_ns.get().min(left_ns));
-    }
-
-    /// The loads of so many neighbours, from one of them on, that can be given something.
-    fn loads(&self, neighbours: &[(usize, u32)], start: usize, looks: usize) -> Vec<(u64, usize)> {
-        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
-        let working = self.shared.working();
-        let others = (0..looks).map(at).filter(|&other| other < working);
-        let loads = others.map(|other| (self.load_of(other), other));
-        loads.filter(|&(load_ns, _)| load_ns < tuning::LOAD_UNKNOWN_NS).collect()
     }
 
     /// The neighbours up to the distance to which work may move: they are sorted by it.
@@ -239,9 +197,7 @@ impl Worker {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use crate::lanes::entry_words;
-    use crate::policy::tuning;
     use crate::runnable::{Kind, Runnable, Turn};
-    use crate::sync::atomic::Ordering;
     use crate::task::{Task, TaskRef, Tasks};
     use crate::{Clock, Policy, Settings, Shared, Worker};
     use std::sync::Arc;
@@ -252,67 +208,6 @@ mod tests {
         fn run(&self, _: &Worker) -> (Turn, u32) {
             (Turn::Idle, 1)
         }
-    }
-
-    /// Is woken by others, and takes a tenth of a millisecond for each turn, of which each leaves
-    /// more to do or none.
-    struct Takes(Turn);
-
-    impl Task for Takes {
-        fn run(&self, worker: &Worker) -> (Turn, u32) {
-            worker.shared().clock().advance(100_000);
-            (self.0, 1)
-        }
-    }
-
-    #[test]
-    fn a_worker_shows_whether_what_others_send_leaves_it_time() {
-        for (turn, leaves_time) in [(Turn::Idle, false), (Turn::Again, true)] {
-            let settings = Settings::of_two(Policy::affine());
-            let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-            let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
-            let kind = Arc::new(Kind::new("takes"));
-            let task = tasks.start(&kind, 0, Box::new(Takes(turn))).expect("it has not ended");
-            let later_ns = || shared.clock.now_ns() + 10_000_000;
-            for _ in 0..200 {
-                task.wake_from(Some(&worker));
-                worker.step(|_| 0, |_| ());
-            }
-            assert_eq!(worker.has_spare(0, later_ns()), leaves_time, "{turn:?}");
-            // It sleeps: from now on it has time.
-            worker.show_spare(Some(shared.clock.now_ns()));
-            assert!(worker.has_spare(0, later_ns()));
-            assert_eq!(worker.has_spare(0, shared.clock.now_ns()), leaves_time, "not at once");
-            shared.never_started(1);
-            worker.end(|worker| tasks.dispose(worker));
-        }
-    }
-
-    #[test]
-    fn what_others_woke_goes_only_where_there_is_time_to_spare() {
-        let settings = Settings::of_two(Policy::affine());
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
-        let kind = Arc::new(Kind::new("idle"));
-        kind.set_cost_ns(1_000);
-        let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
-        let all: Vec<TaskRef> = (0..10).map(start).collect();
-        while worker.step(|_| 0, |_| ()) {}
-        all.iter().for_each(|task| task.wake_from(Some(&worker)));
-        worker.turn_ns.set(1_000);
-        let pushed = |since: usize| {
-            // Relaxed: this thread alone uses it.
-            shared.spare_since_ns[1].store(since, Ordering::Relaxed);
-            // The second look acts.
-            (0..2).for_each(|_| worker.push_work(10_000_000, 10_000));
-            shared.return_queues[1].lock().len()
-        };
-        assert_eq!(pushed(tuning::NONE_TO_SPARE), 0);
-        assert_eq!(worker.load.in_vain.get(), 1);
-        assert_eq!(pushed(9_000_000), 0, "it may be for a moment only");
-        assert_eq!(pushed(5_000_000), 5, "half of what there is");
-        shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Worker {
         self.rescale(now_ns);
         self.share_between_turns();
         self.leave_if_delayed(now_ns);
-        self.balance(now_ns, took_ns, turns);
+        self.balance(now_ns);
     }
 
     #[cold]

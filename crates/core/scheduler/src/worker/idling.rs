@@ -115,7 +115,6 @@ impl Worker {
         }
         self.shared.control.gone_idle();
         let (start_ns, timer_ns) = (self.shared.clock.now_ns(), self.next_timer_ns());
-        self.show_spare(Some(start_ns));
         let timeout_ns = timer_ns.map(|timer_ns| timer_ns.saturating_sub(start_ns));
         let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();
         let timeout = timeout_ns.map(Duration::from_nanos);

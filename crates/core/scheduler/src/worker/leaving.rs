@@ -11,7 +11,6 @@
 
 use super::Worker;
 use crate::owned::Owned;
-use crate::policy::tuning;
 use crate::sync::atomic::Ordering;
 
 /// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
@@ -40,8 +39,6 @@ impl Worker {
     #[inline]
     pub(super) fn note_round(&self, now_ns: u64, took_ns: u64, turns: u32) {
         if took_ns >= DELAY_NS && took_ns / 8 >= self.turn_ns.get() * u64::from(turns) {
-            // Others had nothing to do because this one was held up: that says nothing of loads.
-            self.load.start(now_ns + tuning::HELD_UP_NS);
             self.delayed(now_ns);
         }
     }
@@ -216,7 +213,7 @@ mod tests {
         // Relaxed: as above.
         shared.delayed_until_ns[1].store(2 * until_ns, Ordering::Relaxed);
         start_all();
-        while shared.clock.now_ns() < 2 * until_ns as u64 {
+        while !worker.is_delayed_no_more(1, shared.clock.now_ns()) {
             assert_eq!(given_away(), given);
             run(&worker, 0);
         }

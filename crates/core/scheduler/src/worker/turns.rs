@@ -251,7 +251,6 @@ impl Worker {
         if turn == Turn::Dead {
             return self.retire(owned.runnable());
         }
-        self.load.again.set(self.load.again.get().wrapping_add(1));
         let was_again = owned.with(|private| {
             let before = private.flags;
             private.flags = before & !BY_NEIGHBOUR | AGAIN;

@@ -2,9 +2,8 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
-use crate::machine::Machine;
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{LoadView, Policy, PushView, Ready};
+use actinium_scheduler::policy::{LoadView, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round: how much there is to do; and now and then, whether others have less.
@@ -27,23 +26,12 @@ impl Sim<'_> {
         self.push_work(worker, at_ps)
     }
 
-    /// Once a round, of so many turns: whether what others send leaves it time to spare.
-    pub(super) fn note_spare_time(&mut self, worker: usize, at_ps: Ps, took_ns: u64, turns: u32) {
-        let state = &mut self.workers[worker];
-        let again = std::mem::take(&mut state.again);
-        state.busy_ns += tuning::busy_with_others(took_ns, turns, again);
-        let elapsed_ns = ns(at_ps.saturating_sub(state.window_ps));
-        if elapsed_ns >= tuning::SPARE_WINDOW_NS {
-            let since_ns = ns(state.window_ps);
-            let busy_ns = std::mem::take(&mut state.busy_ns);
-            state.window_ps = at_ps;
-            state.show_spare(tuning::leaves_spare(busy_ns, elapsed_ns).then_some(since_ns));
-        }
-    }
-
     fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
-        let neighbours = in_reach(machine, self.policy, worker);
+        // They are sorted by distance.
+        let all = &machine.neighbours[worker];
+        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
+        let neighbours = &all[..near];
         let looks = neighbours.len().min(tuning::balance_looks(self.workers[worker].in_vain));
         if looks == 0 {
             return at_ps;
@@ -84,11 +72,9 @@ impl Sim<'_> {
             if !had_found {
                 break;
             }
-            let has_spare = tuning::has_spare(self.workers[other].spare_since, ns(at_ps));
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let may_push = |ready, cost_ns| {
-                let view = PushView { ready, has_spare, cost_ns, crossing_ns, own_ns, average_ns };
-                policy.may_push(&view)
+                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
@@ -105,8 +91,7 @@ impl Sim<'_> {
             state.look_at = (start + looks) % neighbours.len();
         }
         (state.has_found, state.looked_ns) = (finds, now_ns.min(state.load_ns));
-        let is_in_vain = !has_pushed && !looks_again;
-        state.in_vain = if is_in_vain { tuning::vain_looks(state.in_vain, finds) } else { 0 };
+        state.in_vain = if has_pushed || looks_again { 0 } else { state.in_vain.saturating_add(1) };
         state.load_ns = state.load_ns.min(own_ns);
         at_ps
     }
@@ -172,11 +157,4 @@ impl Sim<'_> {
         (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
         (state.looked_ns, state.has_found) = (0, false);
     }
-}
-
-/// The neighbours up to the distance to which work may move: they are sorted by it.
-fn in_reach(machine: &Machine, policy: Policy, worker: usize) -> &[(usize, u32)] {
-    let neighbours = &machine.neighbours[worker];
-    let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
-    &neighbours[..near]
 }

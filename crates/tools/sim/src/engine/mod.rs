@@ -176,12 +176,6 @@ struct Worker {
     load_ns: u64,
     /// The load that others see.
     shown_load_ns: u64,
-    /// Since when it has had time to spare, as others see it; turns of this round that have left
-    /// more to do; when the present window began, and how long it has been busy since then.
-    spare_since: usize,
-    again: u32,
-    window_ps: Ps,
-    busy_ns: u64,
     /// The time at which it last looked at others' loads, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
@@ -211,17 +205,6 @@ struct Worker {
 }
 
 impl Worker {
-    /// Shows since when it has had time to spare, if it had none before, or that it has none.
-    fn show_spare(&mut self, since_ns: Option<u64>) {
-        match since_ns {
-            None => self.spare_since = tuning::NONE_TO_SPARE,
-            Some(since_ns) if self.spare_since == tuning::NONE_TO_SPARE => {
-                self.spare_since = since_ns as usize;
-            }
-            Some(_) => {}
-        }
-    }
-
     /// A worker that has never worked.
     fn asleep() -> Self {
         Worker {
@@ -233,10 +216,6 @@ impl Worker {
             gifts: VecDeque::new(),
             load_ns: 0,
             shown_load_ns: 0,
-            spare_since: 0,
-            again: 0,
-            window_ps: 0,
-            busy_ns: 0,
             balanced_ps: 0,
             in_vain: 0,
             looked_ns: 0,

@@ -115,7 +115,6 @@ impl Sim<'_> {
     fn after(&mut self, worker: usize, actor: usize, at_ps: Ps) {
         if self.actors[actor].mail > 0 {
             self.actors[actor].ready = Ready::Again;
-            self.workers[worker].again += 1;
             self.push(worker, actor, at_ps);
         } else {
             self.actors[actor].place = Place::Idle;

@@ -25,7 +25,6 @@ impl Sim<'_> {
         if !self.keeps_idle {
             return at_ps;
         }
-        self.note_spare_time(worker, at_ps, took_ns, turns);
         let at_ps = self.drain_returns(worker, at_ps);
         let at_ps = self.read_inbox(worker, at_ps);
         let at_ps = self.take_back(worker, at_ps);
@@ -265,7 +264,6 @@ impl Sim<'_> {
         self.figures.parked += 1;
         let state = &mut self.workers[worker];
         state.mode = Mode::Asleep { since_ps: now_ps };
-        state.show_spare(Some(ns(now_ps)));
         // Whatever was planned is outdated.
         state.step += 1;
         self.plan_review(worker, now_ps);
