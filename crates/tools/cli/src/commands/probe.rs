@@ -37,7 +37,7 @@ const PLACEMENTS: &[(&str, &str)] = &[
 pub(crate) const ABOUT: &str = "\
 Measure throughput and delivery latency of messages between many actors.
 
-Each actor sends PING to the next of the others, round robin from a random start (at random with --crossing), and waits for its PING_REPLY, with at \
+Each actor sends PING to the next of the others, round robin from a random start or at random, and waits for its PING_REPLY, with at \
 most --in-flight requests outstanding; each answers the PINGs of the others. It ends when every actor has had its \
 --messages replies. Pings and replies both count as messages: each is delivered and handled.
 

@@ -27,8 +27,9 @@ fn help_names_each_flag() {
         }
     }
     let help = run(&["probe", "--help"]).ok();
-    assert!(help.contains("Pings and replies both count as messages"), "{help}");
+    // Wherever its lines end.
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("Pings and replies both count as messages"), "{help}");
     for variable in ["ACTINIUM_WORKERS", "ACTINIUM_POLICY", "ACTINIUM_BATCH"] {
         assert!(help.contains(&format!("[env: {variable}]")), "{variable} in {help}");
     }
