@@ -504,7 +504,7 @@ impl Place for LaneOfTokens {
     fn put(&self, notified: Runnable) {
         let mut end = self.0.take_end(0, 1);
         end.begin(&self.0, 0);
-        end.push(NonNull::new(notified.as_ptr()).unwrap(), 0, ());
+        end.push(notified.pointer(), 0, ());
         end.publish(&self.0, 0);
         self.0.put_back(end);
     }
