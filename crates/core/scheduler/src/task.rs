@@ -285,6 +285,35 @@ impl Tasks {
     }
 }
 
+/// What tests of workers begin and end with.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(crate) mod testing {
+    use super::*;
+    use crate::{Clock, Policy, Settings};
+
+    /// Has nothing to do in its turns.
+    pub(crate) struct Idle;
+
+    impl Task for Idle {
+        fn run(&self, _: &Worker) -> (Turn, u32) {
+            (Turn::Idle, 1)
+        }
+    }
+
+    /// The first of two workers, in virtual time, and a register of tasks.
+    pub(crate) fn first_of_two(policy: Policy) -> (Arc<Shared>, Worker, Tasks) {
+        let settings = Settings::of_two(policy);
+        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
+        (shared.clone(), Worker::new(shared.clone(), 0), Tasks::new(shared))
+    }
+
+    /// Ends it, and the other one, which was never there.
+    pub(crate) fn end(worker: &Worker, tasks: &Tasks) {
+        worker.shared().never_started(1);
+        worker.end(|worker| tasks.dispose(worker));
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;

@@ -196,25 +196,16 @@ impl Worker {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use crate::Policy;
     use crate::lanes::entry_words;
-    use crate::runnable::{Kind, Runnable, Turn};
-    use crate::task::{Task, TaskRef, Tasks};
-    use crate::{Clock, Policy, Settings, Shared, Worker};
+    use crate::runnable::{Kind, Runnable};
+    use crate::task::TaskRef;
+    use crate::task::testing::{Idle, end, first_of_two};
     use std::sync::Arc;
-
-    struct Idle;
-
-    impl Task for Idle {
-        fn run(&self, _: &Worker) -> (Turn, u32) {
-            (Turn::Idle, 1)
-        }
-    }
 
     #[test]
     fn the_youngest_that_may_go_are_given_and_the_others_keep_their_order() {
-        let settings = Settings::of_two(Policy::affine());
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
         let kind = Arc::new(Kind::new("idle"));
         let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
         let all: Vec<TaskRef> = (0..5).map(start).collect();
@@ -234,7 +225,6 @@ mod tests {
         assert_eq!(queued(), [all[0], all[1], all[3]]);
         assert!(!worker.ends.any_open());
         assert_eq!(shared.return_queues[1].lock().drain(..).collect::<Vec<_>>(), [all[4], all[2]]);
-        shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
+        end(&worker, &tasks);
     }
 }

@@ -136,10 +136,11 @@ impl Worker {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::Policy;
     use crate::policy::tuning::LOAD_UNKNOWN_NS;
     use crate::runnable::{Kind, Turn};
-    use crate::task::{Task, TaskRef, Tasks};
-    use crate::{Clock, Policy, Settings, Shared};
+    use crate::task::testing::{end, first_of_two};
+    use crate::task::{Task, TaskRef};
     use std::sync::{Arc, OnceLock};
 
     const TASKS: usize = 16;
@@ -175,9 +176,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many turns")]
     fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
-        let settings = Settings::of_two(Policy::affine());
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
         let kind = Arc::new(Kind::new("wakes"));
         kind.set_cost_ns(20);
         let start_all = || {
@@ -220,7 +219,6 @@ mod tests {
         (0..1_000).take_while(|_| given_away() == given).for_each(|_| run(&worker, 0));
         assert!(given_away() > given + TASKS / 8, "{}", given_away());
         assert!(!worker.is_delayed_no_more(1, shared.clock.now_ns()), "the trial has begun");
-        shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
+        end(&worker, &tasks);
     }
 }

@@ -249,17 +249,10 @@ mod tests {
     use crate::policy::tuning::{LONG_NS, TOO_LONG_NS};
     use crate::runnable::{Kind, Runnable, Turn};
     use crate::sync::atomic::Ordering;
-    use crate::task::{Task, TaskRef, Tasks};
-    use crate::{Clock, Policy, Settings, Shared, Worker};
+    use crate::task::testing::{Idle, end, first_of_two};
+    use crate::task::{Task, TaskRef};
+    use crate::{Policy, Shared, Worker};
     use std::sync::Arc;
-
-    struct Idle;
-
-    impl Task for Idle {
-        fn run(&self, _: &Worker) -> (Turn, u32) {
-            (Turn::Idle, 1)
-        }
-    }
 
     /// Sends so many chunks to the other worker.
     fn send(worker: &Worker, to: Runnable, chunks: usize) {
@@ -307,25 +300,20 @@ mod tests {
         // Also where loads are not balanced: what talks goes to where it talks to all the same.
         let unbalanced = Policy::Affine(Affine { balance_every_ns: 0, ..Affine::DEFAULT });
         for policy in [Policy::affine(), unbalanced] {
-            let settings = Settings::of_two(policy);
-            let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-            let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+            let (_, worker, tasks) = first_of_two(policy);
             let kind = Arc::new(Kind::new("idle"));
             let other = tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
             tasks.start(&kind, 0, Box::new(Sends(other))).expect("it has not ended");
             while worker.step(|_| 0, |_| ()) {}
             assert_eq!(worker.counters().turns.get(), 1);
             assert!(worker.takes_more(0));
-            shared.never_started(1);
-            worker.end(|worker| tasks.dispose(worker));
+            end(&worker, &tasks);
         }
     }
 
     #[test]
     fn a_worker_for_which_much_is_under_way_keeps_what_it_shares_unless_it_is_in_a_long_turn() {
-        let settings = Settings::of_two(Policy::affine());
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, tasks) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
         let kind = Arc::new(Kind::new("idle"));
         tasks.start(&kind, 1, Box::new(Idle)).expect("it has not ended");
         let task = shared.return_queues[1].lock().pop_front().expect("started at its home");
@@ -346,7 +334,6 @@ mod tests {
         turn_ns(LONG_NS - 1);
         assert_eq!(take(&shared), 110);
         assert!(worker.may_steal(1, 1) && worker.steal(), "there is nothing to deliver");
-        shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
+        end(&worker, &tasks);
     }
 }

@@ -506,10 +506,11 @@ fn costs_below(owned: &mut Owned<'_>, most_ns: u32) -> bool {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::Policy;
     use crate::policy::tuning::{self, PUBLISH_NS, ROUND};
     use crate::runnable::Kind;
+    use crate::task::testing::{end, first_of_two};
     use crate::task::{Task, Tasks};
-    use crate::{Clock, Policy, Settings, Shared};
     use std::sync::{Arc, Mutex};
 
     /// Takes so long for each of so many items, and tells which of its looks at the clock ended the
@@ -556,20 +557,12 @@ mod tests {
         ended.lock().unwrap().clone()
     }
 
-    fn end(worker: &Worker, tasks: &Tasks) {
-        // The other one.
-        worker.shared.never_started(1);
-        worker.end(|worker| tasks.dispose(worker));
-    }
-
     fn worker_with(
         tasks: usize,
         item_ns: u64,
         items: u32,
     ) -> (Worker, Tasks, Arc<Mutex<Vec<bool>>>) {
-        let settings = Settings::of_two(Policy::Pinned);
-        let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-        let (worker, all) = (Worker::new(shared.clone(), 0), Tasks::new(shared));
+        let (_, worker, all) = first_of_two(Policy::Pinned);
         let ended = Arc::new(Mutex::new(Vec::new()));
         let kind = Arc::new(Kind::new("takes"));
         for _ in 0..tasks {
@@ -613,9 +606,7 @@ mod tests {
             for (turn, at_home, to_run) in
                 [(Turn::Idle, 1, 0), (Turn::Again, 0, 1), (Turn::Dead, 0, 0)]
             {
-                let settings = Settings::of_two(Policy::affine());
-                let shared = Arc::new(Shared::new(settings, None, Clock::virtual_time()));
-                let (worker, all) = (Worker::new(shared.clone(), 0), Tasks::new(shared.clone()));
+                let (shared, worker, all) = first_of_two(Policy::affine());
                 let kind = Arc::new(Kind::new("ends"));
                 kind.set_cost_ns(cost_ns);
                 all.start(&kind, 1, Box::new(Ends(turn))).expect("it has not ended");

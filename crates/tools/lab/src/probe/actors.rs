@@ -131,10 +131,7 @@ impl<P: Payload> Prober<P> {
         let count = self.arena.targets().len() as u32;
         let random = start_of(self.index, self.arena.seed, round.number);
         self.random = SplitMix64::new(random);
-        self.next = match self.arena.draw {
-            Some(draw) => draw.target(self.random.next_u64(), self.index, count),
-            None => first_target(self.index, count, random),
-        };
+        self.next = self.drawn(count).unwrap_or_else(|| first_target(self.index, count, random));
         (self.to_send, self.to_get) = (round.pings, round.pings);
         let start = mix(u64::from(self.index) << 32 | u64::from(self.next));
         // Relaxed, both: figures that are read when the round is over, which its channel orders.
@@ -153,10 +150,14 @@ impl<P: Payload> Prober<P> {
         self.to_send -= 1;
         send(&targets[self.next as usize], Msg::Ping { from: self.index, payload });
         let count = targets.len() as u32;
-        self.next = match self.arena.draw {
-            Some(draw) => draw.target(self.random.next_u64(), self.index, count),
-            None => following(self.next, self.index, count),
-        };
+        self.next = self.drawn(count).unwrap_or_else(|| following(self.next, self.index, count));
+    }
+
+    /// A target at random, if targets are drawn.
+    #[inline]
+    fn drawn(&mut self, count: u32) -> Option<u32> {
+        let draw = self.arena.draw?;
+        Some(draw.target(self.random.next_u64(), self.index, count))
     }
 
     #[inline]

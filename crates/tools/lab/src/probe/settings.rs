@@ -144,8 +144,8 @@ impl Settings {
     /// too much.
     ///
     /// # Errors
-    /// If there would be too many actors, requests or bytes under way, or what
-    /// shares of pings go where can not be kept to.
+    /// If there would be too many actors, requests or bytes under way; or if the share of pings
+    /// that cross is set, and actors are not spread, or pings that stay would have nobody to go to.
     pub fn check(&self) -> Result<(), Failure> {
         let (workers, actors) = (self.workers.value, self.actors.value);
         let actor_count = self.actor_count();

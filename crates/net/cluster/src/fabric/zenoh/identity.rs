@@ -7,8 +7,7 @@
 //! cut off, so they decide nothing: an answer does.
 
 use crate::fabric::NodeId;
-use actinium_scheduler::log;
-use actinium_scheduler::nanoseconds;
+use actinium_scheduler::{log, nanoseconds};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime};
 use zenoh::qos::CongestionControl;
