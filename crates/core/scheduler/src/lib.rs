@@ -40,6 +40,7 @@ pub mod task;
 pub mod trace;
 #[cfg(doctest)]
 mod unsafety;
+mod utilization;
 pub mod wheel;
 pub mod worker;
 

@@ -21,6 +21,7 @@ use crate::steal_queue::StealQueue;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::trace::traces::Traces;
+use crate::utilization::SharedUtilization;
 use actinium_topology::{Distance, PuId, Topology};
 use hdrhistogram::Histogram;
 use std::ptr::NonNull;
@@ -108,6 +109,8 @@ pub struct Shared {
     /// How long each worker's queue takes to run once through, for those who have more to do:
     /// nanoseconds.
     pub(crate) load_ns: Box<[AtomicUsize]>,
+    /// How busy each worker is, for the same: hints.
+    pub(crate) utilization: Box<[SharedUtilization]>,
     /// When each worker was woken last, and until when it counts as delayed: hints.
     pub(crate) called_ns: Box<[AtomicUsize]>,
     pub(crate) delayed_until_ns: Box<[AtomicUsize]>,
@@ -171,6 +174,7 @@ impl Shared {
             latencies: (0..n).map(|_| Mutex::new(latencies())).collect(),
             turn_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             load_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            utilization: (0..n).map(|_| SharedUtilization::new()).collect(),
             called_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             delayed_until_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),

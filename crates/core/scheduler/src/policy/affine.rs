@@ -276,12 +276,20 @@ impl Affine {
     /// apart, and both workers together would do less than one alone. What talks to others here
     /// costs so much more elsewhere: spreading that pays only where more workers share it than it
     /// costs times as much.
+    ///
+    /// What is cheap and talks does not go to a busy worker at all: nothing would be gained, and
+    /// actors would go to and fro, away from those that they talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
         let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
+            Ready::ByOthers | Ready::ByNeighbours
+                if view.is_busy && self.is_cheap(view.cost_ns) =>
+            {
+                false
+            }
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -334,7 +342,9 @@ impl Affine {
         }
     }
 
-    pub(super) fn leaves_delayed(&self, cost_ns: u32) -> bool {
+    /// Cheap, and known to be: what talks to others is worth more where they are than a part of
+    /// another worker's time.
+    pub(super) fn is_cheap(&self, cost_ns: u32) -> bool {
         (1..self.talk_worth_moving_ns).contains(&cost_ns)
     }
 
@@ -648,6 +658,7 @@ mod tests {
     fn what_talks_is_spread_where_workers_gain_more_than_crossing_costs() {
         let view = |ready, cost_ns, crossing_ns, own_ns, average_ns| PushView {
             ready,
+            is_busy: false,
             cost_ns,
             crossing_ns,
             own_ns,
@@ -670,13 +681,24 @@ mod tests {
         assert!(others(40, 151) && !others(40, 150));
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
+        // To a busy worker goes what is not cheap, or goes on by itself.
+        let busy = |ready, cost_ns| {
+            let wanted = view(ready, cost_ns, 40, 1_000, 100);
+            assert!(may(wanted));
+            may(PushView { is_busy: true, ..wanted })
+        };
+        for ready in [Ready::ByOthers, Ready::ByNeighbours] {
+            assert!(!busy(ready, 99) && busy(ready, 100) && busy(ready, 0), "{ready:?}");
+        }
+        assert!(busy(Ready::Again, 99));
     }
 
     #[test]
     fn until_a_message_has_crossed_the_price_is_the_constant() {
         let may = |policy: Affine, cost_ns| {
             let ready = Ready::ByNeighbours;
-            let view = PushView { ready, cost_ns, crossing_ns: 0, own_ns: 200, average_ns: 100 };
+            let (is_busy, crossing_ns, own_ns, average_ns) = (false, 0, 200, 100);
+            let view = PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
             policy.may_push(&view)
         };
         assert!(may(Affine::DEFAULT, 61) && !may(Affine::DEFAULT, 60));

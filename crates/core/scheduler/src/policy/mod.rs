@@ -19,12 +19,14 @@ mod communication;
 mod domains;
 mod scale;
 pub mod tuning;
+mod utilization;
 mod views;
 
 pub use affine::{Affine, SetError};
 pub(crate) use communication::spread;
 pub use domains::{Affinities, Domains};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};
+pub use utilization::{Utilization, UtilizationTracker};
 pub use views::{
     ApartView, ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
     WakeTo,
@@ -253,7 +255,7 @@ impl Policy {
     /// or [it does not pay](Policy::pays_apart) that what talks is spread.
     pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
         match self {
-            Policy::Affine(affine) => affine.leaves_delayed(cost_ns),
+            Policy::Affine(affine) => affine.is_cheap(cost_ns),
             Policy::Pinned | Policy::Pool | Policy::Stealing => false,
         }
     }

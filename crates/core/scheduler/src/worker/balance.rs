@@ -9,8 +9,9 @@ use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
 use crate::sync::atomic::Ordering;
 
 impl Worker {
-    /// Once a round: how much there is to do; and now and then, whether others have less.
-    pub(super) fn balance(&self, now_ns: u64) {
+    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and now
+    /// and then, whether others have less.
+    pub(super) fn balance(&self, now_ns: u64, busy_ns: u64) {
         if self.shared.workers() == 1 {
             return;
         }
@@ -27,6 +28,9 @@ impl Worker {
             return self.unload();
         };
         load.load_ns.set(load_ns);
+        if let Some(utilization) = load.note_round(now_ns, busy_ns) {
+            self.shared.utilization[self.index].show(utilization);
+        }
         self.show_load(tuning::shown_load(load_ns, self.turn_ns.get(), len));
         let pause = now_ns.saturating_sub(load.since_ns.get());
         // One that does not work pushes away all that it has: see `elastic`.
@@ -107,9 +111,11 @@ impl Worker {
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let tries = self.is_delayed_no_more(other, now_ns);
+                let is_busy = self.shared.utilization[other].get().is_busy(now_ns, load.mean());
                 let may_push = |owned: &mut Owned<'_>| {
                     let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
-                    let view = PushView { ready, cost_ns, crossing_ns, own_ns, average_ns };
+                    let view =
+                        PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
                     let is_cheap =
                         (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)

@@ -59,7 +59,7 @@ impl Worker {
         self.rescale(now_ns);
         self.share_between_turns();
         self.leave_if_delayed(now_ns);
-        self.balance(now_ns);
+        self.balance(now_ns, if turns > 0 { took_ns } else { 0 });
     }
 
     #[cold]

@@ -38,7 +38,8 @@ impl Worker {
     /// Notes that a round of so many turns took so long.
     #[inline]
     pub(super) fn note_round(&self, now_ns: u64, took_ns: u64, turns: u32) {
-        if took_ns >= DELAY_NS && took_ns / 8 >= self.turn_ns.get() * u64::from(turns) {
+        if turns > 0 && took_ns >= DELAY_NS && took_ns / 8 >= self.turn_ns.get() * u64::from(turns)
+        {
             self.delayed(now_ns);
         }
     }

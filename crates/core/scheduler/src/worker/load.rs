@@ -1,5 +1,6 @@
 //! The load of a worker, as the worker itself tracks it.
 
+use crate::policy::{Utilization, UtilizationTracker};
 use std::cell::Cell;
 
 /// A worker's load, and when it looked at others' loads last.
@@ -18,6 +19,7 @@ pub(super) struct LoadTracker {
     pub(super) has_found: Cell<bool>,
     /// Where in the list of its neighbours it looks next.
     pub(super) next: Cell<usize>,
+    utilization: Cell<UtilizationTracker>,
 }
 
 impl LoadTracker {
@@ -29,7 +31,31 @@ impl LoadTracker {
             looked_ns: Cell::new(0),
             has_found: Cell::new(false),
             next: Cell::new(0),
+            utilization: Cell::new(UtilizationTracker::new(now_ns)),
         }
+    }
+
+    /// Notes a round (see [`UtilizationTracker::note_round`]); returns what to show others, if that
+    /// may have changed.
+    #[inline]
+    pub(super) fn note_round(&self, now_ns: u64, busy_ns: u64) -> Option<Utilization> {
+        let mut utilization = self.utilization.get();
+        let changed = utilization.note_round(now_ns, busy_ns, self.load_ns.get());
+        self.utilization.set(utilization);
+        changed
+    }
+
+    /// Notes that the worker falls asleep; returns what to show others.
+    pub(super) fn note_sleep(&self, now_ns: u64) -> Utilization {
+        let mut utilization = self.utilization.get();
+        let shown = utilization.note_sleep(now_ns);
+        self.utilization.set(utilization);
+        shown
+    }
+
+    /// The mean load (see [`Utilization::mean_load`]).
+    pub(super) fn mean(&self) -> u64 {
+        self.utilization.get().shown().mean_load
     }
 
     /// Notes that the worker has found something to do.

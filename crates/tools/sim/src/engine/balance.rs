@@ -6,11 +6,14 @@ use actinium_scheduler::policy::tuning;
 use actinium_scheduler::policy::{LoadView, PushView, Ready};
 
 impl Sim<'_> {
-    /// Once a round: how much there is to do; and now and then, whether others have less.
-    pub(super) fn balance(&mut self, worker: usize, at_ps: Ps) -> Ps {
+    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and now
+    /// and then, whether others have less.
+    pub(super) fn balance(&mut self, worker: usize, at_ps: Ps, busy_ns: u64) -> Ps {
         let state = &mut self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         state.load_ns = tuning::weigh_load(state.load_ns, now_ns);
+        // The worker's own clock, which may be ahead of the others'.
+        state.utilization.note_round(ns(at_ps), busy_ns, state.load_ns);
         state.shown_load_ns = tuning::shown_load(state.load_ns, state.turn_ns, state.queue.len());
         if tuning::has_grown(state.load_ns, state.looked_ns) {
             (state.in_vain, state.looked_ns) = (0, state.load_ns);
@@ -73,8 +76,11 @@ impl Sim<'_> {
                 break;
             }
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
+            let mean_load = self.workers[worker].utilization.shown().mean_load;
+            let is_busy = self.workers[other].utilization.shown().is_busy(ns(at_ps), mean_load);
             let may_push = |ready, cost_ns| {
-                policy.may_push(&PushView { ready, cost_ns, crossing_ns, own_ns, average_ns })
+                let view = PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
+                policy.may_push(&view)
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {

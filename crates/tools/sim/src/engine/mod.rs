@@ -24,7 +24,7 @@ use crate::machine::Machine;
 use crate::workload::{Traffic, Workload};
 use actinium_scheduler::Footprint;
 use actinium_scheduler::mixing::SplitMix64;
-use actinium_scheduler::policy::{Affinities, Elastic, Policy, Ready, tuning};
+use actinium_scheduler::policy::{Affinities, Elastic, Policy, Ready, UtilizationTracker, tuning};
 use actinium_scheduler::scaling::Scaling;
 use agenda::Agenda;
 use queue::Queue;
@@ -176,6 +176,7 @@ struct Worker {
     load_ns: u64,
     /// The load that others see.
     shown_load_ns: u64,
+    utilization: UtilizationTracker,
     /// The time at which it last looked at others' loads, or found something to do.
     balanced_ps: Ps,
     in_vain: u32,
@@ -216,6 +217,7 @@ impl Worker {
             gifts: VecDeque::new(),
             load_ns: 0,
             shown_load_ns: 0,
+            utilization: UtilizationTracker::new(0),
             balanced_ps: 0,
             in_vain: 0,
             looked_ns: 0,

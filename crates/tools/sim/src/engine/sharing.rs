@@ -30,7 +30,7 @@ impl Sim<'_> {
         let at_ps = self.take_back(worker, at_ps);
         let at_ps = self.rescale(worker, at_ps);
         let at_ps = self.share_between_turns(worker, at_ps);
-        self.balance(worker, at_ps)
+        self.balance(worker, at_ps, if turns > 0 { took_ns } else { 0 })
     }
 
     fn take_back(&mut self, worker: usize, at_ps: Ps) -> Ps {
@@ -264,6 +264,7 @@ impl Sim<'_> {
         self.figures.parked += 1;
         let state = &mut self.workers[worker];
         state.mode = Mode::Asleep { since_ps: now_ps };
+        state.utilization.note_sleep(ns(now_ps));
         // Whatever was planned is outdated.
         state.step += 1;
         self.plan_review(worker, now_ps);
