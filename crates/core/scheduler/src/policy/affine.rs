@@ -285,11 +285,7 @@ impl Affine {
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers | Ready::ByNeighbours
-                if view.is_busy && self.is_cheap(view.cost_ns) =>
-            {
-                false
-            }
+            Ready::ByOthers | Ready::ByNeighbours if view.is_busy && self.is_light(view) => false,
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -301,6 +297,11 @@ impl Affine {
                 own_ns.saturating_mul(together_ns) > view.average_ns.saturating_mul(apart_ns)
             }
         }
+    }
+
+    /// Cheap as things of its kind are, though not so dear itself that this must be wrong.
+    fn is_light(&self, view: &PushView) -> bool {
+        self.is_cheap(view.typical_ns) && view.cost_ns < self.cost_worth_moving_ns
     }
 
     /// From the widest level to the narrowest: of two workers there, drawn by lot, the one with
@@ -660,6 +661,7 @@ mod tests {
             ready,
             is_busy: false,
             cost_ns,
+            typical_ns: cost_ns,
             crossing_ns,
             own_ns,
             average_ns,
@@ -682,24 +684,31 @@ mod tests {
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
         // To a busy worker goes what is not cheap, or goes on by itself.
-        let busy = |ready, cost_ns| {
+        let busy = |ready, cost_ns, typical_ns| {
             let wanted = view(ready, cost_ns, 40, 1_000, 100);
             assert!(may(wanted));
-            may(PushView { is_busy: true, ..wanted })
+            may(PushView { is_busy: true, typical_ns, ..wanted })
         };
         for ready in [Ready::ByOthers, Ready::ByNeighbours] {
-            assert!(!busy(ready, 99) && busy(ready, 100) && busy(ready, 0), "{ready:?}");
+            let goes = |cost_ns, typical_ns| busy(ready, cost_ns, typical_ns);
+            assert!(!goes(99, 99) && goes(100, 100) && goes(0, 0), "{ready:?}");
+            assert!(!goes(1_999, 50) && goes(2_000, 50), "{ready:?}");
         }
-        assert!(busy(Ready::Again, 99));
+        assert!(busy(Ready::Again, 99, 99));
     }
 
     #[test]
     fn until_a_message_has_crossed_the_price_is_the_constant() {
         let may = |policy: Affine, cost_ns| {
-            let ready = Ready::ByNeighbours;
-            let (is_busy, crossing_ns, own_ns, average_ns) = (false, 0, 200, 100);
-            let view = PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
-            policy.may_push(&view)
+            policy.may_push(&PushView {
+                ready: Ready::ByNeighbours,
+                is_busy: false,
+                cost_ns,
+                typical_ns: cost_ns,
+                crossing_ns: 0,
+                own_ns: 200,
+                average_ns: 100,
+            })
         };
         assert!(may(Affine::DEFAULT, 61) && !may(Affine::DEFAULT, 60));
         let dear = Affine { crossing_ns: 500, ..Affine::DEFAULT };

@@ -113,11 +113,16 @@ impl Worker {
                 let tries = self.is_delayed_no_more(other, now_ns);
                 let is_busy = self.shared.utilization[other].get().is_busy(now_ns, load.mean());
                 let may_push = |owned: &mut Owned<'_>| {
-                    let (ready, cost_ns, own_ns) = (self.ready(owned), owned.cost_ns(), left_ns);
-                    let view =
-                        PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
-                    let is_cheap =
-                        (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
+                    let view = PushView {
+                        ready: self.ready(owned),
+                        is_busy,
+                        cost_ns: owned.cost_ns(),
+                        typical_ns: owned.typical_cost_ns(),
+                        crossing_ns,
+                        own_ns: left_ns,
+                        average_ns,
+                    };
+                    let is_cheap = (is_delayed || tries) && policy.leaves_delayed(view.typical_ns);
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);

@@ -78,9 +78,17 @@ impl Sim<'_> {
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let mean_load = self.workers[worker].utilization.shown().mean_load;
             let is_busy = self.workers[other].utilization.shown().is_busy(ns(at_ps), mean_load);
-            let may_push = |ready, cost_ns| {
-                let view = PushView { ready, is_busy, cost_ns, crossing_ns, own_ns, average_ns };
-                policy.may_push(&view)
+            let of_kind_ns = Some(self.kind_cost_ns).filter(|&ns| ns > 0);
+            let may_push = |ready, cost_ns: u32| {
+                policy.may_push(&PushView {
+                    ready,
+                    is_busy,
+                    cost_ns,
+                    typical_ns: of_kind_ns.map_or(cost_ns, |ns| ns.min(cost_ns)),
+                    crossing_ns,
+                    own_ns,
+                    average_ns,
+                })
             };
             let pushed = self.push_to(worker, other, n, may_push, &mut at_ps);
             if pushed > 0 {
