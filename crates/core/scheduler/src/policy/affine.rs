@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::communication::{is_mover, spread};
+use super::communication::{ALL_CROSS, is_mover, spread};
 use super::domains::{Affinities, Domains, Elsewhere};
 use super::views::{
     ApartView, ColocateView, LoadView, MoveView, PushView, QueueView, Ready, StealView, StolenView,
@@ -281,7 +281,9 @@ impl Affine {
     /// actors would go to and fro, away from those that they talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
-        let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns));
+        let price_ns = u64::from(measured.unwrap_or(self.crossing_ns));
+        // What it sends to others there already crosses now, and would not from then on.
+        let crossing_ns = price_ns * u64::from(view.would_cross) / u64::from(ALL_CROSS);
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
         match view.ready {
             Ready::Again => true,
@@ -292,7 +294,7 @@ impl Affine {
             }
             Ready::ByNeighbours => {
                 // The costs apart and together; of what is not known, as if it cost one crossing.
-                let together_ns = if cost_ns == 0 { crossing_ns.max(1) } else { cost_ns };
+                let together_ns = if cost_ns == 0 { price_ns.max(1) } else { cost_ns };
                 let apart_ns = together_ns + crossing_ns;
                 own_ns.saturating_mul(together_ns) > view.average_ns.saturating_mul(apart_ns)
             }
@@ -663,6 +665,7 @@ mod tests {
             cost_ns,
             typical_ns: cost_ns,
             crossing_ns,
+            would_cross: 1_024,
             own_ns,
             average_ns,
         };
@@ -683,6 +686,14 @@ mod tests {
         assert!(others(40, 151) && !others(40, 150));
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
+        // Of what sends half of it there already, nothing more would cross; of other, a quarter.
+        let knows = |ready, cost_ns, would_cross| {
+            may(PushView { would_cross, ..view(ready, cost_ns, 40, 120, 100) })
+        };
+        assert!(!knows(Ready::ByNeighbours, 40, 1_024) && knows(Ready::ByNeighbours, 40, 0));
+        assert!(knows(Ready::ByNeighbours, 51, 256) && !knows(Ready::ByNeighbours, 50, 256));
+        assert!(!knows(Ready::ByOthers, 9, 0), "the load must be clearly uneven");
+        assert!(may(PushView { would_cross: 0, ..view(Ready::ByOthers, 9, 40, 151, 100) }));
         // To a busy worker goes what is not cheap, or goes on by itself.
         let busy = |ready, cost_ns, typical_ns| {
             let wanted = view(ready, cost_ns, 40, 1_000, 100);
@@ -706,6 +717,7 @@ mod tests {
                 cost_ns,
                 typical_ns: cost_ns,
                 crossing_ns: 0,
+                would_cross: 1_024,
                 own_ns: 200,
                 average_ns: 100,
             })

@@ -6,6 +6,11 @@ const KEPT: usize = 6;
 /// half: what it says may change.
 const WINDOW: u32 = 4;
 
+/// Of so many sends [`CommunicationAffinity::more_to`] says something.
+pub const ALL_CROSS: u32 = 1_024;
+/// Of fewer sampled sends nothing is concluded.
+const ENOUGH: u32 = 8;
+
 /// To which places a runnable sends, by the sends that were sampled: those that it sends most to
 /// are known, others push each other out. A place is a worker, or a domain of workers.
 ///
@@ -46,6 +51,13 @@ impl CommunicationAffinity {
         self.counts.iter().find(known).map_or(0, |&(_, n)| n.into())
     }
 
+    /// Of `ALL_CROSS` sends, how many more go to the one place than to the other; none if fewer do.
+    /// `None`: too few were seen.
+    pub(super) fn more_to(&self, own: usize, other: usize) -> Option<u32> {
+        let more = self.sends_to(own).saturating_sub(self.sends_to(other));
+        (self.seen >= ENOUGH).then(|| more * ALL_CROSS / self.seen)
+    }
+
     /// The place but this one that most was sent to, and how much. `None`: nothing was sent
     /// elsewhere.
     pub(super) fn most_elsewhere(&self, own: usize) -> Option<(usize, u32)> {
@@ -77,7 +89,7 @@ pub(super) fn is_mover(sender: u64, target: u64, now_ns: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CommunicationAffinity, is_mover};
+    use super::{ALL_CROSS, CommunicationAffinity, is_mover};
 
     #[test]
     fn of_two_one_goes_and_it_is_as_often_the_one_as_the_other() {
@@ -102,6 +114,19 @@ mod tests {
         assert_eq!(affinity.most_elsewhere(3).map(|(worker, _)| worker), Some(7));
         assert!(affinity.most_elsewhere(7).is_none_or(|(_, n)| n < affinity.sends_to(7)));
         assert_eq!(affinity.sends_to(8), 0);
+    }
+
+    #[test]
+    fn it_is_known_how_many_more_sends_stay_than_would_elsewhere() {
+        let mut affinity = CommunicationAffinity::default();
+        let mut note = |place| {
+            affinity.note(place, 1_000);
+            affinity
+        };
+        assert!((0..7).all(|_| note(3).more_to(3, 4).is_none()), "too few were seen");
+        assert_eq!(note(4).more_to(3, 4), Some(6 * ALL_CROSS / 8));
+        assert_eq!(note(4).more_to(4, 3), Some(0), "fewer do");
+        assert_eq!(note(5).more_to(3, 6), Some(7 * ALL_CROSS / 10));
     }
 
     #[test]

@@ -110,6 +110,14 @@ impl Affinities {
         levels.fold(false, |_, (affinity, level)| affinity.note(level.of_worker[worker], every))
     }
 
+    /// Of 1,024 messages that it sends, how many more would cross if it were at the other worker; 0
+    /// if it sends as much there. `None`: too little is known. O(1).
+    #[must_use]
+    pub fn would_cross(&self, domains: &Domains, own: usize, other: usize) -> Option<u32> {
+        let (affinity, workers) = self.0.iter().zip(&domains.levels).last()?;
+        affinity.more_to(workers.of_worker[own], workers.of_worker[other])
+    }
+
     /// For each level, from the widest: the domain that most was sent to, but for the own one.
     pub(super) fn elsewhere<'a>(
         &'a self,
@@ -174,5 +182,8 @@ mod tests {
             seen.map(|it| (it.workers.len(), it.other_sends, it.own_sends)).collect();
         // To that node, to one of its caches, to one of their workers.
         assert_eq!(seen, [(4, 16, 1), (2, 8, 1), (1, 4, 1)]);
+        let would_cross = |own, other| affinities.would_cross(&domains, own, other);
+        assert_eq!([would_cross(4, 0), would_cross(0, 4)], [Some(3 * 1_024 / 17), Some(0)]);
+        assert_eq!(Affinities::default().would_cross(&domains, 0, 4), None);
     }
 }

@@ -107,6 +107,9 @@ pub struct PushView {
     /// The measured nanoseconds that a message costs more if it crosses workers, for sender and
     /// receiver together; 0: none has crossed yet.
     pub crossing_ns: u32,
+    /// Of 1,024 messages that it sends, so many more would cross if it were there: all of them, as
+    /// long as nothing is known.
+    pub would_cross: u32,
     /// The worker's load in nanoseconds.
     pub own_ns: u64,
     /// The average load of the worker and of those that it has looked at.

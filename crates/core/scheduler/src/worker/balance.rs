@@ -119,6 +119,7 @@ impl Worker {
                         cost_ns: owned.cost_ns(),
                         typical_ns: owned.typical_cost_ns(),
                         crossing_ns,
+                        would_cross: self.would_cross(owned.runnable(), other),
                         own_ns: left_ns,
                         average_ns,
                     };

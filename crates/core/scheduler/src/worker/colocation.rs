@@ -5,7 +5,7 @@ use super::Worker;
 use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
-use crate::policy::{Affinities, ColocateView};
+use crate::policy::{ALL_CROSS, Affinities, ColocateView};
 use crate::runnable::{IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 
@@ -27,6 +27,13 @@ impl Worker {
         if let Some(affinities) = self.affinities.note(from, domains, to, colocate_after) {
             self.colocate(sender, target, &affinities);
         }
+    }
+
+    /// Of 1,024 messages that a runnable of this worker sends, how many more would cross if it were
+    /// at the other: all of them, as long as nothing is known.
+    pub(super) fn would_cross(&self, sender: Runnable, other: usize) -> u32 {
+        let (from, domains) = (sender.0.as_ptr(), &self.shared.domains);
+        self.affinities.would_cross(from, domains, self.index, other).unwrap_or(ALL_CROSS)
     }
 
     #[cold]

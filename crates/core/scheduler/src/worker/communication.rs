@@ -60,6 +60,22 @@ impl AffinityTable {
         })
     }
 
+    /// Of 1,024 messages that it sends, how many more would cross if it were at worker `other` and
+    /// not at `own`; `None`: too little is known.
+    pub(super) fn would_cross(
+        &self,
+        from: *const Header,
+        domains: &Domains,
+        own: usize,
+        other: usize,
+    ) -> Option<u32> {
+        self.0.with(|table| {
+            let known = table.places.get(place_of(from, table.places.len()))?;
+            let known = Some(known).filter(|known| known.from == from)?;
+            known.affinities.would_cross(domains, own, other)
+        })
+    }
+
     /// Forgets a runnable that moves: what was found out here no longer holds.
     pub(super) fn forget(&self, from: *const Header) {
         self.0.with(|table| {

@@ -3,7 +3,7 @@
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{LoadView, PushView, Ready};
+use actinium_scheduler::policy::{ALL_CROSS, Affinities, LoadView, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and now
@@ -79,13 +79,17 @@ impl Sim<'_> {
             let mean_load = self.workers[worker].utilization.shown().mean_load;
             let is_busy = self.workers[other].utilization.shown().is_busy(ns(at_ps), mean_load);
             let of_kind_ns = Some(self.kind_cost_ns).filter(|&ns| ns > 0);
-            let may_push = |ready, cost_ns: u32| {
+            let would_cross = |affinities: &Affinities| {
+                affinities.would_cross(&machine.domains, worker, other).unwrap_or(ALL_CROSS)
+            };
+            let may_push = |ready, cost_ns: u32, affinities: &Affinities| {
                 policy.may_push(&PushView {
                     ready,
                     is_busy,
                     cost_ns,
                     typical_ns: of_kind_ns.map_or(cost_ns, |ns| ns.min(cost_ns)),
                     crossing_ns,
+                    would_cross: would_cross(affinities),
                     own_ns,
                     average_ns,
                 })
@@ -115,14 +119,15 @@ impl Sim<'_> {
         worker: usize,
         to: usize,
         n: usize,
-        may_push: impl Fn(Ready, u32) -> bool,
+        may_push: impl Fn(Ready, u32, &Affinities) -> bool,
         at_ps: &mut Ps,
     ) -> usize {
         let mut kept = Vec::new();
         let mut pushed = 0;
         while pushed < n && kept.len() < tuning::KEPT_AT_ONCE {
             let Some(actor) = self.workers[worker].queue.pop_back() else { break };
-            if !may_push(self.actors[actor].ready, self.cost_ns(actor)) {
+            let state = &self.actors[actor];
+            if !may_push(state.ready, self.cost_ns(actor), &state.affinities) {
                 kept.push(actor);
                 continue;
             }

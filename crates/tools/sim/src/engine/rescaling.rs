@@ -118,7 +118,7 @@ impl Sim<'_> {
         let others = self.machine.neighbours[worker].iter().map(|&(other, _)| other);
         let others = others.filter(|&other| other < working);
         if let Some(other) = others.min_by_key(|&other| self.workers[other].shown_load_ns) {
-            self.push_to(worker, other, usize::MAX, |_, _| true, &mut at_ps);
+            self.push_to(worker, other, usize::MAX, |_, _, _| true, &mut at_ps);
         }
         at_ps
     }
