@@ -277,7 +277,7 @@ impl Affine {
     /// costs so much more elsewhere: spreading that pays only where more workers share it than it
     /// costs times as much.
     ///
-    /// What is cheap and talks does not go to a busy worker at all: nothing would be gained, and
+    /// What talks and does not take long never goes to a busy worker: nothing would be gained, and
     /// actors would go to and fro, away from those that they talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
@@ -285,9 +285,10 @@ impl Affine {
         // What it sends to others there already crosses now, and would not from then on.
         let crossing_ns = price_ns * u64::from(view.would_cross) / u64::from(ALL_CROSS);
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
+        let is_light = (1..self.cost_worth_moving_ns).contains(&view.cost_ns);
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers | Ready::ByNeighbours if view.is_busy && self.is_light(view) => false,
+            Ready::ByOthers | Ready::ByNeighbours if view.is_busy && is_light => false,
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -299,11 +300,6 @@ impl Affine {
                 own_ns.saturating_mul(together_ns) > view.average_ns.saturating_mul(apart_ns)
             }
         }
-    }
-
-    /// Cheap as things of its kind are, though not so dear itself that this must be wrong.
-    fn is_light(&self, view: &PushView) -> bool {
-        self.is_cheap(view.typical_ns) && view.cost_ns < self.cost_worth_moving_ns
     }
 
     /// From the widest level to the narrowest: of two workers there, drawn by lot, the one with
@@ -663,7 +659,6 @@ mod tests {
             ready,
             is_busy: false,
             cost_ns,
-            typical_ns: cost_ns,
             crossing_ns,
             would_cross: 1_024,
             own_ns,
@@ -694,18 +689,16 @@ mod tests {
         assert!(knows(Ready::ByNeighbours, 51, 256) && !knows(Ready::ByNeighbours, 50, 256));
         assert!(!knows(Ready::ByOthers, 9, 0), "the load must be clearly uneven");
         assert!(may(PushView { would_cross: 0, ..view(Ready::ByOthers, 9, 40, 151, 100) }));
-        // To a busy worker goes what is not cheap, or goes on by itself.
-        let busy = |ready, cost_ns, typical_ns| {
+        // To a busy worker goes what takes long, or goes on by itself.
+        let busy = |ready, cost_ns| {
             let wanted = view(ready, cost_ns, 40, 1_000, 100);
             assert!(may(wanted));
-            may(PushView { is_busy: true, typical_ns, ..wanted })
+            may(PushView { is_busy: true, ..wanted })
         };
         for ready in [Ready::ByOthers, Ready::ByNeighbours] {
-            let goes = |cost_ns, typical_ns| busy(ready, cost_ns, typical_ns);
-            assert!(!goes(99, 99) && goes(100, 100) && goes(0, 0), "{ready:?}");
-            assert!(!goes(1_999, 50) && goes(2_000, 50), "{ready:?}");
+            assert!(!busy(ready, 1_999) && busy(ready, 2_000) && busy(ready, 0), "{ready:?}");
         }
-        assert!(busy(Ready::Again, 99, 99));
+        assert!(busy(Ready::Again, 1_999));
     }
 
     #[test]
@@ -715,7 +708,6 @@ mod tests {
                 ready: Ready::ByNeighbours,
                 is_busy: false,
                 cost_ns,
-                typical_ns: cost_ns,
                 crossing_ns: 0,
                 would_cross: 1_024,
                 own_ns: 200,

@@ -16,7 +16,7 @@ const SPARE_FOR_NS: u64 = 16_000_000;
 /// have been the other way round, too.
 const MEAN_OF: u64 = 1_024;
 /// Whose mean load is so many times another one's has more to do, and not by chance.
-const FAR_MORE: u64 = 8;
+const FAR_MORE: u64 = 4;
 
 /// What others see of how busy a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ mod tests {
         };
         let (few, many) = (mean(50, 4_000), mean(1_000, 4_000));
         assert!(!few.is_busy(4_000 * MS, many.mean_load), "twenty times as much");
-        assert!(few.is_busy(4_000 * MS, mean(350, 4_000).mean_load), "seven times as much");
+        assert!(few.is_busy(4_000 * MS, mean(150, 4_000).mean_load), "three times as much");
         assert!(few.is_busy(4_000 * MS, mean(1_000, 100).mean_load), "for a tenth of a second");
     }
 }

@@ -101,9 +101,6 @@ pub struct PushView {
     /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.
     pub cost_ns: u32,
-    /// Its own measured nanoseconds per item or its kind's, whichever is less: what was measured of
-    /// one by chance, or while the system did not run the worker, is left out. 0: not known.
-    pub typical_ns: u32,
     /// The measured nanoseconds that a message costs more if it crosses workers, for sender and
     /// receiver together; 0: none has crossed yet.
     pub crossing_ns: u32,

@@ -117,13 +117,13 @@ impl Worker {
                         ready: self.ready(owned),
                         is_busy,
                         cost_ns: owned.cost_ns(),
-                        typical_ns: owned.typical_cost_ns(),
                         crossing_ns,
                         would_cross: self.would_cross(owned.runnable(), other),
                         own_ns: left_ns,
                         average_ns,
                     };
-                    let is_cheap = (is_delayed || tries) && policy.leaves_delayed(view.typical_ns);
+                    let is_cheap =
+                        (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);

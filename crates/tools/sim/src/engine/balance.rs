@@ -78,16 +78,14 @@ impl Sim<'_> {
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
             let mean_load = self.workers[worker].utilization.shown().mean_load;
             let is_busy = self.workers[other].utilization.shown().is_busy(ns(at_ps), mean_load);
-            let of_kind_ns = Some(self.kind_cost_ns).filter(|&ns| ns > 0);
             let would_cross = |affinities: &Affinities| {
                 affinities.would_cross(&machine.domains, worker, other).unwrap_or(ALL_CROSS)
             };
-            let may_push = |ready, cost_ns: u32, affinities: &Affinities| {
+            let may_push = |ready, cost_ns, affinities: &Affinities| {
                 policy.may_push(&PushView {
                     ready,
                     is_busy,
                     cost_ns,
-                    typical_ns: of_kind_ns.map_or(cost_ns, |ns| ns.min(cost_ns)),
                     crossing_ns,
                     would_cross: would_cross(affinities),
                     own_ns,
