@@ -21,12 +21,13 @@ impl SharedUtilization {
 
     pub(crate) fn show(&self, utilization: Utilization) {
         let Utilization { spare_since_ns, mean_load } = utilization;
-        // Relaxed, here and below: hints, and no matter if one is newer than the other.
+        // Relaxed: hints, and no matter if one is newer than the other.
         self.spare_since_ns.store(spare_since_ns as usize, Ordering::Relaxed);
         self.mean_load.store(mean_load as usize, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> Utilization {
+        // Relaxed: as above.
         Utilization {
             spare_since_ns: self.spare_since_ns.load(Ordering::Relaxed) as u64,
             mean_load: self.mean_load.load(Ordering::Relaxed) as u64,

@@ -9,8 +9,8 @@ use crate::runnable::{AGAIN, BY_NEIGHBOUR, IN_TRANSIT};
 use crate::sync::atomic::Ordering;
 
 impl Worker {
-    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and now
-    /// and then, whether others have less.
+    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and
+    /// now and then, whether others have less.
     pub(super) fn balance(&self, now_ns: u64, busy_ns: u64) {
         if self.shared.workers() == 1 {
             return;
@@ -80,17 +80,9 @@ impl Worker {
         if looks == 0 {
             return;
         }
-        let start = load.next.get();
-        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
-        let working = self.shared.working();
-        let others = (0..looks).map(at).filter(|&other| other < working);
-        let others = others.map(|other| (self.load_of(other), other));
-        let mut others: Vec<(u64, usize)> =
-            others.filter(|&(load_ns, _)| load_ns < tuning::LOAD_UNKNOWN_NS).collect();
+        let (start, others) = (load.next.get(), self.least_first(looks));
         let sum_ns = own_ns + others.iter().map(|&(load_ns, _)| load_ns).sum::<u64>();
         let average_ns = sum_ns.div_ceil(others.len() as u64 + 1);
-        // The one with least to do comes first; of equals, the nearest.
-        others.sort_by_key(|&(load_ns, _)| load_ns);
         let turn_ns = self.turn_ns.get().max(1);
         let mut left_ns = own_ns;
         // One with nothing to do now may have much in a moment: nothing is pushed before a second
@@ -147,6 +139,20 @@ impl Worker {
         load.in_vain.set(in_vain);
         load.looked_ns.set(own_ns);
         load.load_ns.set(load.load_ns.get().min(left_ns));
+    }
+
+    /// The loads of the next so many neighbours that can be given something: the least first; of
+    /// equals, the nearest.
+    fn least_first(&self, looks: usize) -> Vec<(u64, usize)> {
+        let (neighbours, start) = (self.in_reach(), self.load.next.get());
+        let at = |step: usize| neighbours[(start + step) % neighbours.len()].0;
+        let working = self.shared.working();
+        let others = (0..looks).map(at).filter(|&other| other < working);
+        let others = others.map(|other| (self.load_of(other), other));
+        let mut others: Vec<(u64, usize)> =
+            others.filter(|&(load_ns, _)| load_ns < tuning::LOAD_UNKNOWN_NS).collect();
+        others.sort_by_key(|&(load_ns, _)| load_ns);
+        others
     }
 
     /// The neighbours up to the distance to which work may move: they are sorted by it.
@@ -210,10 +216,62 @@ impl Worker {
 mod tests {
     use crate::Policy;
     use crate::lanes::entry_words;
+    use crate::policy::Utilization;
     use crate::runnable::{Kind, Runnable};
     use crate::task::TaskRef;
     use crate::task::testing::{Idle, end, first_of_two};
     use std::sync::Arc;
+
+    /// Worker 0 with eight tasks that others have woken and that take 100 ns each, beside worker 1,
+    /// which shows this: how many are pushed there in two looks.
+    fn pushed_beside(utilization: Utilization) -> u64 {
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
+        let kind = Arc::new(Kind::new("idle"));
+        let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
+        let all: Vec<TaskRef> = (0..8).map(start).collect();
+        while worker.step(|_| 0, |_| ()) {}
+        all.iter().for_each(|task| task.wake_from(Some(&worker)));
+        let queued: Vec<_> = std::iter::from_fn(|| worker.pop()).collect();
+        for mut owned in queued {
+            owned.with(|private| private.cost_ns = 100);
+            worker.push(owned);
+        }
+        worker.turn_ns.set(100);
+        shared.utilization[1].show(utilization);
+        let now_ns = 1_000_000_000;
+        (0..2).for_each(|_| worker.push_work(now_ns, 800));
+        let pushed = worker.counters().pushed.get();
+        shared.return_queues[1].lock().drain(..).for_each(|runnable| {
+            assert!(all.iter().any(|task| task.runnable() == runnable));
+        });
+        end(&worker, &tasks);
+        pushed
+    }
+
+    #[test]
+    fn what_others_woke_goes_only_to_a_worker_with_time_to_spare() {
+        let since = |spare_since_ns| Utilization { spare_since_ns, mean_load: 1_024 };
+        assert_eq!(pushed_beside(since(0)), 4);
+        assert_eq!(pushed_beside(since(900_000_000)), 4);
+        assert_eq!(pushed_beside(since(999_000_000)), 0, "for a moment only");
+        assert_eq!(pushed_beside(since(Utilization::NEVER)), 0);
+    }
+
+    #[test]
+    fn a_round_shows_that_no_time_is_left_and_a_sleep_that_some_is() {
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
+        let shown = || shared.utilization[0].get().spare_since_ns;
+        worker.balance(1_000_000, 900_000);
+        assert_eq!(shown(), 0);
+        worker.balance(2_000_000, 1_000_000);
+        assert_eq!(shown(), Utilization::NEVER);
+        // Before it would sleep, it looks whether it may; and a timer is due at once.
+        shared.clock.advance(3_000_000);
+        worker.set_timer(0, Box::new(|_| ()));
+        worker.nap();
+        assert_eq!(shown(), 3_000_000);
+        end(&worker, &tasks);
+    }
 
     #[test]
     fn the_youngest_that_may_go_are_given_and_the_others_keep_their_order() {

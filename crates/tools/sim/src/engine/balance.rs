@@ -2,12 +2,13 @@
 
 use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
+use crate::machine::Machine;
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{ALL_CROSS, Affinities, LoadView, PushView, Ready};
+use actinium_scheduler::policy::{ALL_CROSS, Affinities, LoadView, Policy, PushView, Ready};
 
 impl Sim<'_> {
-    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and now
-    /// and then, whether others have less.
+    /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and
+    /// now and then, whether others have less.
     pub(super) fn balance(&mut self, worker: usize, at_ps: Ps, busy_ns: u64) -> Ps {
         let state = &mut self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
@@ -31,10 +32,7 @@ impl Sim<'_> {
 
     fn push_work(&mut self, worker: usize, at_ps: Ps) -> Ps {
         let machine = self.machine;
-        // They are sorted by distance.
-        let all = &machine.neighbours[worker];
-        let near = all.partition_point(|&(_, distance)| self.policy.reaches(distance));
-        let neighbours = &all[..near];
+        let neighbours = in_reach(machine, self.policy, worker);
         let looks = neighbours.len().min(tuning::balance_looks(self.workers[worker].in_vain));
         if looks == 0 {
             return at_ps;
@@ -48,9 +46,7 @@ impl Sim<'_> {
         // A load must last before work is pushed, and must still be there now.
         let mut own_ns = state.load_ns.min(now_ns);
         let mut sum_ns = own_ns;
-        for &(other, _) in &looked_at {
-            at_ps += ps(machine.transfer_ns(other, worker));
-        }
+        at_ps += looked_at.iter().map(|&(it, _)| ps(machine.transfer_ns(it, worker))).sum::<Ps>();
         looked_at.retain(|&(other, _)| {
             self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
         });
@@ -76,18 +72,14 @@ impl Sim<'_> {
                 break;
             }
             let (policy, crossing_ns) = (self.policy, machine.crossing_ns(worker, other) as u32);
-            let mean_load = self.workers[worker].utilization.shown().mean_load;
-            let is_busy = self.workers[other].utilization.shown().is_busy(ns(at_ps), mean_load);
-            let would_cross = |affinities: &Affinities| {
-                affinities.would_cross(&machine.domains, worker, other).unwrap_or(ALL_CROSS)
-            };
+            let is_busy = self.is_busy_for(worker, other, ns(at_ps));
             let may_push = |ready, cost_ns, affinities: &Affinities| {
                 policy.may_push(&PushView {
                     ready,
                     is_busy,
                     cost_ns,
                     crossing_ns,
-                    would_cross: would_cross(affinities),
+                    would_cross: would_cross(machine, affinities, worker, other),
                     own_ns,
                     average_ns,
                 })
@@ -110,6 +102,12 @@ impl Sim<'_> {
         state.in_vain = if has_pushed || looks_again { 0 } else { state.in_vain.saturating_add(1) };
         state.load_ns = state.load_ns.min(own_ns);
         at_ps
+    }
+
+    /// Whether the other one is busy for what this worker might push there.
+    fn is_busy_for(&self, worker: usize, other: usize, now_ns: u64) -> bool {
+        let shown = |worker: usize| self.workers[worker].utilization.shown();
+        shown(other).is_busy(now_ns, shown(worker).mean_load)
     }
 
     pub(super) fn push_to(
@@ -174,4 +172,16 @@ impl Sim<'_> {
         (state.load_ns, state.shown_load_ns, state.in_vain) = (0, 0, 0);
         (state.looked_ns, state.has_found) = (0, false);
     }
+}
+
+/// The neighbours up to the distance to which work may move: they are sorted by it.
+fn in_reach(machine: &Machine, policy: Policy, worker: usize) -> &[(usize, u32)] {
+    let neighbours = &machine.neighbours[worker];
+    let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
+    &neighbours[..near]
+}
+
+/// As `Worker::would_cross`.
+fn would_cross(machine: &Machine, affinities: &Affinities, own: usize, other: usize) -> u32 {
+    affinities.would_cross(&machine.domains, own, other).unwrap_or(ALL_CROSS)
 }
