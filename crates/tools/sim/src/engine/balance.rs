@@ -40,26 +40,23 @@ impl Sim<'_> {
         let start = self.workers[worker].look_at;
         let mut looked_at: Vec<(usize, u32)> =
             (0..looks).map(|step| neighbours[(start + step) % neighbours.len()]).collect();
-        let mut at_ps = at_ps;
-        let state = &self.workers[worker];
+        let (mut at_ps, state) = (at_ps, &self.workers[worker]);
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         // A load must last before work is pushed, and must still be there now.
         let mut own_ns = state.load_ns.min(now_ns);
-        let mut sum_ns = own_ns;
         at_ps += looked_at.iter().map(|&(it, _)| ps(machine.transfer_ns(it, worker))).sum::<Ps>();
         looked_at.retain(|&(other, _)| {
             self.is_working(other) && self.workers[other].shown_load_ns < tuning::LOAD_UNKNOWN_NS
         });
-        sum_ns += looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns).sum::<u64>();
-        let average_ns = sum_ns.div_ceil(looked_at.len() as u64 + 1);
+        let theirs_ns = looked_at.iter().map(|&(it, _)| self.workers[it].shown_load_ns);
+        let average_ns = (own_ns + theirs_ns.sum::<u64>()).div_ceil(looked_at.len() as u64 + 1);
         let turn_ns = self.workers[worker].turn_ns;
         // Who has nothing to do now may have much in a moment: nothing is pushed before a second
         // look at the same workers has found the same.
         let had_found = self.workers[worker].has_found;
-        let mut finds = false;
+        let (mut finds, mut has_pushed) = (false, false);
         // Who has least is pushed to first.
         looked_at.sort_by_key(|&(other, _)| self.workers[other].shown_load_ns);
-        let mut has_pushed = false;
         for (other, distance) in looked_at {
             let other_ns = self.workers[other].shown_load_ns;
             let view = LoadView { own_ns, turn_ns, other_ns, average_ns };
