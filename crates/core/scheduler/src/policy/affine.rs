@@ -18,7 +18,7 @@ pub struct Affine {
     pub wait_worth_moving_ns: u64,
     /// A runnable that costs less than this per message, in nanoseconds, is not moved for a short
     /// wait: a move costs about as much, and every message that then crosses workers costs more
-    /// than handling it.
+    /// than handling it. Nor is it pushed to a worker that is busy, if others have woken it.
     pub cost_worth_moving_ns: u32,
     /// A cheap runnable with so much waiting that this will take longer, in nanoseconds, is moved
     /// like an expensive one: a move costs some microseconds, and a few hundredths of this for its
@@ -45,7 +45,7 @@ pub struct Affine {
     pub away_to_rehome: u32,
     /// How often a worker compares its load with that of some others, in nanoseconds: rare enough
     /// that reading their lines costs little, often enough that a load of any size is spread within
-    /// a millisecond. 0: never.
+    /// a millisecond, where the others are idle or what is spread goes on by itself. 0: never.
     pub balance_every_ns: u64,
     /// A worker pushes work to another when its load is greater by more than one part in so many:
     /// below that, it is noise.
@@ -89,11 +89,16 @@ const CROSSES: u64 = 16;
 /// goes to one.
 const FASTER: u64 = 4;
 
-/// A message that has crossed costs so many nanoseconds beside what was measured of its sending and
-/// its delivery: what it brings, and what it is answered with, lies in memory that another core
-/// wrote. (On two workers a prober's message that crossed cost 100, 83, 50 and 46 ns in all, where
-/// 84, 42, 24 and 22 were measured.)
+/// A message that has crossed costs up to so many nanoseconds beside what was measured of its
+/// sending and its delivery: what it brings, and what it is answered with, lies in memory that
+/// another core wrote. (On two workers a prober's message that crossed cost 83, 46, 100 and 50 ns
+/// in all, where 42, 22, 84 and 24 were measured; the first two where half of all crossed.) It is
+/// for the question whether several workers do more than one, which is asked where most cross.
 const COLD_NS: u64 = 40;
+
+/// So many of `ALL_CROSS` messages count as crossing once a runnable has moved, however few of what
+/// it sends do.
+const CROSSES_LEAST: u32 = ALL_CROSS / 4;
 
 /// Looks at others' loads become rarer until each comes after 2 to the power of so many times as
 /// long a pause.
@@ -283,18 +288,21 @@ impl Affine {
     /// costs so much more elsewhere: spreading that pays only where more workers share it than it
     /// costs times as much.
     ///
-    /// What talks and does not take long never goes to a busy worker: nothing would be gained, and
-    /// actors would go to and fro, away from those that they talk to.
+    /// What talks, or was woken by others, does not go to a busy worker if it is known not to take
+    /// long: nothing would be gained, and actors would go to and fro, away from those that they
+    /// talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
         let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
         let price_ns = u64::from(measured.unwrap_or(self.crossing_ns));
-        // What it sends to others there already crosses now, and would not from then on.
-        let crossing_ns = price_ns * u64::from(view.would_cross) / u64::from(ALL_CROSS);
+        // What it sends to others there already crosses now, and would not from then on. But what
+        // others here send to it would cross, too, and nobody counts that.
+        let would_cross = view.would_cross.max(CROSSES_LEAST);
+        let crossing_ns = price_ns * u64::from(would_cross) / u64::from(ALL_CROSS);
         let (cost_ns, own_ns) = (u64::from(view.cost_ns), view.own_ns);
-        let is_light = (1..self.cost_worth_moving_ns).contains(&view.cost_ns);
+        let is_short = (1..self.cost_worth_moving_ns).contains(&view.cost_ns);
         match view.ready {
             Ready::Again => true,
-            Ready::ByOthers | Ready::ByNeighbours if view.is_busy && is_light => false,
+            Ready::ByOthers | Ready::ByNeighbours if view.is_busy && is_short => false,
             Ready::ByOthers => {
                 let lasts = cost_ns == 0 || cost_ns >= crossing_ns;
                 lasts && 2 * own_ns > 3 * view.average_ns
@@ -347,9 +355,7 @@ impl Affine {
         }
     }
 
-    /// Cheap, and known to be: what talks to others is worth more where they are than a part of
-    /// another worker's time.
-    pub(super) fn is_cheap(&self, cost_ns: u32) -> bool {
+    pub(super) fn leaves_delayed(&self, cost_ns: u32) -> bool {
         (1..self.talk_worth_moving_ns).contains(&cost_ns)
     }
 
@@ -687,14 +693,16 @@ mod tests {
         assert!(others(40, 151) && !others(40, 150));
         assert!(!others(39, 200), "to talk across costs more than that");
         assert!(others(0, 200), "what nobody has measured may cost anything");
-        // Of what sends half of it there already, nothing more would cross; of other, a quarter.
+        // What sends as much to others there pays for a quarter, for what is sent to it.
         let knows = |ready, cost_ns, would_cross| {
             may(PushView { would_cross, ..view(ready, cost_ns, 40, 120, 100) })
         };
-        assert!(!knows(Ready::ByNeighbours, 40, 1_024) && knows(Ready::ByNeighbours, 40, 0));
-        assert!(knows(Ready::ByNeighbours, 51, 256) && !knows(Ready::ByNeighbours, 50, 256));
-        assert!(!knows(Ready::ByOthers, 9, 0), "the load must be clearly uneven");
-        assert!(may(PushView { would_cross: 0, ..view(Ready::ByOthers, 9, 40, 151, 100) }));
+        assert!(knows(Ready::ByNeighbours, 51, 0) && !knows(Ready::ByNeighbours, 50, 256));
+        assert!(knows(Ready::ByNeighbours, 101, 512) && !knows(Ready::ByNeighbours, 100, 512));
+        assert!(!knows(Ready::ByOthers, 10, 0), "the load must be clearly uneven");
+        let uneven = |cost_ns| view(Ready::ByOthers, cost_ns, 40, 151, 100);
+        assert!(may(PushView { would_cross: 0, ..uneven(10) }));
+        assert!(!may(PushView { would_cross: 0, ..uneven(9) }));
         // To a busy worker goes what takes long, or goes on by itself.
         let busy = |ready, cost_ns| {
             let wanted = view(ready, cost_ns, 40, 1_000, 100);

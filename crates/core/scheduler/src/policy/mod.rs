@@ -256,7 +256,7 @@ impl Policy {
     /// or [it does not pay](Policy::pays_apart) that what talks is spread.
     pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
         match self {
-            Policy::Affine(affine) => affine.is_cheap(cost_ns),
+            Policy::Affine(affine) => affine.leaves_delayed(cost_ns),
             Policy::Pinned | Policy::Pool | Policy::Stealing => false,
         }
     }

@@ -155,6 +155,16 @@ pub fn balance_looks(in_vain: u32) -> usize {
     BALANCE_LOOKS << in_vain.min(BALANCE_DOUBLINGS)
 }
 
+/// Returns how many looks in a row were in vain, with one more. If it found somebody with less to
+/// do to whom nothing might go (see [`super::Policy::may_push`]), they count as a few at most: that
+/// may change soon.
+#[inline]
+pub fn vain_looks(in_vain: u32, has_found: bool) -> u32 {
+    let more = in_vain.saturating_add(1);
+    if has_found { more.min(FOUND_IN_VAIN_MOST) } else { more }
+}
+const FOUND_IN_VAIN_MOST: u32 = 3;
+
 /// One in how many sends is sampled next, if one in so many comes too fast.
 #[inline]
 pub fn sampled_less(every: u32) -> u32 {
@@ -254,6 +264,13 @@ mod tests {
         assert_eq!([false, true].map(|is_fed| favoured_ns(1_000, is_fed)), [1_000, 4_000]);
         assert_eq!(favoured_ns(u64::MAX, true), FAVOURED_MOST_NS);
         assert_eq!([1, 8, 64].map(chunks_ahead), [8 * AHEAD, 8 * AHEAD, AHEAD]);
+    }
+
+    #[test]
+    fn looks_that_find_somebody_do_not_become_rare() {
+        let looks = |has_found| (0..8).fold(0, |in_vain, _| vain_looks(in_vain, has_found));
+        assert_eq!((looks(true), looks(false)), (FOUND_IN_VAIN_MOST, 8));
+        assert_eq!(vain_looks(u32::MAX, false), u32::MAX);
     }
 
     #[test]

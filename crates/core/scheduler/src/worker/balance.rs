@@ -103,7 +103,8 @@ impl Worker {
                 // What talks would wait for a worker that the system does not run.
                 let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
                 let tries = self.is_delayed_no_more(other, now_ns);
-                let is_busy = self.shared.utilization[other].get().is_busy(now_ns, load.mean());
+                let shown = self.shared.utilization[other].get();
+                let is_busy = shown.is_busy(now_ns, load.mean(now_ns));
                 let may_push = |owned: &mut Owned<'_>| {
                     let view = PushView {
                         ready: self.ready(owned),
@@ -134,9 +135,9 @@ impl Worker {
         if !looks_again {
             load.next.set((start + looks) % neighbours.len());
         }
-        let in_vain =
-            if pushed_in_all > 0 || looks_again { 0 } else { load.in_vain.get().saturating_add(1) };
-        load.in_vain.set(in_vain);
+        let is_in_vain = pushed_in_all == 0 && !looks_again;
+        let vain_looks = || tuning::vain_looks(load.in_vain.get(), load.has_found.get());
+        load.in_vain.set(if is_in_vain { vain_looks() } else { 0 });
         load.looked_ns.set(own_ns);
         load.load_ns.set(load.load_ns.get().min(left_ns));
     }
@@ -188,6 +189,7 @@ impl Worker {
             let away = self.shared.id_of(to) | IN_TRANSIT;
             let moved = given.into_iter().map(|mut owned| {
                 owned.move_home(to);
+                self.forget_affinities(owned.runnable());
                 owned.give(away)
             });
             self.shared.return_queues[to].lock().extend(moved);
@@ -222,10 +224,15 @@ mod tests {
     use crate::task::testing::{Idle, end, first_of_two};
     use std::sync::Arc;
 
-    /// Worker 0 with eight tasks that others have woken and that take 100 ns each, beside worker 1,
-    /// which shows this: how many are pushed there in two looks.
-    fn pushed_beside(utilization: Utilization) -> u64 {
+    /// Worker 0, with the mean load `own_ns` and eight tasks that others have woken, 100 ns each,
+    /// beside worker 1, which shows this: how many are pushed there in two looks.
+    fn pushed_beside(utilization: Utilization, own_ns: u64) -> u64 {
+        const MS: u64 = 1_000_000;
         let (shared, worker, tasks) = first_of_two(Policy::affine());
+        for now_ms in 1..=1_000 {
+            worker.load.load_ns.set(own_ns);
+            worker.load.note_round(now_ms * MS, MS);
+        }
         let kind = Arc::new(Kind::new("idle"));
         let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
         let all: Vec<TaskRef> = (0..8).map(start).collect();
@@ -238,7 +245,7 @@ mod tests {
         }
         worker.turn_ns.set(100);
         shared.utilization[1].show(utilization);
-        let now_ns = 1_000_000_000;
+        let now_ns = 1_000 * MS;
         (0..2).for_each(|_| worker.push_work(now_ns, 800));
         let pushed = worker.counters().pushed.get();
         shared.return_queues[1].lock().drain(..).for_each(|runnable| {
@@ -250,11 +257,13 @@ mod tests {
 
     #[test]
     fn what_others_woke_goes_only_to_a_worker_with_time_to_spare() {
-        let since = |spare_since_ns| Utilization { spare_since_ns, mean_load: 1_024 };
-        assert_eq!(pushed_beside(since(0)), 4);
-        assert_eq!(pushed_beside(since(900_000_000)), 4);
-        assert_eq!(pushed_beside(since(999_000_000)), 0, "for a moment only");
-        assert_eq!(pushed_beside(since(Utilization::NEVER)), 0);
+        let since = |spare_since_ns| {
+            pushed_beside(Utilization { spare_since_ns, idle: 0, mean_load: 1_024 }, 1)
+        };
+        assert_eq!([since(0), since(900_000_000)], [4, 4]);
+        assert_eq!(since(999_000_000), 0, "for a moment only");
+        let busy = Utilization { mean_load: 1_024, idle: 0, spare_since_ns: Utilization::NEVER };
+        assert_eq!([1, 10].map(|own_ns| pushed_beside(busy, own_ns)), [0, 4], "far more for long");
     }
 
     #[test]
@@ -265,10 +274,15 @@ mod tests {
         assert_eq!(shown(), 0);
         worker.balance(2_000_000, 1_000_000);
         assert_eq!(shown(), Utilization::NEVER);
-        // Before it would sleep, it looks whether it may; and a timer is due at once.
         shared.clock.advance(3_000_000);
-        worker.set_timer(0, Box::new(|_| ()));
+        // Virtual time stands still while it sleeps.
+        worker.set_timer(3_000_001, Box::new(|_| ()));
         worker.nap();
+        assert_eq!(shown(), 3_000_000);
+        // A tick after a sleep was no round: nothing was run.
+        worker.tick();
+        shared.clock.advance(1_000_000);
+        worker.tick();
         assert_eq!(shown(), 3_000_000);
         end(&worker, &tasks);
     }

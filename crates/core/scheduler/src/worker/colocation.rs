@@ -36,6 +36,11 @@ impl Worker {
         self.affinities.would_cross(from, domains, self.index, other).unwrap_or(ALL_CROSS)
     }
 
+    /// Forgets to whom a runnable sends: it moves.
+    pub(super) fn forget_affinities(&self, runnable: Runnable) {
+        self.affinities.forget(runnable.0.as_ptr());
+    }
+
     #[cold]
     fn colocate(&self, sender: Runnable, target: Runnable, affinities: &Affinities) {
         let own_ns = self.load_of(self.index);
@@ -58,7 +63,7 @@ impl Worker {
         let Some(other) = policy.colocate(affinities, &self.shared.domains, &view, load) else {
             return;
         };
-        self.affinities.forget(sender.0.as_ptr());
+        self.forget_affinities(sender);
         // SAFETY: this worker runs the sender, so it owns it.
         let mut owned = unsafe { Owned::new(sender) };
         // What was stolen is on its way already.

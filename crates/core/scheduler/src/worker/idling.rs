@@ -115,11 +115,11 @@ impl Worker {
         }
         self.shared.control.gone_idle();
         let (start_ns, timer_ns) = (self.shared.clock.now_ns(), self.next_timer_ns());
-        self.shared.utilization[self.index].show(self.load.note_sleep(start_ns));
         let timeout_ns = timer_ns.map(|timer_ns| timer_ns.saturating_sub(start_ns));
         let timeout_ns = timeout_ns.into_iter().chain(self.window_ns()).min();
         let timeout = timeout_ns.map(Duration::from_nanos);
         if timeout != Some(Duration::ZERO) {
+            self.shared.utilization[self.index].show(self.load.note_sleep(start_ns));
             if let Some(poller) = self.shared.idle_poller() {
                 poller.away(self.index);
                 // Of several that fall asleep, the last to announce itself sees all (`announce`).

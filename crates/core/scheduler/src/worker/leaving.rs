@@ -175,6 +175,21 @@ mod tests {
     }
 
     #[test]
+    fn a_round_without_turns_is_a_sleep_and_no_delay() {
+        let (_, worker, tasks) = first_of_two(Policy::affine());
+        let note = |turns: u32| {
+            for _ in 0..4 {
+                worker.counters().crossed.add(8);
+                worker.counters().handled.add(8);
+                worker.note_round(1, 2 * DELAY_NS, turns);
+            }
+            worker.delays.are_many()
+        };
+        assert_eq!([note(0), note(1)], [false, true]);
+        end(&worker, &tasks);
+    }
+
+    #[test]
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many turns")]
     fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
         let (shared, worker, tasks) = first_of_two(Policy::affine());
@@ -213,7 +228,7 @@ mod tests {
         // Relaxed: as above.
         shared.delayed_until_ns[1].store(2 * until_ns, Ordering::Relaxed);
         start_all();
-        while !worker.is_delayed_no_more(1, shared.clock.now_ns()) {
+        while shared.clock.now_ns() < 2 * until_ns as u64 {
             assert_eq!(given_away(), given);
             run(&worker, 0);
         }

@@ -53,9 +53,9 @@ impl LoadTracker {
         shown
     }
 
-    /// The mean load (see [`Utilization::mean_load`]).
-    pub(super) fn mean(&self) -> u64 {
-        self.utilization.get().shown().mean_load
+    /// The mean load (see [`UtilizationTracker::mean_load`]).
+    pub(super) fn mean(&self, now_ns: u64) -> u64 {
+        self.utilization.get().mean_load(now_ns)
     }
 
     /// Notes that the worker has found something to do.

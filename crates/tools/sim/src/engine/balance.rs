@@ -90,21 +90,21 @@ impl Sim<'_> {
             // Others shall not give it as much again before it has seen what it got.
             self.workers[other].shown_load_ns += turn_ns * pushed as u64;
         }
-        let state = &mut self.workers[worker];
-        let looks_again = finds && !had_found;
+        let (state, looks_again) = (&mut self.workers[worker], finds && !had_found);
         if !looks_again {
             state.look_at = (start + looks) % neighbours.len();
         }
         (state.has_found, state.looked_ns) = (finds, now_ns.min(state.load_ns));
-        state.in_vain = if has_pushed || looks_again { 0 } else { state.in_vain.saturating_add(1) };
+        let is_in_vain = !has_pushed && !looks_again;
+        state.in_vain = if is_in_vain { tuning::vain_looks(state.in_vain, finds) } else { 0 };
         state.load_ns = state.load_ns.min(own_ns);
         at_ps
     }
 
     /// Whether the other one is busy for what this worker might push there.
     fn is_busy_for(&self, worker: usize, other: usize, now_ns: u64) -> bool {
-        let shown = |worker: usize| self.workers[worker].utilization.shown();
-        shown(other).is_busy(now_ns, shown(worker).mean_load)
+        let own = self.workers[worker].utilization.mean_load(now_ns);
+        self.workers[other].utilization.shown().is_busy(now_ns, own)
     }
 
     pub(super) fn push_to(
@@ -127,6 +127,7 @@ impl Sim<'_> {
             let state = &mut self.actors[actor];
             (state.owner, state.home) = (to, to);
             (state.steals, state.away) = (0, 0);
+            state.affinities = Affinities::default();
             state.place = Place::Given;
             self.figures.pushed += 1;
             pushed += 1;
