@@ -114,7 +114,7 @@ impl Affinities {
     /// if it sends as much there. `None`: too little is known. O(1).
     #[must_use]
     pub fn would_cross(&self, domains: &Domains, own: usize, other: usize) -> Option<u32> {
-        let (affinity, workers) = self.0.iter().zip(&domains.levels).last()?;
+        let (affinity, workers) = self.0.iter().zip(&domains.levels).next_back()?;
         affinity.more_to(workers.of_worker[own], workers.of_worker[other])
     }
 
