@@ -96,6 +96,13 @@ const FASTER: u64 = 4;
 /// for the question whether several workers do more than one, which is asked where most cross.
 const COLD_NS: u64 = 40;
 
+/// A message that waits takes so many nanoseconds more where it is in another core's cache, or in
+/// none: what costs less than that, however much waits for it, is done sooner where it is.
+const COLD_READ_NS: u32 = 10;
+/// Of something for which more waits, only the backlog would come to be elsewhere: others send to
+/// it faster than it goes on, wherever it is.
+const BACKLOG: usize = 1_024;
+
 /// So many of `ALL_CROSS` messages count as crossing once a runnable has moved, however few of what
 /// it sends do.
 const CROSSES_LEAST: u32 = ALL_CROSS / 4;
@@ -221,7 +228,8 @@ impl Affine {
         let pays = cost_ns == 0
             || cost_ns >= self.cost_worth_moving_ns
             || view.current_ns >= self.turn_too_long_ns
-            || u64::from(cost_ns).saturating_mul(pending() as u64) >= self.work_worth_moving_ns;
+            || u64::from(cost_ns.saturating_sub(COLD_READ_NS)).saturating_mul(pending() as u64)
+                >= self.work_worth_moving_ns;
         pays && (view.footprint_kib == 0 || view.wait_ns > self.move_ns(view))
     }
 
@@ -355,8 +363,8 @@ impl Affine {
         }
     }
 
-    pub(super) fn leaves_delayed(&self, cost_ns: u32) -> bool {
-        (1..self.talk_worth_moving_ns).contains(&cost_ns)
+    pub(super) fn leaves_delayed(&self, cost_ns: u32, pending: impl FnOnce() -> usize) -> bool {
+        (1..self.talk_worth_moving_ns).contains(&cost_ns) && pending() <= BACKLOG
     }
 
     /// One worker alone would do what each does without what crossing costs. It must be faster by

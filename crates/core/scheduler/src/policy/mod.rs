@@ -253,10 +253,11 @@ impl Policy {
 
     /// Whether a runnable that costs so many nanoseconds per message leaves a worker that others
     /// wait for, and to which many messages come from others: the system often keeps it waiting,
-    /// or [it does not pay](Policy::pays_apart) that what talks is spread.
-    pub fn leaves_delayed(&self, cost_ns: u32) -> bool {
+    /// or [it does not pay](Policy::pays_apart) that what talks is spread. `pending`: how many
+    /// messages wait for it.
+    pub fn leaves_delayed(&self, cost_ns: u32, pending: impl FnOnce() -> usize) -> bool {
         match self {
-            Policy::Affine(affine) => affine.leaves_delayed(cost_ns),
+            Policy::Affine(affine) => affine.leaves_delayed(cost_ns, pending),
             Policy::Pinned | Policy::Pool | Policy::Stealing => false,
         }
     }

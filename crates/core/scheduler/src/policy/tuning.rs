@@ -87,6 +87,14 @@ pub fn is_crowded(waiting: usize, cost_ns: u32) -> bool {
     waiting >= CROWDED && (1..=BRIEF_NS).contains(&cost_ns)
 }
 
+/// Whether so many items that wait for a runnable, each of which costs so much, are so many that it
+/// is to get as much time as the others: also if they seem not quite so cheap. Its first turn, in
+/// memory that is cold, may have taken many times as long as others will, and as long as it has
+/// hardly any, nobody measures it again.
+pub fn deserves_time(waiting: usize, cost_ns: u32) -> bool {
+    waiting >= CROWDED && (1..QUICK_NS).contains(&cost_ns)
+}
+
 /// A runnable that was crowded is so until it has so many times less.
 pub const LEFT_IN_CROWD: usize = 4;
 /// Chunks that wait to be delivered before their sender waits, too.
@@ -257,6 +265,10 @@ mod tests {
         assert!(!is_crowded(CROWDED, BRIEF_NS + 1), "messages to others would wait for long");
         assert!(!is_crowded(CROWDED, 0), "nobody knows what it costs");
         assert!(!is_crowded(CROWDED - 1, 1));
+        let deserves = [0, 1, BRIEF_NS + 1, QUICK_NS - 1, QUICK_NS];
+        let deserves = deserves.map(|cost_ns| deserves_time(CROWDED, cost_ns));
+        assert_eq!(deserves, [false, true, true, true, false]);
+        assert!(!deserves_time(CROWDED - 1, 1));
     }
 
     #[test]

@@ -115,8 +115,8 @@ impl Worker {
                         own_ns: left_ns,
                         average_ns,
                     };
-                    let is_cheap =
-                        (is_delayed || tries) && policy.leaves_delayed(owned.typical_cost_ns());
+                    let is_cheap = (is_delayed || tries)
+                        && policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending());
                     !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
                 };
                 let pushed = self.push_to(other, n, may_push);

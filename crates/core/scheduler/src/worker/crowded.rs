@@ -16,7 +16,7 @@ use super::Worker;
 use crate::counters::UNCOUNTED;
 use crate::owned::Owned;
 use crate::policy::tuning::{
-    LEFT_IN_CROWD, LOOKED_AT, MOST_BETWEEN, SENDS_ON, favoured_ns, is_crowded,
+    LEFT_IN_CROWD, LOOKED_AT, MOST_BETWEEN, SENDS_ON, deserves_time, favoured_ns,
 };
 use crate::runnable::Runnable;
 
@@ -66,7 +66,7 @@ impl Worker {
         let is_favoured = self.is_favoured(it);
         // Not a little more, a little less.
         let waiting = owned.pending() * if is_favoured { LEFT_IN_CROWD } else { 1 };
-        if UNCOUNTED || !is_crowded(waiting, owned.cost_ns()) || owned.header().kind.sends_on() {
+        if UNCOUNTED || !deserves_time(waiting, owned.cost_ns()) || owned.header().kind.sends_on() {
             self.favour_no_more(it);
             return Place::Last;
         }
@@ -200,7 +200,7 @@ impl Worker {
 
 /// What nobody has measured yet is measured in its next turn.
 fn may_become_crowded(owned: &mut Owned<'_>) -> bool {
-    is_crowded(owned.pending(), owned.cost_ns().max(1)) && !owned.header().kind.sends_on()
+    deserves_time(owned.pending(), owned.cost_ns().max(1)) && !owned.header().kind.sends_on()
 }
 
 #[cfg(all(test, not(any(loom, shuttle, actinium_uncounted))))]

@@ -106,7 +106,9 @@ impl Worker {
             && self.queue_len() > 0
         {
             let policy = &self.shared.settings.policy;
-            let leaves = |owned: &mut Owned<'_>| policy.leaves_delayed(owned.typical_cost_ns());
+            let leaves = |owned: &mut Owned<'_>| {
+                policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
+            };
             self.push_to(to, self.queue_len(), leaves);
         }
     }
