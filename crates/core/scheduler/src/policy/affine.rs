@@ -469,8 +469,9 @@ mod tests {
         assert!(worth(20, 10_000_000, 1));
         assert!(worth(2_000, 20_000, 1));
         assert!(worth(0, 20_000, 1), "what nobody has measured may cost anything");
-        assert!(!worth(20, 20_000, 4_999));
-        assert!(worth(20, 20_000, 5_000), "what has much waiting for it is not cheap");
+        assert!(!worth(20, 20_000, 9_999));
+        assert!(worth(20, 20_000, 10_000), "what has much waiting for it is not cheap");
+        assert!(!worth(10, 20_000, usize::MAX), "to read that from another cache takes as long");
     }
 
     #[test]
@@ -541,6 +542,13 @@ mod tests {
         assert!(Affine::DEFAULT.pays_apart(&view(48_000, 61), 2, 60), "that is not why");
         assert!(Affine::DEFAULT.pays_apart(&view(48_000, 0), 2, 60));
         assert!(!Affine::DEFAULT.pays_apart(&view(48_000, 100), 2, 0), "as long as none is timed");
+    }
+
+    #[test]
+    fn what_is_cheap_and_talks_leaves_but_for_a_long_backlog() {
+        let leaves = |cost_ns, pending| Affine::DEFAULT.leaves_delayed(cost_ns, || pending);
+        assert!(leaves(99, BACKLOG) && !leaves(99, BACKLOG + 1));
+        assert!(!leaves(100, 1) && !leaves(0, 1));
     }
 
     #[test]

@@ -287,12 +287,12 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn what_is_crowded_gets_as_much_time_as_others_until_little_is_left() {
-        let (sink, others) = (busy(100_000, 5, false), [(); 3].map(|()| busy(9_000, 100, false)));
+        let (sink, others) = (busy(100_000, 5, false), [(); 3].map(|()| busy(9_000, 300, false)));
         let all = [&*sink, &others[0], &others[1], &others[2]];
         with_worker(&all, |worker, _| {
             let others_ns = || others.iter().map(|it| it.ran_ns.get()).sum::<u64>();
-            // A turn of another takes as long as twenty of the sink.
-            steps(worker, 21 * 20);
+            // A turn of another takes as long as sixty of the sink.
+            steps(worker, 61 * 10);
             let (sink_ns, others_ns_now) = (sink.ran_ns.get(), others_ns());
             assert!(
                 sink_ns.abs_diff(others_ns_now) < others_ns_now / 5,
@@ -323,8 +323,8 @@ mod tests {
 
     #[test]
     fn what_sends_on_is_not_favoured_nor_is_what_takes_long() {
-        for it in [busy(100_000, 5, true), busy(100_000, 65, false)] {
-            let others = [(); 3].map(|()| busy(9_000, 100, false));
+        for it in [busy(100_000, 5, true), busy(100_000, 256, false)] {
+            let others = [(); 3].map(|()| busy(9_000, 300, false));
             let all = [&*it, &others[0], &others[1], &others[2]];
             with_worker(&all, |worker, _| {
                 // One turn of four, and one in which it shows whether it sends.
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn what_has_become_crowded_comes_next_wherever_it_stands() {
-        let (others, sink) = ([(); 3].map(|()| busy(9_000, 100, false)), busy(10_000, 5, false));
+        let (others, sink) = ([(); 3].map(|()| busy(9_000, 300, false)), busy(10_000, 5, false));
         let all = [&*others[0], &others[1], &others[2], &*sink];
         with_worker(&all, |worker, runnables| {
             // SAFETY: it is alive.
@@ -362,7 +362,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "tens of thousands of items take minutes there")]
     fn two_that_are_crowded_leave_others_half_of_the_time() {
         let sinks = [(); 2].map(|()| busy(100_000, 5, false));
-        let others = [(); 2].map(|()| busy(9_000, 100, false));
+        let others = [(); 2].map(|()| busy(9_000, 300, false));
         with_worker(&[&sinks[0], &sinks[1], &others[0], &others[1]], |worker, _| {
             steps(worker, 400);
             let ns = |all: &[Box<Busy>]| all.iter().map(|it| it.ran_ns.get()).sum::<u64>();
