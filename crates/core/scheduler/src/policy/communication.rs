@@ -6,7 +6,7 @@ const KEPT: usize = 6;
 /// half: what it says may change.
 const WINDOW: u32 = 4;
 
-/// Of so many sends [`CommunicationAffinity::more_to`] says something.
+/// All messages that something sends, as [`super::Affinities::would_cross`] counts them.
 pub const ALL_CROSS: u32 = 1_024;
 /// Of fewer sampled sends nothing is concluded.
 const ENOUGH: u32 = 8;
