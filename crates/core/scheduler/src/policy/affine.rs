@@ -21,8 +21,8 @@ pub struct Affine {
     /// than handling it. Nor is it pushed to a worker that is busy, if others have woken it.
     pub cost_worth_moving_ns: u32,
     /// A cheap runnable with so much waiting that this will take longer, in nanoseconds, is moved
-    /// like an expensive one: a move costs some microseconds, and a few hundredths of this for its
-    /// messages that lie in the wrong cache.
+    /// like an expensive one. 10 ns of each message do not count: so much more they take where they
+    /// are in the wrong cache. The move itself costs some microseconds.
     pub work_worth_moving_ns: u64,
     /// A runnable that waits behind a single turn longer than this, in nanoseconds, is shared
     /// however little it costs.
