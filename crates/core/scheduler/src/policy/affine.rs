@@ -300,8 +300,7 @@ impl Affine {
     /// long: nothing would be gained, and actors would go to and fro, away from those that they
     /// talk to.
     pub(super) fn may_push(&self, view: &PushView) -> bool {
-        let measured = Some(view.crossing_ns).filter(|&ns| ns > 0);
-        let price_ns = u64::from(measured.unwrap_or(self.crossing_ns));
+        let price_ns = self.price_ns(view.crossing_ns);
         // What it sends to others there already crosses now, and would not from then on. But what
         // others here send to it would cross, too, and nobody counts that.
         let would_cross = view.would_cross.max(CROSSES_LEAST);
@@ -322,6 +321,11 @@ impl Affine {
                 own_ns.saturating_mul(together_ns) > view.average_ns.saturating_mul(apart_ns)
             }
         }
+    }
+
+    /// What a message costs more if it crosses: as measured, if one has crossed (0: none has).
+    fn price_ns(&self, measured_ns: u32) -> u64 {
+        u64::from(if measured_ns > 0 { measured_ns } else { self.crossing_ns })
     }
 
     /// From the widest level to the narrowest: of two workers there, drawn by lot, the one with
@@ -373,9 +377,7 @@ impl Affine {
         if view.crossed == 0 || view.crossed < view.handled / CROSSES {
             return true;
         }
-        let measured = Some(crossing_ns).filter(|&ns| ns > 0);
-        let crossing_ns = u64::from(measured.unwrap_or(self.crossing_ns)) + COLD_NS;
-        let crossings_ns = view.crossed.saturating_mul(crossing_ns);
+        let crossings_ns = view.crossed.saturating_mul(self.price_ns(crossing_ns) + COLD_NS);
         // Whatever was measured of crossings: the messages themselves cost something, too.
         let own_ns = view.busy_ns.saturating_sub(crossings_ns).max(view.busy_ns / 4);
         let alone_ns = own_ns.saturating_mul(workers as u64);

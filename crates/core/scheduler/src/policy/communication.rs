@@ -7,7 +7,7 @@ const KEPT: usize = 6;
 const WINDOW: u32 = 4;
 
 /// All messages that something sends, as [`super::Affinities::would_cross`] counts them.
-pub const ALL_CROSS: u32 = 1_024;
+pub(super) const ALL_CROSS: u32 = 1_024;
 /// Of fewer sampled sends nothing is concluded.
 const ENOUGH: u32 = 8;
 

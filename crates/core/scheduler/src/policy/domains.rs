@@ -4,7 +4,7 @@
 //! domain. So what it sends is also counted by domains, and the widest that it had better change is
 //! changed first: a message between NUMA nodes costs most.
 
-use super::communication::CommunicationAffinity;
+use super::communication::{ALL_CROSS, CommunicationAffinity};
 
 /// The greatest distances within a domain, as ranks, from the widest: a NUMA node, a third-level
 /// cache.
@@ -111,11 +111,14 @@ impl Affinities {
     }
 
     /// Of 1,024 messages that it sends, how many more would cross if it were at the other worker; 0
-    /// if it sends as much there. `None`: too little is known. O(1).
+    /// if it sends as much there. All of them, as long as too little is known. O(1).
     #[must_use]
-    pub fn would_cross(&self, domains: &Domains, own: usize, other: usize) -> Option<u32> {
-        let (affinity, workers) = self.0.iter().zip(&domains.levels).next_back()?;
-        affinity.more_to(workers.of_worker[own], workers.of_worker[other])
+    pub fn would_cross(&self, domains: &Domains, own: usize, other: usize) -> u32 {
+        let workers = self.0.iter().zip(&domains.levels).next_back();
+        let more = workers.and_then(|(affinity, workers)| {
+            affinity.more_to(workers.of_worker[own], workers.of_worker[other])
+        });
+        more.unwrap_or(ALL_CROSS)
     }
 
     /// For each level, from the widest: the domain that most was sent to, but for the own one.
@@ -183,7 +186,7 @@ mod tests {
         // To that node, to one of its caches, to one of their workers.
         assert_eq!(seen, [(4, 16, 1), (2, 8, 1), (1, 4, 1)]);
         let would_cross = |own, other| affinities.would_cross(&domains, own, other);
-        assert_eq!([would_cross(4, 0), would_cross(0, 4)], [Some(3 * 1_024 / 17), Some(0)]);
-        assert_eq!(Affinities::default().would_cross(&domains, 0, 4), None);
+        assert_eq!([would_cross(4, 0), would_cross(0, 4)], [3 * 1_024 / 17, 0]);
+        assert_eq!(Affinities::default().would_cross(&domains, 0, 4), 1_024);
     }
 }

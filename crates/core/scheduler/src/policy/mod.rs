@@ -23,7 +23,6 @@ mod utilization;
 mod views;
 
 pub use affine::{Affine, SetError};
-pub use communication::ALL_CROSS;
 pub(crate) use communication::spread;
 pub use domains::{Affinities, Domains};
 pub use scale::{Elastic, ScaleEvent, ScaleReason, ScaleView};

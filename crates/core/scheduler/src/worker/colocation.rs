@@ -5,7 +5,7 @@ use super::Worker;
 use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
-use crate::policy::{ALL_CROSS, Affinities, ColocateView};
+use crate::policy::{Affinities, ColocateView};
 use crate::runnable::{IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 
@@ -30,10 +30,10 @@ impl Worker {
     }
 
     /// Of 1,024 messages that a runnable of this worker sends, how many more would cross if it were
-    /// at the other: all of them, as long as nothing is known.
+    /// at the other: see [`Affinities::would_cross`].
     pub(super) fn would_cross(&self, sender: Runnable, other: usize) -> u32 {
         let (from, domains) = (sender.0.as_ptr(), &self.shared.domains);
-        self.affinities.would_cross(from, domains, self.index, other).unwrap_or(ALL_CROSS)
+        self.affinities.would_cross(from, domains, self.index, other)
     }
 
     /// Forgets to whom a runnable sends: it moves.

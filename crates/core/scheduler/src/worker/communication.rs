@@ -61,18 +61,19 @@ impl AffinityTable {
     }
 
     /// Of 1,024 messages that it sends, how many more would cross if it were at worker `other` and
-    /// not at `own`; `None`: too little is known.
+    /// not at `own`: see [`Affinities::would_cross`].
     pub(super) fn would_cross(
         &self,
         from: *const Header,
         domains: &Domains,
         own: usize,
         other: usize,
-    ) -> Option<u32> {
+    ) -> u32 {
         self.0.with(|table| {
-            let known = table.places.get(place_of(from, table.places.len()))?;
-            let known = Some(known).filter(|known| known.from == from)?;
-            known.affinities.would_cross(domains, own, other)
+            let known = table.places.get(place_of(from, table.places.len()));
+            let known = known.filter(|known| known.from == from);
+            let affinities = known.map(|known| known.affinities).unwrap_or_default();
+            affinities.would_cross(domains, own, other)
         })
     }
 
@@ -186,11 +187,11 @@ mod tests {
             assert!(affinities.note(known, &domains(), n / 6, 1_000).is_none());
         }
         let would_cross = |from, own, other| affinities.would_cross(from, &domains(), own, other);
-        assert_eq!(would_cross(known, 0, 1), Some(4 * 1_024 / 8));
-        assert_eq!(would_cross(known, 1, 0), Some(0));
-        assert_eq!(would_cross(other, 0, 1), None);
+        assert_eq!(would_cross(known, 0, 1), 4 * 1_024 / 8);
+        assert_eq!(would_cross(known, 1, 0), 0);
+        assert_eq!(would_cross(other, 0, 1), 1_024);
         affinities.forget(known);
-        assert_eq!(would_cross(known, 0, 1), None);
+        assert_eq!(would_cross(known, 0, 1), 1_024);
     }
 
     #[test]

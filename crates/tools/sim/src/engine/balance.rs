@@ -4,7 +4,7 @@ use super::time::{Ps, ns, ps};
 use super::{Mode, Place, Sim};
 use crate::machine::Machine;
 use actinium_scheduler::policy::tuning;
-use actinium_scheduler::policy::{ALL_CROSS, Affinities, LoadView, Policy, PushView, Ready};
+use actinium_scheduler::policy::{Affinities, LoadView, Policy, PushView, Ready};
 
 impl Sim<'_> {
     /// Once a round, which took `busy_ns`, or 0 if it had no turns: how much there is to do; and
@@ -13,8 +13,6 @@ impl Sim<'_> {
         let state = &mut self.workers[worker];
         let now_ns = state.turn_ns.saturating_mul(state.queue.len() as u64);
         state.load_ns = tuning::weigh_load(state.load_ns, now_ns);
-        // The worker's own clock, which may be ahead of the others'.
-        state.utilization.note_round(ns(at_ps), busy_ns, state.load_ns);
         state.shown_load_ns = tuning::shown_load(state.load_ns, state.turn_ns, state.queue.len());
         if tuning::has_grown(state.load_ns, state.looked_ns) {
             (state.in_vain, state.looked_ns) = (0, state.load_ns);
@@ -22,6 +20,8 @@ impl Sim<'_> {
         let Some(pause_ns) = self.policy.balance_after_ns(state.load_ns, state.in_vain) else {
             return at_ps;
         };
+        // The worker's own clock, which may be ahead of the others'.
+        state.utilization.note_round(ns(at_ps), busy_ns, state.load_ns);
         let is_early = ns(at_ps.saturating_sub(state.balanced_ps)) < pause_ns;
         if is_early || state.queue.len() < 2 || !self.is_working(worker) {
             return at_ps;
@@ -76,7 +76,7 @@ impl Sim<'_> {
                     is_busy,
                     cost_ns,
                     crossing_ns,
-                    would_cross: would_cross(machine, affinities, worker, other),
+                    would_cross: affinities.would_cross(&machine.domains, worker, other),
                     own_ns,
                     average_ns,
                 })
@@ -177,9 +177,4 @@ fn in_reach(machine: &Machine, policy: Policy, worker: usize) -> &[(usize, u32)]
     let neighbours = &machine.neighbours[worker];
     let near = neighbours.partition_point(|&(_, distance)| policy.reaches(distance));
     &neighbours[..near]
-}
-
-/// As `Worker::would_cross`.
-fn would_cross(machine: &Machine, affinities: &Affinities, own: usize, other: usize) -> u32 {
-    affinities.would_cross(&machine.domains, own, other).unwrap_or(ALL_CROSS)
 }
