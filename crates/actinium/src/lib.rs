@@ -469,6 +469,8 @@ mod guide {
     struct Groups;
     #[doc = include_str!("../../../docs/actors/lifetime.md")]
     struct Lifetime;
+    #[doc = include_str!("../../../docs/locality.md")]
+    struct Locality;
     #[cfg(feature = "metrics")]
     #[doc = include_str!("../../../docs/metrics.md")]
     struct Metrics;

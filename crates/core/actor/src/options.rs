@@ -59,6 +59,7 @@ pub struct SpawnOptions {
     pub(crate) name: Option<String>,
     pub(crate) mailbox: Mailbox,
     pub(crate) home: Home,
+    pub(crate) is_pinned: bool,
     pub(crate) memory: Option<Memory>,
     pub(crate) supervision: Supervision,
 }
@@ -92,6 +93,25 @@ impl SpawnOptions {
     /// lies.
     pub fn on_node(mut self, node: u32) -> Self {
         self.home = Home::Node(node);
+        self
+    }
+
+    /// Keeps it at its home, for as long as it lives: no other worker runs it, however long it
+    /// waits there. So it may use what belongs to one thread or core: a thread-local cache, a
+    /// device, a queue of a network card. Choose the home by [`SpawnOptions::on_worker`] or
+    /// [`SpawnOptions::on_node`]; else the policy does.
+    ///
+    /// This holds under the policies `affine` and `pinned`; `pool` and `stealing` have no homes,
+    /// and run it anywhere. A worker that an elastic system does not need wakes up for it.
+    ///
+    /// ```
+    /// use actinium_actor::SpawnOptions;
+    ///
+    /// let options = SpawnOptions::new().on_worker(0).pinned();
+    /// # let _ = options;
+    /// ```
+    pub fn pinned(mut self) -> Self {
+        self.is_pinned = true;
         self
     }
 

@@ -12,27 +12,66 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Poll, Wake, Waker};
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
 
-/// Polls one future.
-struct Pilot<F: Future + 'static, A: Actor, M> {
+/// Polls one future. Its type does not depend on what it polls: the code of an actor is long, and a
+/// program has it once, not for each call of [`Context::pipe`].
+struct Pilot {
     /// `None`: it is ready, and gone.
-    future: Option<Guarded<Pin<Box<F>>>>,
-    /// To whom its result goes, and how it becomes a message, unless it is left at the panic.
-    result: Option<(Address<A>, M)>,
+    piped: Option<Box<dyn Erased>>,
     /// The span of the future, if the message that began it is traced.
     beside: Beside,
     /// The waker, and whether it has rung since the last poll.
     bell: Option<(Waker, Arc<AtomicBool>)>,
 }
 
+/// A future, and what is done with its result, without their types.
+trait Erased: Send {
+    /// Polls the future; once it is ready, sends its result, and says what went wrong if something
+    /// did.
+    fn poll(&mut self, cx: &mut TaskContext<'_>, beside: &Beside) -> Poll<Option<&'static str>>;
+}
+
+struct Piped<F: Future + 'static, A: Actor, M> {
+    future: Guarded<Pin<Box<F>>>,
+    /// To whom its result goes, and how it becomes a message, unless it is left at the panic.
+    result: Option<(Address<A>, M)>,
+}
+
+impl<F, A, M> Erased for Piped<F, A, M>
+where
+    F: Future + Send + 'static,
+    A: Actor,
+    M: FnOnce(Result<F::Output, Panicked>) -> Result<A::Msg, Panicked> + Send + 'static,
+{
+    fn poll(&mut self, cx: &mut TaskContext<'_>, beside: &Beside) -> Poll<Option<&'static str>> {
+        let polled = guard::catch(|| beside.scope(|| self.future.as_mut().poll(cx)));
+        let output = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panicked) => Err(panicked),
+        };
+        let mut error = output.is_err().then_some("the future panicked");
+        if let Some((owner, msg)) = self.result.take() {
+            match guard::catch(|| beside.scope(|| msg(output))).and_then(identity) {
+                Ok(msg) => beside.scope(|| owner.tell(msg)),
+                Err(panicked) => {
+                    error = error.or(Some("making the message panicked"));
+                    owner.0.core.fail(panicked);
+                }
+            }
+        }
+        Poll::Ready(error)
+    }
+}
+
 /// Wakes a pilot, with at most one message under way.
-struct Bell<P: Actor> {
-    pilot: Address<P>,
+struct Bell {
+    pilot: Address<Pilot>,
     rung: Arc<AtomicBool>,
 }
 
-impl<P: Actor<Msg = ()>> Wake for Bell<P> {
+impl Wake for Bell {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -48,12 +87,7 @@ impl<P: Actor<Msg = ()>> Wake for Bell<P> {
     }
 }
 
-impl<F, A, M> Actor for Pilot<F, A, M>
-where
-    F: Future + Send + 'static,
-    A: Actor,
-    M: FnOnce(Result<F::Output, Panicked>) -> Result<A::Msg, Panicked> + Send + 'static,
-{
+impl Actor for Pilot {
     type Msg = ();
 
     fn started(&mut self, ctx: &mut Context<'_, Self>) {
@@ -66,28 +100,13 @@ where
     fn handle(&mut self, (): (), ctx: &mut Context<'_, Self>) {
         let Some((waker, rung)) = &self.bell else { return };
         // The ring that the end below waits for.
-        let Some(future) = &mut self.future else { return ctx.stop() };
+        let Some(piped) = &mut self.piped else { return ctx.stop() };
         // AcqRel: see `wake_by_ref`.
         rung.swap(false, Ordering::AcqRel);
-        let mut cx = std::task::Context::from_waker(waker);
-        let polled = guard::catch(|| self.beside.scope(|| future.as_mut().poll(&mut cx)));
-        let output = match polled {
-            Ok(Poll::Pending) => return,
-            Ok(Poll::Ready(output)) => Ok(output),
-            Err(panicked) => Err(panicked),
-        };
-        let mut error = output.is_err().then_some("the future panicked");
-        if let Some((owner, msg)) = self.result.take() {
-            match guard::catch(|| self.beside.scope(|| msg(output))).and_then(identity) {
-                Ok(msg) => self.beside.scope(|| owner.tell(msg)),
-                Err(panicked) => {
-                    error = error.or(Some("making the message panicked"));
-                    owner.0.core.fail(panicked);
-                }
-            }
-        }
+        let mut cx = TaskContext::from_waker(waker);
+        let Poll::Ready(error) = piped.poll(&mut cx, &self.beside) else { return };
         std::mem::take(&mut self.beside).end(error);
-        self.future = None;
+        self.piped = None;
         // A ring that is under way would become a dead letter: it ends this actor when it arrives.
         // Nobody rings from here on. AcqRel: see `wake_by_ref`.
         if !rung.swap(true, Ordering::AcqRel) {
@@ -168,10 +187,9 @@ impl<A: Actor> Context<'_, A> {
     ) where
         F: Future + Send + 'static,
     {
-        let result = Some((self.address(), msg));
+        let future = Guarded::new(Box::pin(future));
         self.spawn_detached(Pilot {
-            future: Some(Guarded::new(Box::pin(future))),
-            result,
+            piped: Some(Box::new(Piped { future, result: Some((self.address(), msg)) })),
             beside: self.core().beside("pipe"),
             bell: None,
         });

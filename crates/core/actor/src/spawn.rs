@@ -6,6 +6,7 @@ use crate::actor_id::ActorId;
 use crate::address::Address;
 use crate::cell::actor_cell::ActorCell;
 use crate::cell::apart::apart;
+use crate::cell::create::Seat;
 use crate::cell::life::{Extra, Life};
 use crate::cell::memory::{Block, NoMemory};
 use crate::cell::reference::CellRef;
@@ -53,7 +54,8 @@ impl Inner {
         // Without memory of this kind, the global allocator says that there is none.
         let memory = self.memory_apart(worker.is_none());
         let block = memory.and_then(|memory| Block::allocate(memory).ok());
-        self.launch(self.make(self.next_id(), home, None, actor, None, block), home, worker, None)
+        let cell = self.make(self.next_id(), Seat::at(home), None, actor, None, block);
+        self.launch(cell, home, worker, None)
     }
 
     /// The memory for an actor that is spread: those made just before and after it, next to which
@@ -72,7 +74,7 @@ impl Inner {
         let home = worker.place();
         let parent_id = parent.id;
         let extra = Box::new(Extra { parent: Some(parent), ..Extra::default() });
-        let cell = self.make(self.next_id(), home, None, actor, Some(extra), None);
+        let cell = self.make(self.next_id(), Seat::at(home), None, actor, Some(extra), None);
         self.launch(cell, home, Some(worker), Some(parent_id))
     }
 
@@ -127,9 +129,11 @@ impl Inner {
             names: options.name.iter().cloned().collect(),
             ..Extra::default()
         };
-        let cell = self.make(id, home, capacity, actor, Some(Box::new(extra)), block);
+        let seat = Seat { home, is_pinned: options.is_pinned };
+        let cell = self.make(id, seat, capacity, actor, Some(Box::new(extra)), block);
         // Wherever its home is, it begins here, unless somebody says where it has to be.
-        let worker = worker.filter(|_| chosen.is_none() || here == Some(home));
+        let begins_anywhere = chosen.is_none() && !options.is_pinned;
+        let worker = worker.filter(|_| begins_anywhere || here == Some(home));
         let Some(name) = options.name else {
             return Ok(self.launch(cell, home, worker, parent_id));
         };
@@ -150,7 +154,7 @@ impl Inner {
     fn make<A: Actor>(
         self: &Arc<Self>,
         id: ActorId,
-        home: usize,
+        seat: Seat,
         capacity: Option<usize>,
         actor: A,
         extra: Option<Box<Extra<A>>>,
@@ -160,7 +164,7 @@ impl Inner {
             self.clone(),
             id,
             self.kind_of::<A>(),
-            home,
+            seat,
             capacity,
             (actor, block),
             Life::new(extra),

@@ -104,6 +104,8 @@ counters! {
     /// The time that these took more than messages that stay, for sender and receiver together:
     /// nanoseconds.
     crossings_ns,
+    /// Chunks of messages that this worker has published in its lanes to others.
+    published,
     /// Times this worker delivered what lay in its lanes itself, so that nothing overtakes it.
     flushed,
     /// Wake-ups passed to other workers' inboxes.

@@ -71,6 +71,11 @@ impl Owned<'_> {
         if own == 0 { self.header().kind.footprint_kib() } else { own }
     }
 
+    /// Whether it stays at this worker: all of its kind do, or it is pinned.
+    pub(crate) fn stays(&mut self) -> bool {
+        self.header().kind.stays() || self.with(|private| private.is_pinned())
+    }
+
     /// How many items wait for it.
     pub(crate) fn pending(&self) -> usize {
         // SAFETY: its holder asks, and it is alive.

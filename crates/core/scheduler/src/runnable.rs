@@ -67,6 +67,9 @@ pub const CONTROL_PENDING: u8 = 16;
 /// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
 pub const FIRST_FREE: u8 = 32;
 
+/// `Private::thief`: it is pinned.
+const PINNED: u16 = u16::MAX - 1;
+
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -228,7 +231,7 @@ pub struct Private {
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's
     /// may be).
     pub cost_ns: u32,
-    /// Index of the worker that stole it last.
+    /// Index of the worker that stole it last; `PINNED`: none may.
     pub thief: u16,
     /// How often that worker stole it in a row.
     pub steals: u16,
@@ -244,6 +247,17 @@ pub struct Private {
 
 /// Each idle actor pays for it.
 const _: () = assert!(size_of::<Private>() == 16);
+
+impl Private {
+    /// From now on it stays at its home, as far as the policy keeps runnables there at all.
+    pub fn pin(&mut self) {
+        self.thief = PINNED;
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.thief == PINNED
+    }
+}
 
 /// Words in a header for the runnable's own sort.
 const OWN_WORDS: usize = 11;
@@ -266,19 +280,20 @@ impl Default for Words {
 /// Senders read `owner`, often from another core. Fields that each turn writes must not lie on the
 /// same cache line, nor on the one beside it, for processors fetch lines in pairs; so what is
 /// hardly ever written stands around it, and `own`, of the size of [`Words`], is room for more of
-/// that.
+/// that. What each message reads stands in the first 16 bytes: an allocator aligns to so many, and
+/// more might lie across two lines.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Header<S = Words> {
     pub(crate) vtable: &'static VTable,
+    /// See the table in the module's documentation.
+    pub(crate) owner: AtomicU32,
+    pub(crate) notified: AtomicU8,
     pub(crate) kind: Arc<Kind>,
     /// The inbox's link, used only while a notification travels.
     pub(crate) next: AtomicPtr<Header>,
     /// The epoch in which its owner took it over, or `NO_LANE` (see `lanes`).
     pub(crate) since: AtomicU64,
-    /// See the table in the module's documentation.
-    pub(crate) owner: AtomicU32,
-    pub(crate) notified: AtomicU8,
     // Where atomics are a model checker's they have other sizes: what the scheduler uses must not
     // lie behind them there.
     #[cfg(any(loom, shuttle))]

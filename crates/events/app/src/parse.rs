@@ -44,6 +44,28 @@ pub fn policy(text: &str) -> Result<Policy, String> {
     text.parse::<Policy>().map_err(|error| error.to_string())
 }
 
+/// Parses a list of policies, separated by commas, as are the parameters behind one:
+/// `pinned,affine,affine,colocate_after=8` are three.
+///
+/// # Errors
+/// If there is none of a name, or a policy has no such parameter.
+///
+/// ```
+/// let policies = actinium_app::parse::policies("pinned,affine,colocate_after=8")?;
+/// assert_eq!(policies.len(), 2);
+/// # Ok::<(), String>(())
+/// ```
+pub fn policies(text: &str) -> Result<Vec<Policy>, String> {
+    let mut each: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match each.last_mut() {
+            Some(last) if part.contains('=') => *last = format!("{last},{part}"),
+            _ => each.push(part.to_owned()),
+        }
+    }
+    each.iter().map(|text| policy(text)).collect()
+}
+
 /// Returns a parser of a value that has one of these names; each comes with its explanation.
 pub fn one_of<T>(names: &'static [(&str, &str)]) -> impl TypedValueParser<Value = T>
 where

@@ -18,7 +18,7 @@ const fn counter(field: &'static str, metric: &'static str, help: &'static str) 
 }
 
 /// All counters of workers. Each has the label `worker`.
-pub const COUNTERS: [CounterName; 30] = [
+pub const COUNTERS: [CounterName; 31] = [
     counter("sent", "actinium_messages_sent", "Messages that senders tried to send"),
     counter("handled", "actinium_messages_handled", "Messages handled"),
     counter(
@@ -59,6 +59,11 @@ pub const COUNTERS: [CounterName; 30] = [
         "crossings_ns",
         "actinium_crossings_seconds",
         "What these cost beyond messages that stay, for both workers together",
+    ),
+    counter(
+        "published",
+        "actinium_chunks_published",
+        "Chunks of messages that this worker has published for others",
     ),
     counter("flushed", "actinium_lane_flushes", "Times that a worker delivered its own lanes"),
     counter("posted", "actinium_wakeups_posted", "Wake-ups passed to other workers"),

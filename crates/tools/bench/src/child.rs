@@ -35,7 +35,7 @@ pub(crate) enum What {
     /// Items per second by a clock that ticks, which says nothing: the process is run for its
     /// instructions.
     Ticking,
-    /// Messages that crossed from worker to worker, and sleeping workers woken.
+    /// Messages that crossed from worker to worker, sleeping workers woken, and chunks published.
     Crossings,
 }
 
@@ -119,8 +119,9 @@ pub(crate) fn run(order: &Order) -> ExitCode {
             What::Value | What::Ticking => println!("{value}"),
             What::Allocations => println!("{} {}", calls - before.0.calls, bytes - before.0.bytes),
             What::Crossings => {
-                let Crossings { messages, woken } = host.crossings();
-                println!("{} {}", messages - before.1.messages, woken - before.1.woken);
+                let Crossings { messages, woken, published } = host.crossings();
+                let (messages, woken) = (messages - before.1.messages, woken - before.1.woken);
+                println!("{messages} {woken} {}", published - before.1.published);
             }
         }
     }

@@ -23,4 +23,6 @@ pub(crate) struct Crossings {
     pub(crate) messages: u64,
     /// Sleeping workers that were woken.
     pub(crate) woken: u64,
+    /// Chunks of messages published for other workers.
+    pub(crate) published: u64,
 }

@@ -15,6 +15,10 @@ pub(crate) enum Unit {
     Bytes,
     /// A plain number.
     Number,
+    /// How often something happened, on average.
+    Count,
+    /// A part of a whole.
+    Share,
     /// A ratio.
     Times,
     /// One divided by what was measured.
@@ -33,6 +37,8 @@ impl Unit {
             Unit::Seconds => nanoseconds(value * 1e9),
             Unit::Bytes => format!("{} B", decimal(value, 0)),
             Unit::Number => decimal(value, 5),
+            Unit::Count => decimal(value, 2),
+            Unit::Share => format!("{} %", decimal(value * 100.0, 1)),
             Unit::Times | Unit::Inverse => format!("{} ×", decimal(value, 3)),
         }
     }
@@ -77,6 +83,8 @@ mod tests {
     fn units_are_shown() {
         assert_eq!(Unit::Inverse.show(Unit::Inverse.of(1.25)), "0.800 ×");
         assert_eq!(Unit::Rate.show(2.5e6), "2.50 M/s");
+        assert_eq!(Unit::Share.show(0.0514), "5.1 %");
+        assert_eq!(Unit::Count.show(2.267), "2.27");
         assert_eq!(Unit::Seconds.show(0.002), Unit::Nanoseconds.show(2e6));
     }
 

@@ -17,6 +17,21 @@ use actinium_scheduler::{Footprint, Header, VTable};
 use std::any::TypeId;
 use std::ptr::NonNull;
 
+/// Where an actor is to run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// The index of its home.
+    pub(crate) home: usize,
+    /// It runs nowhere else.
+    pub(crate) is_pinned: bool,
+}
+
+impl Seat {
+    pub(crate) fn at(home: usize) -> Self {
+        Seat { home, is_pinned: false }
+    }
+}
+
 impl<A: Actor> ActorCell<A> {
     const VTABLE: VTable = VTable {
         sort: SORT,
@@ -34,7 +49,7 @@ impl<A: Actor> ActorCell<A> {
         system: std::sync::Arc<Inner>,
         id: ActorId,
         kind: Arc<Kind>,
-        home: usize,
+        seat: Seat,
         capacity: Option<usize>,
         (state, block): (A, Option<Block<A>>),
         life: Life<A>,
@@ -51,12 +66,19 @@ impl<A: Actor> ActorCell<A> {
             rare: Rare::new(shared_part::<A>(capacity), block.is_none()),
         };
         let cell = ActorCell {
-            core: Core::new(&Self::VTABLE, kind, home, fixed),
+            core: Core::new(&Self::VTABLE, kind, seat.home, fixed),
             life: OwnerCell::new(life),
             state: OwnerCell::new(Some(state)),
         };
         // SAFETY: nobody else knows it yet; and the closure calls no user code.
-        unsafe { cell.core.header.with_private(|private| private.footprint = footprint) }
+        unsafe {
+            cell.core.header.with_private(|private| {
+                private.footprint = footprint;
+                if seat.is_pinned {
+                    private.pin();
+                }
+            });
+        }
         let cell = put(cell, block);
         // SAFETY: just allocated, and nobody else knows it yet.
         unsafe { (*cell.as_ptr()).core.header.own_mut().me = cell.cast() };

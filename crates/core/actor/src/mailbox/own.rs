@@ -14,6 +14,9 @@ use std::ptr::NonNull;
 const FIRST: usize = 64;
 /// A ring that has grown beyond this is given back when it is empty.
 const KEPT: u32 = 1024;
+/// A ring of so many bytes is put into huge pages, where the system has them: two, so that it fills
+/// at least one of them wherever it lies.
+const HUGE: usize = 4 << 20;
 /// The largest capacity: differences of the ends, and masks, are numbers with a sign.
 const MOST: u32 = 1 << 30;
 
@@ -233,6 +236,9 @@ impl<T> Ring<'_, T> {
                 unsafe { realloc(ring.raw.items.as_ptr(), before, layout.size()) }
             };
             ring.raw.items = NonNull::new(items).unwrap_or_else(|| handle_alloc_error(layout));
+            if layout.size() >= HUGE {
+                prefer_huge_pages(ring.raw.items, layout.size());
+            }
         }
         // The ring was full: what had wrapped around, before the head, now follows the rest.
         let (first, len) = (ring.head() & old.saturating_sub(1), ring.len());
@@ -272,6 +278,23 @@ impl<T> Ring<'_, T> {
         self.ends.mask.store(u32::MAX, Ordering::Relaxed);
     }
 }
+
+/// Asks for huge pages in this memory. Most of what a long backlog costs is the first touch of its
+/// pages, and there are 512 times fewer then. It is a hint: a system that has none, or a kind of
+/// memory that can not be so, is no error.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn prefer_huge_pages(memory: NonNull<u8>, bytes: usize) {
+    use rustix::mm::{Advice, madvise};
+    // Whole pages: with those at both ends, which an allocator gave nobody else, memory that is a
+    // mapping of its own stays one, and can be moved to a larger place without being copied.
+    let before = memory.addr().get() % rustix::param::page_size();
+    let first = memory.as_ptr().wrapping_sub(before);
+    // SAFETY: the call leaves the contents of pages as they are, and who owns them.
+    let _ = unsafe { madvise(first.cast(), before + bytes, Advice::LinuxHugepage) };
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn prefer_huge_pages(_memory: NonNull<u8>, _bytes: usize) {}
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
@@ -368,6 +391,50 @@ mod tests {
             assert!(!ring.is_large());
             ring.push(7);
             assert_eq!(ring.pop(), Some(7));
+        });
+    }
+
+    /// The range of the mapping that has this address, and whether it asks for huge pages.
+    #[cfg(target_os = "linux")]
+    fn mapping(address: usize) -> (std::ops::Range<usize>, bool) {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
+        let range_of = |line: &str| {
+            let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+            let at = |text| usize::from_str_radix(text, 16).ok();
+            Some(at(start)?..at(end)?)
+        };
+        let mut lines = smaps.lines();
+        let its = |line| range_of(line).filter(|range| range.contains(&address));
+        let range = lines.find_map(its).expect("it is mapped");
+        // The flags end what is said of a mapping.
+        let flags = lines.find_map(|line| line.strip_prefix("VmFlags:")).expect("each has flags");
+        (range, flags.split(' ').any(|flag| flag == "hg"))
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "the kernel's pages")]
+    fn a_long_backlog_asks_for_huge_pages_and_stays_one_mapping() {
+        if !std::fs::exists("/sys/kernel/mm/transparent_hugepage").expect("it can be looked for") {
+            eprintln!("skipped: this kernel has no huge pages");
+            return;
+        }
+        with_ring(|ring| {
+            let items = (HUGE / size_of::<usize>()) as u32;
+            let wants_huge = |ring: &Ring<'_, usize>, at| {
+                // SAFETY: the ring has grown to so many.
+                let place = unsafe { ring.place(at, ring.mask()) };
+                mapping(place.addr().get())
+            };
+            (0..items as usize / 2).for_each(|i| ring.push(i));
+            assert!(!wants_huge(ring, items / 4).1, "half as many are not worth it");
+            // It grows twice: the second time, what has the hint already.
+            (items as usize / 2..2 * items as usize).for_each(|i| ring.push(i));
+            let ((range, first), (same, last)) =
+                (wants_huge(ring, 0), wants_huge(ring, 2 * items - 1));
+            assert!(first && last);
+            assert_eq!(range, same, "a mapping that has been parted is copied when it grows");
+            (0..2 * items as usize).for_each(|i| assert_eq!(ring.pop(), Some(i)));
         });
     }
 }

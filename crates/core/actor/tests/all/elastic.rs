@@ -3,7 +3,7 @@
 
 use crate::common::{Does, does};
 use actinium_actor::{
-    Address, Bind, BuildError, Elastic, Policy, ScaleReason, Shutdown, SpawnOptions, System,
+    Address, Bind, BuildError, Elastic, Policy, Reply, ScaleReason, Shutdown, SpawnOptions, System,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -99,6 +99,21 @@ fn what_has_its_home_at_a_worker_that_does_not_work_moves() {
     system.wait_idle(Duration::MAX).unwrap();
     assert_eq!(seen.load(SeqCst), 0, "the only one that works");
     assert_eq!(system.stats().total().pushed, 1);
+}
+
+#[test]
+fn what_is_pinned_runs_at_its_home_though_that_does_not_work() {
+    let builder = System::builder().workers(WORKERS).bind(Bind::None).elastic(true);
+    let system = builder.build().expect("a system");
+    let make = || does(|reply: Reply<usize>, ctx| _ = reply.send(ctx.worker()));
+    let options = SpawnOptions::new().on_worker(WORKERS - 1).pinned();
+    let pinned = system.spawn_with(options, make).expect("there is such a worker");
+    for _ in 0..10 {
+        assert_eq!(pinned.ask(|reply| reply).wait(), Ok(WORKERS - 1));
+        system.wait_idle(Duration::MAX).unwrap();
+    }
+    let total = system.stats().total();
+    assert_eq!((total.pushed, total.grown), (0, 0), "no worker is called for it");
 }
 
 #[test]

@@ -196,23 +196,26 @@ fn what_was_sent_before_an_answer_is_there_when_the_answer_is() {
     });
 }
 
-/// Sends itself the next message for as long as nobody says stop.
-fn loner(stop: Arc<AtomicBool>) -> crate::common::Does<()> {
+/// Sends itself the next message for as long as nobody says stop. Bit `i` of `seen`: on worker `i`.
+fn loner(stop: Arc<AtomicBool>, seen: Arc<AtomicUsize>) -> crate::common::Does<()> {
     does(move |(), ctx: &mut Context<'_, crate::common::Does<()>>| {
+        seen.fetch_or(1 << ctx.worker(), SeqCst);
         if !stop.load(SeqCst) {
             ctx.address().send(()).unwrap();
         }
     })
 }
 
+/// All start at the first worker, and none costs enough that a thief would be called for it.
+const PATIENT: Affine =
+    Affine { wait_worth_moving_ns: u64::MAX, outside_together: 256, ..Affine::DEFAULT };
+
 #[test]
 fn busy_workers_share_what_talks_to_nobody() {
-    // All start at the first worker, and none costs enough that a thief would be called for it.
-    let patient =
-        Affine { wait_worth_moving_ns: u64::MAX, outside_together: 256, ..Affine::DEFAULT };
-    let system = system(Policy::Affine(patient), 2);
+    let system = system(Policy::Affine(PATIENT), 2);
     let stop = Arc::new(AtomicBool::new(false));
-    let loners: Vec<_> = (0..8).map(|_| system.spawn(loner(stop.clone()))).collect();
+    let start = |_| system.spawn(loner(stop.clone(), Arc::default()));
+    let loners: Vec<_> = (0..8).map(start).collect();
     loners.iter().for_each(|loner| loner.send(()).unwrap());
     // Ends only when one of them was pushed to the other worker.
     while system.stats().total().pushed == 0 {
@@ -254,27 +257,59 @@ const EAGER_BUT_LIGHT: Affine = Affine {
     ..Affine::DEFAULT
 };
 
-#[test]
-fn what_declares_a_large_footprint_is_not_stolen() {
+/// Of two at worker 0, started so and of so many bytes, the other worker takes the second and never
+/// the first.
+fn first_stays(first: (SpawnOptions, usize), second: (SpawnOptions, usize)) {
     let system = system(Policy::Affine(EAGER_BUT_LIGHT), 2);
-    let resident = |footprint_bytes| {
+    let resident = |(options, footprint_bytes): (SpawnOptions, usize)| {
         let seen = Arc::new(AtomicUsize::new(0));
         let its = seen.clone();
         let make = move || Resident { footprint_bytes, seen: its.clone() };
-        let address = system.spawn_with(SpawnOptions::new().on_worker(0), make).unwrap();
-        (address, seen)
+        (system.spawn_with(options.on_worker(0), make).unwrap(), seen)
     };
-    let (heavy, heavy_seen) = resident(1024);
-    let (light, light_seen) = resident(1023);
-    // Until the other worker has taken the light one.
-    while light_seen.load(SeqCst) & 2 == 0 {
-        heavy.send(()).unwrap();
-        light.send(()).unwrap();
+    let ((first, first_seen), (second, second_seen)) = (resident(first), resident(second));
+    // Until the other worker has taken the second one.
+    while second_seen.load(SeqCst) & 2 == 0 {
+        first.send(()).unwrap();
+        second.send(()).unwrap();
         std::thread::yield_now();
     }
     system.wait_idle(Duration::MAX).unwrap();
-    assert_eq!(heavy_seen.load(SeqCst), 1);
+    assert_eq!(first_seen.load(SeqCst), 1);
     assert!(system.audit(Duration::MAX).unwrap().is_balanced());
+}
+
+#[test]
+fn what_declares_a_large_footprint_is_not_stolen() {
+    first_stays((SpawnOptions::new(), 1024), (SpawnOptions::new(), 1023));
+}
+
+#[test]
+fn what_is_pinned_is_not_stolen() {
+    first_stays((SpawnOptions::new().pinned(), 0), (SpawnOptions::new(), 0));
+}
+
+#[test]
+fn what_is_pinned_is_not_pushed() {
+    let system = system(Policy::Affine(PATIENT), 2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let start = |options: SpawnOptions| {
+        let (stop, seen) = (stop.clone(), Arc::new(AtomicUsize::new(0)));
+        let its = seen.clone();
+        let make = move || loner(stop.clone(), its.clone());
+        let loner = system.spawn_with(options, make).unwrap();
+        loner.send(()).unwrap();
+        (loner, seen)
+    };
+    let pinned: Vec<_> = (0..8).map(|_| start(SpawnOptions::new().on_worker(0).pinned())).collect();
+    let loose: Vec<_> = (0..4).map(|_| start(SpawnOptions::new().on_worker(0))).collect();
+    // Until a loose one was given to the other worker; the pinned ones are as cheap.
+    while loose.iter().all(|(_, seen)| seen.load(SeqCst) & 2 == 0) {
+        std::thread::yield_now();
+    }
+    stop.store(true, SeqCst);
+    system.wait_idle(Duration::MAX).unwrap();
+    assert!(pinned.iter().all(|(_, seen)| seen.load(SeqCst) == 1));
 }
 
 /// Says where it is, and ends.

@@ -175,7 +175,7 @@ impl Worker {
         let (mut kept, mut given) = (Vec::new(), Vec::new());
         while given.len() < n && kept.len() < KEPT_AT_ONCE {
             let Some(mut owned) = self.pop_youngest() else { break };
-            let stays = owned.header().kind.stays() || !may_push(&mut owned);
+            let stays = owned.stays() || !may_push(&mut owned);
             if stays { &mut kept } else { &mut given }.push(owned);
         }
         for owned in kept.into_iter().rev() {

@@ -14,8 +14,12 @@ impl Worker {
     /// elsewhere, the runnable goes there after its next turn, as something that was stolen does.
     pub(super) fn note_affinity(&self, target: Runnable) {
         let Some(colocate_after) = self.shared.settings.policy.colocate_after() else { return };
-        let may_move = |sender: &Runnable| *sender != target && !sender.header().kind.stays();
-        let Some(sender) = self.running().filter(may_move) else { return };
+        let Some(sender) = self.running().filter(|&sender| sender != target) else { return };
+        // SAFETY: this worker runs the sender, so it owns it.
+        let mut owned = unsafe { Owned::new(sender) };
+        if owned.stays() {
+            return;
+        }
         // Relaxed: a hint.
         let owner = target.header().owner.load(Ordering::Relaxed) & !IN_TRANSIT;
         let to = owner.wrapping_sub(self.first_id) as usize;
@@ -25,7 +29,7 @@ impl Worker {
         }
         let (from, domains) = (sender.0.as_ptr(), &self.shared.domains);
         if let Some(affinities) = self.affinities.note(from, domains, to, colocate_after) {
-            self.colocate(sender, target, &affinities);
+            self.colocate(owned, target, &affinities);
         }
     }
 
@@ -42,8 +46,8 @@ impl Worker {
     }
 
     #[cold]
-    fn colocate(&self, sender: Runnable, target: Runnable, affinities: &Affinities) {
-        let own_ns = self.load_of(self.index);
+    fn colocate(&self, mut owned: Owned<'_>, target: Runnable, affinities: &Affinities) {
+        let (sender, own_ns) = (owned.runnable(), self.load_of(self.index));
         if own_ns >= LOAD_UNKNOWN_NS {
             return;
         }
@@ -64,8 +68,6 @@ impl Worker {
             return;
         };
         self.forget_affinities(sender);
-        // SAFETY: this worker runs the sender, so it owns it.
-        let mut owned = unsafe { Owned::new(sender) };
         // What was stolen is on its way already.
         if owned.with(|private| private.home as usize == self.index) {
             owned.move_home(other);

@@ -79,8 +79,9 @@ impl Worker {
         let is_movable = |&(before, runnable): &(usize, Runnable)| {
             // SAFETY: it lies in this worker's queue, from which nothing is taken meanwhile.
             let mut owned = unsafe { Owned::new(runnable) };
-            self.is_worth_sharing(&mut owned, before, current_ns)
-                || self.ready(&mut owned) == Ready::Again
+            !owned.stays()
+                && (self.is_worth_sharing(&mut owned, before, current_ns)
+                    || self.ready(&mut owned) == Ready::Again)
         };
         some.into_iter().enumerate().filter(is_movable).count()
     }

@@ -15,7 +15,7 @@ impl Worker {
         self.now.rest();
         self.woken_by.set(SCHEDULED);
         // At first: until receivers are looked after below, the cache lines have time to go there.
-        self.ends.publish_all();
+        self.counters().published.add(self.ends.publish_all());
         let turns = ROUND - self.round.replace(ROUND) - self.cut.replace(0);
         let now_ns = self.shared.clock.now_ns();
         self.begins(now_ns, ROUND);

@@ -191,20 +191,17 @@ impl LaneEnds {
         self.outgoing.with(|outgoing| outgoing[index].in_vain = delivered);
     }
 
-    /// Publishes the chunk for a worker, if anything is in it.
-    pub(super) fn publish(&self, index: usize) {
-        self.outgoing.with(|outgoing| outgoing[index].publish(&self.shared.lanes));
+    /// Publishes the chunk for a worker, if anything is in it: returns how many that were.
+    pub(super) fn publish(&self, index: usize) -> u64 {
+        self.outgoing.with(|outgoing| outgoing[index].publish(&self.shared.lanes))
     }
 
-    /// Publishes what is in any chunk.
-    pub(super) fn publish_all(&self) {
+    /// Publishes what is in any chunk: returns how many that were.
+    pub(super) fn publish_all(&self) -> u64 {
         self.outgoing.with(|outgoing| {
-            self.open.with(|open| {
-                for &index in open.iter() {
-                    outgoing[index].publish(&self.shared.lanes);
-                }
-            });
-        });
+            let mut publish = |&index: &usize| outgoing[index].publish(&self.shared.lanes);
+            self.open.with(|open| open.iter().map(&mut publish).sum())
+        })
     }
 
     /// Whether anything was published for a worker since this was last asked.
@@ -261,9 +258,9 @@ impl LaneEnds {
 }
 
 impl Outgoing {
-    fn publish(&mut self, lanes: &Lanes) {
+    fn publish(&mut self, lanes: &Lanes) -> u64 {
         if !self.end.has_unpublished() {
-            return;
+            return 0;
         }
         // The receiver does not keep up: larger chunks cost less each.
         let is_behind = self.end.known_waiting() >= BACKLOG;
@@ -274,6 +271,7 @@ impl Outgoing {
             _ => self.under_way.push_back((published, self.begun)),
         }
         self.is_news = true;
+        1
     }
 }
 

@@ -159,7 +159,7 @@ impl Worker {
 
     /// Publishes the chunk for a worker, if anything is in it, and wakes that worker.
     fn publish(&self, index: usize) {
-        self.ends.publish(index);
+        self.counters().published.add(self.ends.publish(index));
         if self.ends.take_news(index) {
             self.wake(index);
         }
@@ -176,7 +176,7 @@ impl Worker {
             return;
         }
         if self.ends.any_open() {
-            self.ends.publish_all();
+            self.counters().published.add(self.ends.publish_all());
         }
         self.receive_between_turns();
     }

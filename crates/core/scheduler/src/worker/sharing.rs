@@ -121,7 +121,7 @@ impl Worker {
         before: usize,
         current_ns: u64,
     ) -> bool {
-        if owned.header().kind.stays() {
+        if owned.stays() {
             return false;
         }
         let footprint_kib = owned.footprint_kib();

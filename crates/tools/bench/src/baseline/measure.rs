@@ -34,7 +34,7 @@ pub(crate) struct Timed {
 pub(crate) type Pair = (Option<f64>, Option<f64>);
 
 /// The costs of a benchmark that do not depend on what else the host does. They are counted on one
-/// worker, but crossings and wake-ups on all.
+/// worker, but crossings, wake-ups and publishes on all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
     pub(crate) instructions: Pair,
@@ -42,6 +42,7 @@ pub(crate) struct Costs {
     pub(crate) allocations: Pair,
     pub(crate) crossings: Pair,
     pub(crate) wake_ups: Pair,
+    pub(crate) publishes: Pair,
     /// The reasons why some costs could not be counted.
     pub(crate) errors: Vec<String>,
 }
@@ -176,17 +177,19 @@ pub(crate) fn costs(programs: &Programs, benchmark: Benchmark, options: &Options
         [("baseline", &programs.before), ("now", &programs.after)].map(|(which, program)| {
             let counted = instructions(program, benchmark, options.limit);
             let allocations = allocations(program, benchmark, options.limit);
-            let crossings = crossings(program, benchmark, options);
+            let exchanged = exchanged(program, benchmark, options);
             let failed =
-                [counted.as_ref().err(), allocations.as_ref().err(), crossings.as_ref().err()];
+                [counted.as_ref().err(), allocations.as_ref().err(), exchanged.as_ref().err()];
             let said = |error: &String| format!("{}, {which}: {error}", benchmark.name());
             errors.extend(failed.into_iter().flatten().map(said));
+            let [crossings, wake_ups, publishes] = exchanged.unwrap_or_default();
             [
                 counted.as_ref().ok().map(|counted| counted.instructions),
                 counted.as_ref().ok().map(|counted| counted.atomics),
                 allocations.ok(),
-                crossings.as_ref().ok().map(|[messages, _]| *messages),
-                crossings.as_ref().ok().map(|[_, woken]| *woken),
+                crossings,
+                wake_ups,
+                publishes,
             ]
         });
     let pair = |index: usize| (before[index], after[index]);
@@ -196,6 +199,7 @@ pub(crate) fn costs(programs: &Programs, benchmark: Benchmark, options: &Options
         allocations: pair(2),
         crossings: pair(3),
         wake_ups: pair(4),
+        publishes: pair(5),
         errors,
     }
 }
@@ -223,8 +227,13 @@ pub(crate) fn allocations(
     Ok(cost.calls.median())
 }
 
-/// Messages that cross, and wake-ups, per item on all workers: means over a few runs.
-fn crossings(program: &Path, benchmark: Benchmark, options: &Options) -> Result<[f64; 2], String> {
+/// Messages that cross, wake-ups and published chunks, per item on all workers: means over a few
+/// runs. An older program knows the first two only.
+fn exchanged(
+    program: &Path,
+    benchmark: Benchmark,
+    options: &Options,
+) -> Result<[Option<f64>; 3], String> {
     const RUNS: usize = 5;
     let size = benchmark.size();
     let order = Order {
@@ -236,7 +245,11 @@ fn crossings(program: &Path, benchmark: Benchmark, options: &Options) -> Result<
     };
     let lines = harness::lines(program, &order, options.limit)?;
     let items = (RUNS as u64 * benchmark.parts(size)) as f64;
-    Ok([0, 1].map(|column| lines.iter().map(|line| line[column]).sum::<f64>() / items))
+    let mean = |column: usize| {
+        let sum = lines.iter().map(|line| line.get(column).copied()).sum::<Option<f64>>();
+        sum.map(|sum| sum / items)
+    };
+    Ok([0, 1, 2].map(mean))
 }
 
 #[cfg(test)]

@@ -130,11 +130,12 @@ impl Comparison {
             "allocations",
             "crossings",
             "wake-ups",
+            "publishes",
         ];
         let rows = self.times.iter().map(|timed| self.row(timed)).collect();
         let mut notes = vec![
             "speed: this tree's to the baseline's, the median of paired processes. The costs are per item, before → now, on one worker; \
-             crossings (messages from worker to worker) and wake-ups on all workers."
+             crossings (messages from worker to worker), wake-ups and publishes (of chunks of messages) on all workers."
                 .to_owned(),
         ];
         match &self.uncounted {
@@ -174,6 +175,7 @@ impl Comparison {
             shown(costs.allocations, 3),
             shown(costs.crossings, 3),
             shown(costs.wake_ups, 3),
+            shown(costs.publishes, 3),
         ]
     }
 
@@ -193,6 +195,7 @@ impl Comparison {
                 "allocations": cost(costs.allocations),
                 "crossings": cost(costs.crossings),
                 "wake_ups": cost(costs.wake_ups),
+                "publishes": cost(costs.publishes),
                 "uncounted": costs.errors,
             })
         };

@@ -7,9 +7,13 @@
 //! can not be said in any other encoding.
 
 mod libraries;
+// The file itself: all else of that crate, and what it depends on, would take longer to build than
+// the benchmarks.
+#[expect(unreachable_pub, reason = "they are public there")]
+#[path = "../../../lab/src/wire/messages.rs"]
+mod messages;
 mod timing;
 
-use actinium_lab::wire::messages;
 use actinium_observe::number::decimal;
 use actinium_report::{Column, Table};
 use libraries::OURS;

@@ -21,8 +21,11 @@ pub(super) struct Figure {
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) title: &'static str,
-    /// The words before each row's arguments; `actinium` is the command.
+    /// The words before each row's arguments, if they have any in common; `actinium` is the
+    /// command.
     pub(super) command: &'static str,
+    /// Its commands print the same each time, so they run once.
+    pub(super) once: bool,
     pub(super) figures: &'static [Figure],
 }
 
@@ -36,23 +39,25 @@ const fn figure(
     Figure { what, args, at, unit, wanted }
 }
 
-use Unit::{Inverse, Nanoseconds, Rate, Seconds, Times};
+use Unit::{Count, Inverse, Nanoseconds, Rate, Seconds, Share, Times};
 
 const RECONSTRUCTION: &str = "workloads/reconstruction.toml --time-scale 0.02";
 const ELASTIC: &str = "--idle 2000 --repeat 3";
 const MANY_ACTORS: &str =
     "--actors 24,240 --accesses 20,100 --state 256,4000,32000 --messages 500000 --repeat 1";
 const STARTUP: &str = "startup --mode none,background,eager --size 1g --repeat 3";
-const BETWEEN_NODES: &str = "--workers 1 --in-flight 1 --actors 400 --messages 5000";
+const IN_PROCESS: &str = "actinium probe --fabric in-process --nodes 2 --workers 1 --in-flight 1 --actors 400 --messages 5000";
+const OVER_MPI: &str = "mpiexec -n 2 actinium probe --fabric mpi --workers 1 --in-flight 1 --actors 400 --messages 5000";
 const WINDOWS: &str = "startup --fabric mpi --size 64m --repeat 5";
 const CLUSTER: &str = "cluster --nodes 1000,10000 --route direct,3d";
-const COMMUNITIES: &str = "placement --nodes 100 --graph communities";
-const RING: &str = "placement --nodes 100 --graph ring";
+const PLACEMENT: &str = "placement --nodes 100";
+const PLACEMENT_256: &str = "placement --nodes 256 --graph communities";
 
 pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Event processing",
         command: "actinium events",
+        once: false,
         figures: &[figure(
             "ideal to elapsed, shipped workload",
             RECONSTRUCTION,
@@ -64,6 +69,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Messages between 200 actors",
         command: "actinium",
+        once: false,
         figures: &[
             figure(
                 "probe, 1 worker",
@@ -84,6 +90,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Elastic workers",
         command: "actinium elastic",
+        once: false,
         figures: &[
             figure(
                 "Pi, elastic to fixed, 1 worker",
@@ -112,6 +119,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Locality: time of affine to that of the best other policy",
         command: "actinium locality",
+        once: false,
         figures: &[
             figure(
                 "geometric mean of 12 cells",
@@ -132,6 +140,7 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         title: "Memory",
         command: "actinium memory",
+        once: false,
         figures: &[
             figure(
                 "eager fault-in of 1 GiB, 2 threads, to the fastest plain loop",
@@ -141,21 +150,21 @@ pub(super) const SECTIONS: &[Section] = &[
                 "≥ 0.9",
             ),
             figure(
-                "a no-op job with a window of registered memory over MPI, to without",
+                "time of a no-op job with a static window over MPI, to one without",
                 WINDOWS,
                 "/jobs/registration=static/of_none/median",
                 Times,
                 "",
             ),
             figure(
-                "reads of 4 KiB, static to dynamic window",
+                "rate of reads of 4 KiB by a static window, to a dynamic one",
                 WINDOWS,
                 "/transfers/bytes=4096/static_of_dynamic/median",
                 Times,
                 "> 1",
             ),
             figure(
-                "reads of 16 MiB",
+                "of reads of 16 MiB",
                 WINDOWS,
                 "/transfers/bytes=16777216/static_of_dynamic/median",
                 Times,
@@ -164,41 +173,37 @@ pub(super) const SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Protocols",
-        command: "actinium wire bench",
-        figures: &[figure(
-            "a protocol's monitor, per message",
-            "",
-            "/monitor_ns",
-            Nanoseconds,
-            "≤ 5 ns",
-        )],
-    },
-    Section {
-        title: "Nodes in one process",
-        command: "actinium probe --fabric in-process --nodes 2",
-        figures: &[figure(
-            "messages delivered",
-            BETWEEN_NODES,
-            "/throughput/computation_per_s",
-            Rate,
-            "",
-        )],
-    },
-    Section {
-        title: "Nodes over MPI",
-        command: "mpiexec -n 2 actinium probe --fabric mpi",
-        figures: &[figure(
-            "messages delivered",
-            BETWEEN_NODES,
-            "/throughput/computation_per_s",
-            Rate,
-            "≥ 5.9 M/s",
-        )],
+        title: "Protocols, and messages between nodes",
+        command: "",
+        once: false,
+        figures: &[
+            figure(
+                "a protocol's monitor, per message",
+                "actinium wire bench",
+                "/monitor_ns",
+                Nanoseconds,
+                "≤ 5 ns",
+            ),
+            figure(
+                "messages delivered between two nodes in one process",
+                IN_PROCESS,
+                "/throughput/computation_per_s",
+                Rate,
+                "",
+            ),
+            figure(
+                "messages delivered over MPI",
+                OVER_MPI,
+                "/throughput/computation_per_s",
+                Rate,
+                "≥ 5.9 M/s",
+            ),
+        ],
     },
     Section {
         title: "Simulated clusters",
         command: "actinium sim",
+        once: true,
         figures: &[
             figure(
                 "1,000 nodes, 100 messages of each, virtual time, direct",
@@ -236,24 +241,53 @@ pub(super) const SECTIONS: &[Section] = &[
                 "",
             ),
             figure(
-                "share of messages that cross, communities on 100 nodes, before placement by traffic",
-                COMMUNITIES,
+                "share of messages between 100 nodes, communities, before placement by traffic",
+                PLACEMENT,
                 "/runs/graph=communities/crossings_per_message_before",
-                Times,
+                Share,
                 "",
             ),
             figure(
                 "after 200 rounds of it",
-                COMMUNITIES,
+                PLACEMENT,
                 "/runs/graph=communities/crossings_per_message_after",
-                Times,
+                Share,
+                "",
+            ),
+            figure(
+                "moves of each actor",
+                PLACEMENT,
+                "/runs/graph=communities/moves_per_actor",
+                Count,
                 "",
             ),
             figure(
                 "a ring, after 200 rounds",
-                RING,
+                PLACEMENT,
                 "/runs/graph=ring/crossings_per_message_after",
-                Times,
+                Share,
+                "",
+            ),
+            figure("a star", PLACEMENT, "/runs/graph=star/crossings_per_message_after", Share, ""),
+            figure(
+                "communities that change after 100 rounds",
+                PLACEMENT,
+                "/runs/graph=changing/crossings_per_message_after",
+                Share,
+                "",
+            ),
+            figure(
+                "partners that change in each round: moves of each actor",
+                PLACEMENT,
+                "/runs/graph=adversarial/moves_per_actor",
+                Count,
+                "",
+            ),
+            figure(
+                "communities on 256 nodes, or PUs, after 200 rounds (1,000 nodes: docs/sim.md)",
+                PLACEMENT_256,
+                "/runs/graph=communities/crossings_per_message_after",
+                Share,
                 "",
             ),
         ],

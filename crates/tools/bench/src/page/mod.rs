@@ -67,8 +67,14 @@ fn page(root: &Path, options: &Options, args: &[String]) -> Result<String, Strin
     for section in ["overhead", "memory", "busy", "wait"] {
         let command = format!("`cargo bench -p actinium-bench -- --events --section {section}`");
         let measured = events::section(&workload, section)?;
-        // What waiting modules reach of the ideal is in the section's own output.
-        let shown = measured.iter().filter(|it| section != "wait" || it.unit == Unit::Nanoseconds);
+        // What waiting modules reach of the ideal, and bytes with products, are in the section's
+        // own output.
+        let is_shown = |it: &&Measured| match section {
+            "wait" => it.unit == Unit::Nanoseconds,
+            "memory" => !it.wanted.is_empty(),
+            _ => true,
+        };
+        let shown = measured.iter().filter(is_shown);
         figures.rows.extend(shown.map(|it| own(it, &command)));
     }
     text += &figures.markdown();

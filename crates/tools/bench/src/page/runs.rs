@@ -38,14 +38,16 @@ impl Commands {
 
     /// All sections, as one table.
     pub(super) fn sections(&self, runs: usize) -> Result<Grid, String> {
-        let commands: usize = SECTIONS.iter().map(|section| distinct(section).len()).sum();
-        let progress = Progress::new((commands * runs) as u64, "figures");
+        let runs_of = |section: &Section| if section.once { 1 } else { runs };
+        let all: usize =
+            SECTIONS.iter().map(|section| distinct(section).len() * runs_of(section)).sum();
+        let progress = Progress::new(all as u64, "figures");
         let mut rows = Vec::new();
         for section in SECTIONS {
             progress.message(section.title);
             let mut values: HashMap<&str, Values> = HashMap::new();
             for args in distinct(section) {
-                values.insert(args, self.values(section, args, runs, &progress));
+                values.insert(args, self.values(section, args, runs_of(section), &progress));
             }
             rows.push(title(section.title));
             let mut last = None;
@@ -61,7 +63,7 @@ impl Commands {
         }
         Ok(Grid {
             title: format!(
-                "Medians of {runs} runs of a `dist` build, each with the 95 % confidence interval of the median."
+                "Medians of {runs} runs of a `dist` build, with 95 % intervals (of fewer than 6 runs: least to greatest)."
             ),
             headings: HEADINGS.map(str::to_owned).to_vec(),
             rows,
@@ -70,13 +72,14 @@ impl Commands {
     }
 
     fn values(&self, section: &Section, args: &str, runs: usize, progress: &Progress) -> Values {
-        if section.command.starts_with("mpiexec")
+        let command = format!("{} {args} --json", section.command);
+        let command = command.trim_start();
+        if command.starts_with("mpiexec")
             && let Some(why) = &self.no_mpi
         {
             progress.add(runs as u64);
             return Err(why.clone());
         }
-        let command = format!("{} {args} --json", section.command);
         let run = |_| {
             let document = match command.strip_prefix("actinium ") {
                 Some(args) => self.actinium(args),

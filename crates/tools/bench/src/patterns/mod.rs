@@ -37,7 +37,7 @@ pub(crate) fn compare(workers: usize, pairs: usize, quick: bool) -> Result<Grid,
     Ok(Grid {
         title: format!(
             "`affine` with {workers} workers to one, with the 95 % interval of {pairs} pairs; the best other policy.\n\
-             Messages per second are compared; one actor spawns the others."
+             Messages per second are compared (`cargo bench -p actinium-bench -- --patterns`)."
         ),
         headings: ["pattern".to_owned()].into_iter().chain(STEPS.map(heading)).collect(),
         rows: Shape::ALL.into_iter().map(row).collect::<Result<_, String>>()?,

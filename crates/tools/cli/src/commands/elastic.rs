@@ -1,11 +1,11 @@
 //! `actinium elastic`.
 
 use super::tracing::TraceArgs;
-use actinium::Workers;
+use actinium::{Policy, Workers};
 use actinium_app::BindArgs;
 use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ShowArgs};
-use actinium_app::parse::{from_to, workers};
+use actinium_app::parse::{from_to, policy, workers};
 use actinium_app::setting::{Parsed, Setting};
 use actinium_lab::elastic::{self, Settings, report};
 use clap::ArgMatches;
@@ -38,6 +38,11 @@ pub struct Args {
 
     #[command(flatten)]
     bind: BindArgs,
+
+    /// Scheduling policy: affine, or affine with parameters, as affine,colocate_after=8
+    /// [env: ACTINIUM_POLICY]
+    #[arg(long, value_name = "POLICY", default_value = "affine", value_parser = policy)]
+    policy: Policy,
 
     /// Terms of the series that sums up to Pi
     #[arg(long, value_name = "N", default_value = "200000000", value_parser = from_to::<1, COUNT_MAX>)]
@@ -88,6 +93,8 @@ impl Args {
         let workers = Setting::parsed(self.workers, matches, "workers")
             .or_env("ACTINIUM_WORKERS", workers)?;
         let settings = Settings {
+            policy: Setting::parsed(self.policy, matches, "policy")
+                .or_env("ACTINIUM_POLICY", policy)?,
             terms: number(self.terms, "terms"),
             actors: number(self.actors, "actors"),
             slices: number(self.slices, "slices"),

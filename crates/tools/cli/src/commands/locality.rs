@@ -5,7 +5,7 @@ use actinium::{Policy, Workers};
 use actinium_app::BindArgs;
 use actinium_app::Failure;
 use actinium_app::output::{OutputArgs, ReportArgs, ShowArgs};
-use actinium_app::parse::{from_to, one_of, policy, workers};
+use actinium_app::parse::{from_to, one_of, policies, workers};
 use actinium_app::setting::{Parsed, Setting, Source};
 use actinium_lab::locality::settings::{Receivers, Settings, Variant};
 use actinium_lab::locality::{self, page, report};
@@ -61,9 +61,11 @@ pub struct Args {
     #[command(flatten)]
     bind: BindArgs,
 
-    /// Policies to compare, separated by commas
-    #[arg(long, value_name = "POLICY,...", default_value = "pinned,pool,stealing,affine", value_delimiter = ',', value_parser = policy)]
-    policy: Vec<Policy>,
+    /// Policies to compare, separated by commas; behind affine its parameters, as
+    /// affine,affine,colocate_after=8
+    #[arg(long, value_name = "POLICY,...", default_value = "pinned,pool,stealing,affine", value_parser = policies)]
+    // Written in full, it is one value to clap, which would else split it at commas.
+    policy: std::vec::Vec<Policy>,
 
     /// State that an actor works on: an array of words, or a hash map of small allocations
     #[arg(long, value_name = "KIND", default_value = "array", value_parser = one_of::<Variant>(VARIANTS))]

@@ -85,6 +85,7 @@ fn quiet_leaves_the_reasons_out() {
 #[test]
 fn settings_are_shown_with_their_sources() {
     let flags = [
+        ("policy", "affine,colocate_after=8"),
         ("terms", "90000"),
         ("actors", "7"),
         ("slices", "3"),
@@ -106,6 +107,9 @@ fn settings_are_shown_with_their_sources() {
     assert_eq!((&workers["value"], &workers["source"]), (&"3".into(), &"env".into()));
     let stdout = run(&["elastic", "--show-settings"]).ok();
     assert!(stdout.contains("default"), "{stdout}");
+    let of_env = [("ACTINIUM_POLICY", "affine,start_together=7")];
+    let json = run_with(&["elastic", "--show-settings", "--json"], &of_env).json();
+    assert_eq!(at(&json, "settings.policy.value"), "affine,start_together=7");
 }
 
 #[test]
@@ -127,6 +131,10 @@ fn what_is_asked_wrongly_is_refused() {
     ] {
         refused(&[flag, value], &format!("{flag}: '{value}' is not allowed: {range}"));
     }
+    refused(
+        &["--policy", "pool"],
+        "--policy: 'pool' has no elastic workers; only affine has, with or without parameters",
+    );
     refused(
         &["--workers", "0"],
         "--workers: '0' is not a number of workers: allowed are 1 to 4096, or 'all'",

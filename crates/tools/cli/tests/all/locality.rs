@@ -185,10 +185,14 @@ fn cells_are_all_combinations() {
 
 #[test]
 fn policies_are_those_asked_for_in_their_order() {
-    let json = figures(&["--policy", "affine,stealing,pool"]);
-    let names: Vec<Value> =
-        list(&json, "means").iter().map(|mean| mean["policy"].clone()).collect();
-    assert_eq!(names, ["affine", "stealing", "pool"]);
+    let names = |policies| -> Vec<Value> {
+        let json = figures(&["--policy", policies]);
+        list(&json, "means").iter().map(|mean| mean["policy"].clone()).collect()
+    };
+    assert_eq!(names("affine,stealing,pool"), ["affine", "stealing", "pool"]);
+    // With other parameters, it is another policy.
+    let eager = "affine,colocate_after=8,start_together=1";
+    assert_eq!(names(&format!("{eager},pool,affine")), [eager, "pool", "affine"]);
 }
 
 #[test]
@@ -306,6 +310,8 @@ fn what_is_asked_wrongly_is_refused() {
         "--policy: unknown policy 'fifo': allowed are pinned, pool, stealing, affine",
     );
     refused(&["--policy", "pool,pool"], "--policy: 'pool' is there twice");
+    let unknown = run(&["locality", "--policy", "pool,affine,colocate=8"]).stderr;
+    assert!(unknown.contains("--policy: affine has no constant 'colocate'"), "{unknown}");
     for receivers in ["zipf:17", "zipf:-1", "hot", "hot:0:0.5", "hot:1:1.5", "all"] {
         refused(
             &["--receivers", receivers],

@@ -60,6 +60,9 @@ fn the_table_has_the_figures_of_the_issue() {
     for counter in ["sent 405", "handled 405", "stolen", "re-homed", "parked", "woken"] {
         assert!(stdout.contains(counter), "{counter} in {stdout}");
     }
+    for counter in ["crossed", "published"] {
+        assert!(stdout.contains(counter), "{counter} in {stdout}");
+    }
     assert!(stdout.contains("each handled 100.0 % to 100.0 % of the messages"), "{stdout}");
     assert!(stdout.contains("sent 405 = handled 405 + queued 0 + returned 0 + dead 0: balanced"));
 }

@@ -2,7 +2,7 @@
 
 use crate::{Failure, seats};
 use actinium::topology::Seats;
-use actinium::{Bind, Workers};
+use actinium::{Bind, Policy, Workers};
 use actinium_report::setting::{self, Row, Setting};
 use serde::{Serialize, Serializer};
 
@@ -15,6 +15,8 @@ pub struct Settings {
     pub bind: Setting<Bind>,
     /// The PUs for the workers of all systems: a system uses the first of them.
     pub seats: Seats,
+    /// The policy of all systems: `affine`, for only that has elastic workers.
+    pub policy: Setting<Policy>,
     /// Terms of the series.
     pub terms: Setting<u64>,
     /// Actors that share them.
@@ -44,6 +46,7 @@ impl Settings {
             workers: Setting { value: count, source: workers.source },
             seats: seats::seats(&bind.value, count)?,
             bind,
+            policy: Policy::affine().into(),
             terms: 200_000_000.into(),
             actors: 100.into(),
             slices: 10.into(),
@@ -58,8 +61,14 @@ impl Settings {
     /// Whether the settings fit together.
     ///
     /// # Errors
-    /// If there are fewer terms than messages.
+    /// If there are fewer terms than messages, or the policy is not `affine`.
     pub fn check(&self) -> Result<(), Failure> {
+        let policy = &self.policy.value;
+        if !matches!(policy, Policy::Affine(_)) {
+            return Err(Failure::Asked(format!(
+                "--policy: '{policy}' has no elastic workers; only affine has, with or without parameters"
+            )));
+        }
         let (terms, pieces) = (self.terms.value, self.actors.value * self.slices.value);
         if terms < pieces {
             return Err(Failure::Asked(format!(
@@ -81,10 +90,11 @@ impl Settings {
     }
 
     /// Name, value and source of each.
-    pub fn rows(&self) -> [Row; 10] {
+    pub fn rows(&self) -> [Row; 11] {
         [
             self.workers.row("workers"),
             self.bind.row("bind"),
+            self.policy.row("policy"),
             self.terms.row("terms"),
             self.actors.row("actors"),
             self.slices.row("slices"),

@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use crate::Failure;
-use actinium::{Policy, prelude::System};
+use actinium::prelude::System;
 
 /// A system for one measurement.
 pub(super) fn system(
@@ -11,6 +11,6 @@ pub(super) fn system(
     elastic: bool,
 ) -> Result<System, Failure> {
     let builder = System::builder().workers(workers).seats(settings.seats.clone());
-    let builder = builder.policy(Policy::affine());
+    let builder = builder.policy(settings.policy.value);
     Ok(builder.elastic(elastic).counters(false).build()?)
 }

@@ -68,7 +68,7 @@ fn grid(
     of: impl Fn(&Row, &Measured) -> (f64, String),
 ) -> Grid {
     let settings = report.settings();
-    let columns = settings.policies.value.iter().map(|policy| policy.name().to_owned()).collect();
+    let columns = settings.policies.value.iter().map(ToString::to_string).collect();
     let label = |row: &Row| {
         format!(
             "{} actors, {} accesses, {} {}",

@@ -38,12 +38,12 @@ pub struct Report {
 struct RowReport {
     #[serde(flatten)]
     cell: Cell,
-    best: &'static str,
+    best: String,
     /// Affine's time by that of the best other policy: the median of neighbouring runs.
     affine_to_best_other: Option<f64>,
     /// The interval in which that lies by 95 %, and the other policy.
     affine_to_best_other_interval: Option<(f64, f64)>,
-    best_other: Option<&'static str>,
+    best_other: Option<String>,
     /// Whether that is faster because it starves actors: the first of them is done much sooner than
     /// under affine.
     best_other_starves: bool,
@@ -57,7 +57,7 @@ struct Judged {
     to_best_other: f64,
     /// The other policy that does best over all rows, and the geometric mean of affine's time by
     /// its.
-    best_single: &'static str,
+    best_single: String,
     to_best_single: f64,
     /// Rows in which it takes more than `NOISE` times as long as the best other.
     rows_short: usize,
@@ -71,7 +71,7 @@ struct Judged {
 
 /// `affine` beside the best other policy of a row.
 struct Beside {
-    other: &'static str,
+    other: String,
     ratios: Repeat,
     /// Whether the other one starves actors.
     starves: bool,
@@ -82,7 +82,7 @@ impl Beside {
         let (affine, others) = affine_and_others(row)?;
         let best = others.into_iter().min_by(|a, b| a.seconds().total_cmp(&b.seconds()))?;
         Some(Beside {
-            other: best.policy.name(),
+            other: best.policy.to_string(),
             ratios: affine.ratios_to(best)?,
             starves: best.median(first_done) < FAIR * affine.median(first_done),
         })
@@ -95,7 +95,7 @@ impl Beside {
 
 #[derive(Clone, Debug, Serialize)]
 struct Figures {
-    policy: &'static str,
+    policy: String,
     elapsed_s: Option<Repeat>,
     runs_s: Vec<f64>,
     ratio_to_best: f64,
@@ -113,7 +113,7 @@ struct Figures {
 
 #[derive(Clone, Debug, Serialize)]
 struct Mean {
-    policy: &'static str,
+    policy: String,
     elapsed_s: f64,
     ratio_to_best: f64,
 }
@@ -146,7 +146,7 @@ impl Judged {
         let all: Vec<_> = rows.iter().map(affine_and_others).collect::<Option<_>>()?;
         let single = |at: usize| {
             let ratios = all.iter().map(|(affine, others)| affine.seconds() / others[at].seconds());
-            (all[0].1[at].policy.name(), geometric_mean(ratios))
+            (all[0].1[at].policy.to_string(), geometric_mean(ratios))
         };
         // The better the other, the greater the ratio.
         let singles = (0..all.first()?.1.len()).map(single);
@@ -179,7 +179,7 @@ fn home_changes(run: &Run) -> f64 {
 
 fn figures(measured: &Measured, row: &Row) -> Figures {
     Figures {
-        policy: measured.policy.name(),
+        policy: measured.policy.to_string(),
         elapsed_s: measured.repeat(|run| run.elapsed.as_secs_f64()),
         runs_s: measured.runs.iter().map(|run| run.elapsed.as_secs_f64()).collect(),
         ratio_to_best: measured.ratio_to(row.best()),
@@ -204,17 +204,17 @@ impl Report {
             let beside = Beside::new(row);
             RowReport {
                 cell: row.cell,
-                best: row.best().policy.name(),
+                best: row.best().policy.to_string(),
                 affine_to_best_other: beside.as_ref().map(|it| it.ratios.median()),
                 affine_to_best_other_interval: beside.as_ref().map(|it| it.ratios.interval()),
-                best_other: beside.as_ref().map(|it| it.other),
+                best_other: beside.as_ref().map(|it| it.other.clone()),
                 best_other_starves: beside.as_ref().is_some_and(|it| it.starves),
                 policies: row.columns.iter().map(|column| figures(column, row)).collect(),
             }
         });
         let rows: Vec<RowReport> = rows.collect();
         let mean = |(at, policy): (usize, &Policy)| Mean {
-            policy: policy.name(),
+            policy: policy.to_string(),
             elapsed_s: geometric_mean(measured.iter().map(|row| row.columns[at].seconds())),
             ratio_to_best: geometric_mean(rows.iter().map(|row| row.policies[at].ratio_to_best)),
         };
@@ -251,8 +251,8 @@ impl Report {
     }
 
     /// Geometric means: policy, seconds, ratio to the best.
-    pub fn means(&self) -> impl Iterator<Item = (&'static str, f64, f64)> {
-        self.means.iter().map(|mean| (mean.policy, mean.elapsed_s, mean.ratio_to_best))
+    pub fn means(&self) -> impl Iterator<Item = (&str, f64, f64)> {
+        self.means.iter().map(|mean| (mean.policy.as_str(), mean.elapsed_s, mean.ratio_to_best))
     }
 
     /// Returns the report as text: the table, and unless `quiet` the details and remarks.
@@ -276,7 +276,7 @@ impl Report {
             Column::right("state").unit(self.settings.state_unit()),
         ];
         for policy in &self.settings.policies.value {
-            columns.push(Column::right(policy.name()).unit("ms"));
+            columns.push(Column::right(policy.to_string()).unit("ms"));
             columns.push(Column::right("× best"));
         }
         let mut table = Table::new(columns);
@@ -328,7 +328,7 @@ impl Report {
                     row.cell.actors.into(),
                     row.cell.accesses.into(),
                     self.settings.show_state(row.cell.state).into(),
-                    figures.policy.into(),
+                    figures.policy.as_str().into(),
                     percent(figures.elapsed_s.as_ref().map_or(f64::NAN, Repeat::spread)).into(),
                     percent(figures.first_done_share).into(),
                     nanoseconds(figures.longest_wait_ns).into(),
@@ -368,7 +368,7 @@ impl Report {
                 row.cell.actors.into(),
                 row.cell.accesses.into(),
                 self.settings.show_state(row.cell.state).into(),
-                row.best_other.unwrap_or_default().into(),
+                row.best_other.as_deref().unwrap_or_default().into(),
                 decimal(row.affine_to_best_other.unwrap_or(f64::NAN), 3).into(),
                 format!("{} to {}", decimal(low, 3), decimal(high, 3)).into(),
                 remark.into(),

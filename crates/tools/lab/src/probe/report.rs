@@ -344,7 +344,8 @@ impl Report {
                 self.runs.len()
             ));
         }
-        let names = ["sent", "handled", "stolen", "rehomed", "parked", "woken"];
+        let names =
+            ["sent", "handled", "crossed", "published", "stolen", "rehomed", "parked", "woken"];
         let counters = self.counters.0.iter().filter(|(name, _)| names.contains(name));
         let counters: Vec<String> = counters
             .map(|&(name, value)| {

@@ -76,6 +76,10 @@ impl Host for Actinium {
 
     fn crossings(&self) -> Crossings {
         let total = self.system.stats().total();
-        Crossings { messages: total.crossed + total.shared, woken: total.woken }
+        Crossings {
+            messages: total.crossed + total.shared,
+            woken: total.woken,
+            published: total.published,
+        }
     }
 }
