@@ -374,11 +374,16 @@ unsafe fn pending(header: NonNull<Header>) -> usize {
     cell.own_ends.len() as usize + cell.shared.len()
 }
 
-unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, worker: WorkerRef<'_>) {
+unsafe fn deliver(
+    header: NonNull<Header>,
+    entries: &mut LaneEntries<'_>,
+    worker: WorkerRef<'_>,
+) -> u64 {
     let worker = worker.get();
     // SAFETY: only cells have this function.
     let cell = unsafe { cell_of(header) };
     let is_own = cell.header.is_owned_by(worker.id()) && (cell.takes_own() || cell.refill_all());
+    let mut delivered = 0;
     loop {
         // SAFETY: by contract there is one, and it is for this cell.
         let (_, msg) = unsafe { entries.take::<u32>() };
@@ -387,6 +392,7 @@ unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, worker
         } else {
             cell.push_shared(msg, worker);
         }
+        delivered += 1;
         if entries.next_to() != Some(header) {
             break;
         }
@@ -395,6 +401,7 @@ unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, worker
         // SAFETY: this worker owns it.
         unsafe { worker.schedule(cell.runnable()) };
     }
+    delivered
 }
 
 unsafe fn run(header: NonNull<Header>, worker: WorkerRef<'_>) -> (Turn, u32) {

@@ -1,8 +1,13 @@
 //! Chunks of a lane: stretches of memory that entries are written into, one behind the other.
 //!
-//! An entry, in words of 8 bytes: the receiver's address, with a mark in its lowest bit if the time
-//! of sending follows; that time, if so; the message, as it lies in memory, at whatever alignment
-//! that comes to. Receivers are of type `R`; their addresses are never followed here.
+//! An entry, in words of 8 bytes: the receiver's address; if a mark in its lowest bits says so, the
+//! time of sending, or how many messages follow; the message, or so many, as they lie in memory, at
+//! whatever alignment that comes to. Receivers are of type `R`; their addresses are never followed
+//! here.
+//!
+//! What a message costs here is its share of the cache lines that go from core to core. So messages
+//! in a row to one receiver have its address in front of them once: the first is an entry of its
+//! own, for it may be the only one, and the second begins the row.
 //!
 //! The chunks of a lane form a chain, in the order in which they are filled; `lanes` says who may
 //! touch which of them.
@@ -25,6 +30,9 @@ const ALIGNMENT: usize = 64;
 const AHEAD: usize = 96;
 /// Mark on the address: the time of sending follows.
 const STAMPED: usize = 1;
+/// Mark on the address: the number of messages in a row follows.
+const ROW: usize = 2;
+const MARKS: usize = STAMPED | ROW;
 
 /// Words that an entry with a message of this type takes at most.
 pub(crate) const fn entry_words<M>() -> usize {
@@ -76,6 +84,11 @@ pub(crate) struct Writer<R> {
     /// As `at` where nothing can be written.
     end: *mut u64,
     start: *mut u64,
+    /// To whom the last message went that has no time, marked with [`ROW`] if it is one of a row;
+    /// else 0.
+    last: usize,
+    /// The number of messages in the row, while there is one.
+    row: *mut u64,
     receivers: PhantomData<*const R>,
 }
 
@@ -84,6 +97,9 @@ pub(crate) struct Writer<R> {
 pub struct Entries<'a, R> {
     at: *const u64,
     end: *const u64,
+    /// Of the row that is being taken out: to whom it goes, and how many messages are left.
+    to: *mut R,
+    left: u64,
     chunk: PhantomData<&'a Chunk<R>>,
 }
 
@@ -114,12 +130,12 @@ fn prefetch_to_write<T>(place: *mut T) {
 }
 
 impl<R> Chunk<R> {
-    const ADDRESS_BIT_IS_FREE: () =
-        assert!(align_of::<R>() >= 8, "the lowest bit of a receiver's address is free");
+    const ADDRESS_BITS_ARE_FREE: () =
+        assert!(align_of::<R>() > MARKS, "the lowest bits of a receiver's address are free");
 
     /// An empty chunk with room for at least so many words, which nothing follows.
     pub(crate) fn new(at_least: usize) -> Self {
-        let () = Self::ADDRESS_BIT_IS_FREE;
+        let () = Self::ADDRESS_BITS_ARE_FREE;
         let capacity = at_least.max(WORDS);
         let layout = layout(capacity);
         // SAFETY: the size is not 0.
@@ -182,7 +198,7 @@ impl<R> Chunk<R> {
         let start = self.start();
         // SAFETY: by contract.
         let end = start.wrapping_add(unsafe { self.capacity() });
-        Writer { at: start, end, start, receivers: PhantomData }
+        Writer { at: start, end, start, ..Writer::closed() }
     }
 
     /// Asks for its first lines, in which so many words will be written soon.
@@ -234,7 +250,7 @@ impl<R> Chunk<R> {
         // SAFETY: by contract.
         let (len, next) = unsafe { self.link(|link| (link.len, link.next)) };
         let at = self.start();
-        (Entries { at, end: at.wrapping_add(len), chunk: PhantomData }, next)
+        (Entries::between(at, at.wrapping_add(len)), next)
     }
 }
 
@@ -248,8 +264,8 @@ fn layout(capacity: usize) -> Layout {
 impl<R> Writer<R> {
     /// One by which nothing can be written.
     pub(crate) fn closed() -> Self {
-        let nowhere = std::ptr::null_mut();
-        Writer { at: nowhere, end: nowhere, start: nowhere, receivers: PhantomData }
+        let [at, end, start, row] = [std::ptr::null_mut(); 4];
+        Writer { at, end, start, last: 0, row, receivers: PhantomData }
     }
 
     /// Whether something could be written.
@@ -278,18 +294,42 @@ impl<R> Writer<R> {
         // SAFETY: the words written are before the end, by the assertion, in a chunk that nobody
         // else uses.
         unsafe {
-            let mut place = self.at;
-            if stamp_ns == 0 {
-                place.cast::<*mut R>().write(to.as_ptr());
-            } else {
-                let marked = to.as_ptr().map_addr(|address| address | STAMPED);
-                place.cast::<*mut R>().write(marked);
-                place = place.add(1);
-                place.write(stamp_ns);
-            }
-            place = place.add(1);
+            let place = self.begin_entry(to, stamp_ns);
             self.at = place.add(message_words::<M>());
             place.cast::<M>().write_unaligned(message);
+        }
+    }
+
+    /// Writes what stands before a message; returns the message's place.
+    ///
+    /// # Safety
+    /// There is room for an entry, and nobody else uses the chunk.
+    #[inline(always)]
+    unsafe fn begin_entry(&mut self, to: NonNull<R>, stamp_ns: u64) -> *mut u64 {
+        let (place, address) = (self.at, to.as_ptr());
+        let head = |mark: usize| address.map_addr(|address| address | mark);
+        // SAFETY: two words at most; a row's number was written in this chunk.
+        unsafe {
+            if stamp_ns != 0 {
+                self.last = 0;
+                place.cast::<*mut R>().write(head(STAMPED));
+                place.add(1).write(stamp_ns);
+                return place.add(2);
+            }
+            if self.last & !ROW != address.addr() {
+                self.last = address.addr();
+                place.cast::<*mut R>().write(address);
+                return place.add(1);
+            }
+            if self.last & ROW != 0 {
+                *self.row += 1;
+                return place;
+            }
+            self.last |= ROW;
+            self.row = place.add(1);
+            place.cast::<*mut R>().write(head(ROW));
+            self.row.write(1);
+            place.add(2)
         }
     }
 
@@ -299,11 +339,15 @@ impl<R> Writer<R> {
     /// The caller is the only one who uses the chunk for as long as the entries are used.
     pub(crate) unsafe fn take<'a>(&mut self) -> Entries<'a, R> {
         let Writer { at, start, .. } = std::mem::replace(self, Writer::closed());
-        Entries { at: start, end: at, chunk: PhantomData }
+        Entries::between(start, at)
     }
 }
 
 impl<R> Entries<'_, R> {
+    fn between(at: *const u64, end: *const u64) -> Self {
+        Entries { at, end, to: std::ptr::null_mut(), left: 0, chunk: PhantomData }
+    }
+
     /// Words of those that are left.
     pub fn words(&self) -> usize {
         (self.end.addr() - self.at.addr()) / size_of::<u64>()
@@ -312,12 +356,15 @@ impl<R> Entries<'_, R> {
     /// The runnable to which the next entry is sent.
     #[inline(always)]
     pub fn next_to(&self) -> Option<NonNull<R>> {
+        if self.left > 0 {
+            return NonNull::new(self.to);
+        }
         if self.at == self.end {
             return None;
         }
         // SAFETY: an entry begins here.
         let marked = unsafe { self.at.cast::<*mut R>().read() };
-        NonNull::new(marked.map_addr(|address| address & !STAMPED))
+        NonNull::new(marked.map_addr(|address| address & !MARKS))
     }
 
     /// Takes the next one out: when it was sent (0: not known), and the message.
@@ -345,13 +392,36 @@ impl<R> Entries<'_, R> {
         prefetch_to_read(self.at.wrapping_add(AHEAD));
         // SAFETY: an entry begins here, which was written for a message of this type.
         unsafe {
-            let place = self.at;
-            let stamped = place.cast::<*mut R>().read().addr() & STAMPED;
-            let stamp_ns = if stamped == 0 { 0 } else { place.add(1).read() };
-            let message = place.add(1 + stamped);
+            let (stamp_ns, message) = self.take_head();
             self.at = message.add(message_words::<M>());
             message.cast::<u8>().copy_to_nonoverlapping(to.cast::<u8>(), size_of::<M>());
             stamp_ns
+        }
+    }
+
+    /// Takes what stands before the next message: when that was sent, and where it is.
+    ///
+    /// # Safety
+    /// There is one.
+    #[inline(always)]
+    unsafe fn take_head(&mut self) -> (u64, *const u64) {
+        let place = self.at;
+        if self.left > 0 {
+            self.left -= 1;
+            return (0, place);
+        }
+        // SAFETY: an entry begins here; its mark says what follows.
+        unsafe {
+            let marked = place.cast::<*mut R>().read();
+            match marked.addr() & MARKS {
+                0 => (0, place.add(1)),
+                STAMPED => (place.add(1).read(), place.add(2)),
+                _ => {
+                    self.to = marked.map_addr(|address| address & !MARKS);
+                    self.left = place.add(1).read() - 1;
+                    (0, place.add(2))
+                }
+            }
         }
     }
 }
@@ -359,6 +429,7 @@ impl<R> Entries<'_, R> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn entries_come_out_as_they_went_in() {
@@ -387,6 +458,66 @@ mod tests {
             assert_eq!((entries.next_to(), entries.words()), (None, 0));
             chunk.free();
             after.free();
+        }
+    }
+
+    /// Writes entries of `u64`, and takes them out again; returns how many words they took.
+    fn through_a_chunk(sent: &[(usize, u64, u64)]) -> usize {
+        let receivers = [0u64; 3];
+        let to = |i: usize| NonNull::from(&receivers[i]);
+        let chunk = Chunk::new(sent.len() * entry_words::<u64>());
+        // SAFETY: nobody else has it.
+        let mut writer = unsafe { chunk.writer() };
+        sent.iter().for_each(|&(i, stamp_ns, message)| writer.push(to(i), stamp_ns, message));
+        // SAFETY: as above.
+        let mut entries = unsafe { writer.take() };
+        let words = entries.words();
+        for &(i, stamp_ns, message) in sent {
+            assert_eq!(entries.next_to(), Some(to(i)));
+            // SAFETY: there is one, and it is a u64.
+            assert_eq!(unsafe { entries.take::<u64>() }, (stamp_ns, message));
+        }
+        assert_eq!((entries.next_to(), entries.words()), (None, 0));
+        // SAFETY: as above.
+        unsafe { chunk.free() };
+        words
+    }
+
+    #[test]
+    fn messages_in_a_row_to_one_receiver_take_their_own_words_only() {
+        let row: Vec<_> = (0..100).map(|i| (0, 0, i)).collect();
+        assert_eq!(through_a_chunk(&row[..2]), 2 + 3);
+        assert_eq!(through_a_chunk(&row), 2 + 3 + 98);
+        let mixed: Vec<_> = (0..100).map(|i| (i as usize % 2, 0, i)).collect();
+        assert_eq!(through_a_chunk(&mixed), 100 * 2);
+    }
+
+    #[test]
+    fn messages_of_no_size_can_be_in_a_row() {
+        let (chunk, receiver) = (Chunk::new(0), 0u64);
+        // SAFETY: nobody else has it; what is taken is what was put in.
+        unsafe {
+            let mut writer = chunk.writer();
+            (0..5).for_each(|_| writer.push(NonNull::from(&receiver), 0, ()));
+            let mut entries = writer.take();
+            let mut taken = 0;
+            while entries.next_to().is_some() {
+                assert_eq!(entries.take::<()>(), (0, ()));
+                taken += 1;
+            }
+            assert_eq!(taken, 5);
+            chunk.free();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
+        #[test]
+        fn any_entries_come_out_as_they_went_in(
+            sent in prop::collection::vec((0usize..3, 0u64..2, any::<u64>()), 0..60),
+        ) {
+            through_a_chunk(&sent);
         }
     }
 

@@ -98,9 +98,9 @@ pub struct VTable {
     /// How many items wait for it, as far as its owner, who asks, can tell cheaply.
     pub pending: unsafe fn(NonNull<Header>) -> usize,
     /// Takes messages that came through a lane, at least one and at most all that come next for
-    /// this runnable, and puts them into its mailbox. Calls no user code
+    /// this runnable, and puts them into its mailbox: returns how many. Calls no user code
     /// ([`Worker::defer`](crate::Worker::defer) does, later).
-    pub deliver: unsafe fn(NonNull<Header>, &mut LaneEntries<'_>, WorkerRef<'_>),
+    pub deliver: unsafe fn(NonNull<Header>, &mut LaneEntries<'_>, WorkerRef<'_>) -> u64,
 }
 
 /// The calling thread's worker as the functions of a [`VTable`] get it: a plain reference without

@@ -182,7 +182,7 @@ unsafe fn pending(_: NonNull<Header>) -> usize {
 
 /// # Safety
 /// The vtable's demands.
-unsafe fn deliver(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) {
+unsafe fn deliver(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) -> u64 {
     unreachable!("nobody sends messages to a task: it is only woken");
 }
 

@@ -65,7 +65,7 @@ fn bare() -> Runnable {
     fn one(_: NonNull<Header>) -> usize {
         1
     }
-    fn nothing(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) {
+    fn nothing(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) -> u64 {
         unreachable!()
     }
     const VTABLE: VTable = VTable {

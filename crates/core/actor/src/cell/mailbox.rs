@@ -241,7 +241,7 @@ pub(super) unsafe fn deliver<A: Actor>(
     header: NonNull<Header>,
     entries: &mut LaneEntries<'_>,
     worker: WorkerRef<'_>,
-) {
+) -> u64 {
     let worker = worker.get();
     // SAFETY: this function stands in the vtable of ActorCell<A> only.
     let cell = unsafe { ActorCell::<A>::of_header(header) };
@@ -262,7 +262,7 @@ unsafe fn deliver_as<A: Actor, T: Carrier<A::Msg>>(
     header: NonNull<Header>,
     entries: &mut LaneEntries<'_>,
     worker: &Worker,
-) {
+) -> u64 {
     let owned = Owned::of(cell, worker);
     let owned = owned.filter(|owned| owned.takes_own() || owned.refill_all::<T>());
     let Some(owned) = owned else {
@@ -288,6 +288,7 @@ unsafe fn deliver_as<A: Actor, T: Carrier<A::Msg>>(
     worker.counters().crossed.add(crossed);
     // SAFETY: this worker owns it, by the evidence, and it is kept by contract.
     unsafe { worker.schedule(cell.core.runnable()) };
+    crossed
 }
 
 impl<A: Actor> ActorCell<A> {
@@ -303,18 +304,19 @@ impl<A: Actor> ActorCell<A> {
         header: NonNull<Header>,
         entries: &mut LaneEntries<'_>,
         worker: &Worker,
-    ) {
-        let mut messages = Vec::new();
+    ) -> u64 {
+        let (mut messages, mut delivered) = (Vec::new(), 0);
         loop {
             // SAFETY: by contract there is one, and it is for this actor.
             let (stamp_ns, msg) = unsafe { entries.take::<T>() };
             messages.push(Envelope { stamp_ns, msg });
+            delivered += 1;
             let is_last = entries.next_to() != Some(header);
             if is_last || messages.len() == REFILL {
                 self.push_delivered(&mut messages, worker);
             }
             if is_last {
-                break;
+                return delivered;
             }
         }
     }

@@ -254,7 +254,7 @@ mod tests {
         unsafe { header.cast::<Busy>().as_ref() }.waiting.get()
     }
 
-    unsafe fn deliver(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) {
+    unsafe fn deliver(_: NonNull<Header>, _: &mut LaneEntries<'_>, _: WorkerRef<'_>) -> u64 {
         unreachable!("nothing is sent by lanes")
     }
 

@@ -136,11 +136,16 @@ unsafe fn pending(_: NonNull<Header>) -> usize {
     1
 }
 
-unsafe fn deliver(header: NonNull<Header>, entries: &mut LaneEntries<'_>, worker: WorkerRef<'_>) {
+unsafe fn deliver(
+    header: NonNull<Header>,
+    entries: &mut LaneEntries<'_>,
+    worker: WorkerRef<'_>,
+) -> u64 {
     // SAFETY: only probes have this function; a probe's message comes next.
     let (_, what) = unsafe { entries.take::<usize>() };
     let worker = worker.get();
     put(header, what, worker.shared(), Some(worker));
+    1
 }
 
 unsafe fn run(header: NonNull<Header>, worker: WorkerRef<'_>) -> (Turn, u32) {
