@@ -78,8 +78,8 @@ pub fn delivered_after(took_ns: u64) -> usize {
 /// Items that wait for a runnable before more for it stay where they are, in the lane: beyond that
 /// they would be in no cache when their turn comes, and touch ever more memory until then.
 const CROWDED: usize = 4 * 1024;
-/// Items so cheap that what stays in a lane meanwhile is handled within two milliseconds: messages
-/// to others lie behind it.
+/// Items so cheap that what stays in a lane meanwhile is handled within four milliseconds:
+/// messages to others lie behind it.
 const BRIEF_NS: u32 = 64;
 /// Whether so many items that wait for a runnable, each of which costs so much (0: not known), are
 /// enough for now.
