@@ -99,7 +99,7 @@ impl Owned<'_> {
 
     /// Makes the worker with this index its home.
     pub(crate) fn move_home(&mut self, to: usize) {
-        self.with(|private| (private.home, private.steals, private.away) = (to as u32, 0, 0));
+        self.with(|private| private.move_home(to));
     }
 
     /// Gives it away to whoever takes it from a queue of the worker `owner` is in transit at. The

@@ -69,6 +69,8 @@ pub const FIRST_FREE: u8 = 32;
 
 /// `Private::thief`: it is pinned.
 const PINNED: u16 = u16::MAX - 1;
+/// `Private::thief` of what has left its home for a while.
+const LODGER: u16 = u16::MAX - 2;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +233,8 @@ pub struct Private {
     /// Measured nanoseconds per handled item, exponentially weighted; 0: not known yet (its kind's
     /// may be).
     pub cost_ns: u32,
-    /// Index of the worker that stole it last; `PINNED`: none may.
+    /// Index of the worker that stole it last; `PINNED`: none may; `LODGER`: it has left its home
+    /// for a while.
     pub thief: u16,
     /// How often that worker stole it in a row.
     pub steals: u16,
@@ -256,6 +259,24 @@ impl Private {
 
     pub(crate) fn is_pinned(&self) -> bool {
         self.thief == PINNED
+    }
+
+    /// Makes the worker with this index its home.
+    pub(crate) fn move_home(&mut self, to: usize) {
+        if self.is_lodger() {
+            self.thief = 0;
+        }
+        (self.home, self.steals, self.away) = (to as u32, 0, 0);
+    }
+
+    /// Notes that it leaves its home for a while, and was not stolen: its turns elsewhere say nothing
+    /// of its footprint.
+    pub(crate) fn lodge(&mut self) {
+        (self.thief, self.steals, self.away) = (LODGER, 0, 1);
+    }
+
+    pub(crate) fn is_lodger(&self) -> bool {
+        self.thief == LODGER
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Shared {
     /// When each worker was woken last, and until when it counts as delayed: hints.
     pub(crate) called_ns: Box<[AtomicUsize]>,
     pub(crate) delayed_until_ns: Box<[AtomicUsize]>,
+    /// Until when no worker asks whether what talks had better be gathered at one of them: a hint.
+    pub(crate) certain_until_ns: AtomicUsize,
     /// How many workers work, where that changes.
     pub(crate) scaling: Option<Scaling>,
     placed: AtomicUsize,
@@ -178,6 +180,7 @@ impl Shared {
             utilization: (0..n).map(|_| SharedUtilization::new()).collect(),
             called_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
             delayed_until_ns: (0..n).map(|_| AtomicUsize::new(0)).collect(),
+            certain_until_ns: AtomicUsize::new(0),
             scaling: settings.elastic.map(|rules| Scaling::new(rules, n)),
             placed: AtomicUsize::new(0),
             claimed: (0..n).map(|_| AtomicBool::new(false)).collect(),

@@ -252,8 +252,8 @@ impl Policy {
 
     /// Whether a runnable that costs so many nanoseconds per message leaves a worker that others
     /// wait for, and to which many messages come from others: the system often keeps it waiting,
-    /// or [it does not pay](Policy::pays_apart) that what talks is spread. `pending`: how many
-    /// messages wait for it.
+    /// or it is tried, or was found, that one worker alone does more. `pending`: how many messages
+    /// wait for it.
     pub fn leaves_delayed(&self, cost_ns: u32, pending: impl FnOnce() -> usize) -> bool {
         match self {
             Policy::Affine(affine) => affine.leaves_delayed(cost_ns, pending),
@@ -261,8 +261,8 @@ impl Policy {
         }
     }
 
-    /// Whether so many workers, each like this one, do more together than one alone would that has
-    /// all that talks. `crossing_ns`: what a message costs more if it crosses, both sides together,
+    /// Whether so many workers, each like this one, certainly do more together than one alone would
+    /// that has all that talks; if not, that may be tried. `crossing_ns`: what a message costs more if it crosses, both sides together,
     /// as measured; 0: not known.
     pub fn pays_apart(&self, view: &ApartView, workers: usize, crossing_ns: u32) -> bool {
         match self {

@@ -71,6 +71,8 @@ pub struct UtilizationTracker {
     /// When the present window began, and how long the worker has been busy since then.
     window_ns: u64,
     busy_ns: u64,
+    /// Since when it has had no time to spare.
+    busy_since_ns: u64,
 }
 
 impl UtilizationTracker {
@@ -78,7 +80,8 @@ impl UtilizationTracker {
     #[must_use]
     pub fn new(now_ns: u64) -> Self {
         let shown = Utilization::NONE;
-        UtilizationTracker { shown, began_ns: now_ns, window_ns: now_ns, busy_ns: 0 }
+        let busy_since_ns = Utilization::NEVER;
+        UtilizationTracker { shown, began_ns: now_ns, window_ns: now_ns, busy_ns: 0, busy_since_ns }
     }
 
     /// What the worker shows.
@@ -113,8 +116,10 @@ impl UtilizationTracker {
         let shown = &mut self.shown;
         if elapsed_ns - busy_ns < elapsed_ns / SPARE_PART {
             shown.spare_since_ns = Utilization::NEVER;
+            self.busy_since_ns = self.busy_since_ns.min(self.window_ns);
         } else if shown.spare_since_ns == Utilization::NEVER {
             shown.spare_since_ns = self.window_ns;
+            self.busy_since_ns = Utilization::NEVER;
         }
         let busy = part(busy_ns, elapsed_ns);
         shown.idle = weigh(shown.idle, WHOLE - busy, elapsed_ns, IDLE_OVER_NS);
@@ -124,9 +129,18 @@ impl UtilizationTracker {
         (self.window_ns, self.busy_ns) = (now_ns, 0);
     }
 
+    /// Whether it has had no time to spare for as long as another must have had some. Before, what it
+    /// has too much of may be so by chance; and in the first moments of a program, when all is cold,
+    /// each turn seems to cost so much that it had better be moved.
+    #[must_use]
+    pub fn is_long_overloaded(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.busy_since_ns) >= SPARE_FOR_NS
+    }
+
     /// Notes that the worker falls asleep: it has time to spare from now on at least. Returns what
     /// to show others.
     pub fn note_sleep(&mut self, now_ns: u64) -> Utilization {
+        self.busy_since_ns = Utilization::NEVER;
         if self.shown.spare_since_ns == Utilization::NEVER {
             self.shown.spare_since_ns = now_ns;
         }

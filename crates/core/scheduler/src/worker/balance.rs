@@ -91,7 +91,8 @@ impl Worker {
         let mut pushed_in_all = 0;
         let policy = &self.shared.settings.policy;
         let crossing_ns = self.crossing_ns.get();
-        let is_own_delayed = self.is_delayed(self.index, now_ns);
+        let is_own_settling = self.is_settling(self.index, now_ns);
+        let is_overloaded = load.is_long_overloaded(now_ns);
         for (other_ns, other) in others {
             let view = LoadView { own_ns: left_ns, turn_ns, other_ns, average_ns };
             let n = policy.push(&view);
@@ -100,11 +101,11 @@ impl Worker {
                 if !had_found {
                     break;
                 }
-                // What talks would wait for a worker that the system does not run.
-                let is_delayed = is_own_delayed || self.is_delayed(other, now_ns);
-                let tries = self.is_delayed_no_more(other, now_ns);
+                // What talks would wait for a worker that the system does not run; and what has
+                // left a worker goes back there before others go.
+                let is_settling = is_own_settling || self.is_settling(other, now_ns);
                 let shown = self.shared.utilization[other].get();
-                let is_busy = shown.is_busy(now_ns, load.mean(now_ns));
+                let is_busy = !is_overloaded || shown.is_busy(now_ns, load.mean(now_ns));
                 let may_push = |owned: &mut Owned<'_>| {
                     let view = PushView {
                         ready: self.ready(owned),
@@ -115,14 +116,12 @@ impl Worker {
                         own_ns: left_ns,
                         average_ns,
                     };
-                    let is_cheap = (is_delayed || tries)
-                        && policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending());
-                    !(is_delayed && is_cheap) && (policy.may_push(&view) || tries && is_cheap)
+                    let talks = |owned: &mut Owned<'_>| {
+                        policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
+                    };
+                    policy.may_push(&view) && !(is_settling && talks(owned))
                 };
                 let pushed = self.push_to(other, n, may_push);
-                if tries && pushed > 0 {
-                    self.has_tried(other);
-                }
                 let pushed_ns = turn_ns * pushed as u64;
                 left_ns = left_ns.saturating_sub(pushed_ns);
                 // Others shall not push as much again before it has seen what it got. Relaxed: a
@@ -172,10 +171,22 @@ impl Worker {
         n: usize,
         may_push: impl Fn(&mut Owned<'_>) -> bool,
     ) -> usize {
+        self.give_to(to, n, may_push, |owned| owned.move_home(to))
+    }
+
+    /// Gives so many ready runnables, the youngest first, to another worker, with what `settle`
+    /// notes of each; returns how many.
+    pub(super) fn give_to(
+        &self,
+        to: usize,
+        n: usize,
+        may_give: impl Fn(&mut Owned<'_>) -> bool,
+        settle: impl Fn(&mut Owned<'_>),
+    ) -> usize {
         let (mut kept, mut given) = (Vec::new(), Vec::new());
         while given.len() < n && kept.len() < KEPT_AT_ONCE {
             let Some(mut owned) = self.pop_youngest() else { break };
-            let stays = owned.stays() || !may_push(&mut owned);
+            let stays = owned.stays() || !may_give(&mut owned);
             if stays { &mut kept } else { &mut given }.push(owned);
         }
         for owned in kept.into_iter().rev() {
@@ -188,7 +199,7 @@ impl Worker {
             self.flush_all();
             let away = self.shared.id_of(to) | IN_TRANSIT;
             let moved = given.into_iter().map(|mut owned| {
-                owned.move_home(to);
+                settle(&mut owned);
                 self.forget_affinities(owned.runnable());
                 owned.give(away)
             });

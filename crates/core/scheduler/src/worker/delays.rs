@@ -10,7 +10,7 @@ const CROSSING_PART: u64 = 8;
 /// For so long a worker counts as delayed, in nanoseconds, and for twice as long each time that it
 /// is delayed again soon: where nothing crosses any more, nothing tells whether it still would be,
 /// and each trial costs some time slices.
-const LASTS_NS: u64 = 200_000_000;
+const LASTS_NS: u64 = 100_000_000;
 const LASTS_MOST_NS: u64 = 6_400_000_000;
 
 /// The delays of a worker.
@@ -44,6 +44,14 @@ impl Delays {
     pub(super) fn note_in_vain(&self, now_ns: u64) -> u64 {
         self.seen.set(DELAYS);
         self.extend(now_ns)
+    }
+
+    /// Notes that it is tried for so long whether one worker does more alone. Returns until when the
+    /// worker counts as delayed.
+    pub(super) fn note_trial(&self, now_ns: u64, lasts_ns: u64) -> u64 {
+        self.seen.set(DELAYS);
+        self.until_ns.set(now_ns.saturating_add(lasts_ns));
+        self.until_ns.get()
     }
 
     /// Until when the worker counts as delayed, as it is now.
@@ -104,7 +112,7 @@ mod tests {
             lasts_ns as f64 / 1e9
         };
         let all: Vec<f64> = (0..7).map(|_| lasts_s(WITHIN_NS + 1)).collect();
-        assert_eq!(all, [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 6.4]);
-        assert_eq!([lasts_s(6_400_000_001), lasts_s(0)], [0.2, 0.4], "it was well for as long");
+        assert_eq!(all, [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4]);
+        assert_eq!([lasts_s(6_400_000_001), lasts_s(0)], [0.1, 0.2], "it was well for as long");
     }
 }

@@ -133,13 +133,13 @@ impl Worker {
         }
         self.awake();
         let end_ns = self.shared.clock.now_ns();
-        self.note_nap(start_ns, end_ns);
+        let called_ns = self.note_nap(start_ns, end_ns);
         if self.keeps_records() {
             self.record_since(start_ns, Act::Sleep);
         }
-        // Somebody woke it so soon that it had better gone on looking. (For a timer it need not
-        // look.)
-        let is_short = end_ns - start_ns < SHORT_NAP_NS;
+        // Somebody woke it so soon that it had better gone on looking, however late the system then
+        // ran it. (For a timer it need not look.)
+        let is_short = called_ns - start_ns < SHORT_NAP_NS;
         if is_short && timer_ns.is_none_or(|timer_ns| end_ns < timer_ns) {
             self.spins.lengthen();
         } else {

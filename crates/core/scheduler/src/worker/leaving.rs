@@ -10,12 +10,22 @@
 //! long for each other, that one alone would do more: each measures that ([`super::spread`]).
 
 use super::Worker;
+use super::spread::TRIAL_NS;
+use super::trials::Verdict;
 use crate::owned::Owned;
+use crate::runnable::Private;
 use crate::sync::atomic::Ordering;
 
 /// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
 /// time slices of operating systems are longer, what a quiet machine does is much shorter.
 const DELAY_NS: u64 = 1_000_000;
+
+/// For so long it is not tried again after several workers did more than one, in nanoseconds: a
+/// trial takes some hundredths of it.
+const CERTAIN_NS: u64 = 1_000_000_000;
+/// What has left a worker is home again soon after that no longer counts as delayed; and after so
+/// many nanoseconds the worker no longer seems idle because of the time when that was away.
+const SETTLES_NS: u64 = 100_000_000;
 
 impl Worker {
     /// Another worker was woken at this time; it will see how late it was.
@@ -25,14 +35,18 @@ impl Worker {
         self.shared.called_ns[index].store(now_ns as usize, Ordering::Relaxed);
     }
 
-    /// Notes that this worker slept from then until now.
-    pub(super) fn note_nap(&self, start_ns: u64, end_ns: u64) {
+    /// Notes that this worker slept from then until now; returns when it was woken, or until now.
+    pub(super) fn note_nap(&self, start_ns: u64, end_ns: u64) -> u64 {
         // Relaxed: a hint.
         let called_ns = self.shared.called_ns[self.index].load(Ordering::Relaxed) as u64;
         self.spread.slept(end_ns.saturating_sub(start_ns));
-        if called_ns > start_ns && end_ns.saturating_sub(called_ns) >= DELAY_NS {
+        if called_ns <= start_ns {
+            return end_ns;
+        }
+        if end_ns.saturating_sub(called_ns) >= DELAY_NS {
             self.delayed(end_ns);
         }
+        called_ns.min(end_ns)
     }
 
     /// Notes that a round of so many turns took so long.
@@ -53,9 +67,10 @@ impl Worker {
         }
     }
 
-    fn counts_as_delayed(&self, until_ns: u64) {
+    fn counts_as_delayed(&self, until_ns: u64) -> u64 {
         // Relaxed: a hint.
         self.shared.delayed_until_ns[self.index].store(until_ns as usize, Ordering::Relaxed);
+        until_ns
     }
 
     /// Once a round, of so many turns: whether it pays that what talks is spread.
@@ -73,13 +88,34 @@ impl Worker {
     fn next_spread(&self, now_ns: u64) {
         let (counters, shared) = (self.counters(), &self.shared);
         let messages = (counters.handled.get(), counters.crossed.get());
-        let is_in_vain = self.spread.next(now_ns, messages, |view| {
-            let policy = &shared.settings.policy;
-            policy.pays_apart(view, shared.working(), self.crossing_ns.get())
-        });
-        if is_in_vain {
-            self.counts_as_delayed(self.delays.note_in_vain(now_ns));
-        }
+        // Relaxed: a hint.
+        let is_certain = (now_ns as usize) < shared.certain_until_ns.load(Ordering::Relaxed);
+        let verdict = self.spread.next(
+            now_ns,
+            messages,
+            || self.handled_by_all(),
+            |view| {
+                let policy = &shared.settings.policy;
+                is_certain || policy.pays_apart(view, shared.working(), self.crossing_ns.get())
+            },
+        );
+        self.follow(verdict, now_ns);
+    }
+
+    fn handled_by_all(&self) -> u64 {
+        (0..self.shared.workers()).map(|index| self.shared.counters(index).handled.get()).sum()
+    }
+
+    fn follow(&self, verdict: Option<Verdict>, now_ns: u64) {
+        let certain_until_ns = match verdict {
+            // The others do not try meanwhile.
+            Some(Verdict::Try) => self.counts_as_delayed(self.delays.note_trial(now_ns, TRIAL_NS)),
+            Some(Verdict::Gather) => self.counts_as_delayed(self.delays.note_in_vain(now_ns)),
+            Some(Verdict::Spread) => now_ns.saturating_add(CERTAIN_NS),
+            None => return,
+        };
+        // Relaxed: a hint.
+        self.shared.certain_until_ns.store(certain_until_ns as usize, Ordering::Relaxed);
     }
 
     /// Once a round: a worker that counts as delayed gives away what is cheap and talks.
@@ -93,7 +129,8 @@ impl Worker {
     #[cold]
     fn leave(&self, now_ns: u64) {
         if !self.is_delayed(self.index, now_ns) {
-            return self.delays.forget();
+            self.delays.forget();
+            return self.follow(self.spread.end(now_ns, self.handled_by_all()), now_ns);
         }
         let others = || self.in_reach().iter().map(|&(other, _)| other);
         // What is given to one in a long turn gets its messages by the shared way until that ends.
@@ -109,7 +146,9 @@ impl Worker {
             let leaves = |owned: &mut Owned<'_>| {
                 policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
             };
-            self.push_to(to, self.queue_len(), leaves);
+            self.give_to(to, self.queue_len(), leaves, |owned| {
+                owned.with(Private::lodge);
+            });
         }
     }
 
@@ -120,19 +159,15 @@ impl Worker {
         now_ns < self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64
     }
 
-    /// Whether a worker counted as delayed, no longer does, and has got nothing since for a trial:
-    /// what is cheap and talks may be spread once more. Whether it pays is measured then.
-    pub(super) fn is_delayed_no_more(&self, index: usize, now_ns: u64) -> bool {
-        // Relaxed: a hint.
-        let until_ns = self.shared.delayed_until_ns[index].load(Ordering::Relaxed) as u64;
-        until_ns > 0 && now_ns >= until_ns
+    /// Whether a worker counts as delayed, or did a moment ago: what has left it goes home first.
+    pub(super) fn is_settling(&self, index: usize, now_ns: u64) -> bool {
+        self.is_delayed(index, now_ns.saturating_sub(SETTLES_NS))
     }
 
-    /// What was left to others has been spread to that worker once more.
-    pub(super) fn has_tried(&self, index: usize) {
-        // Relaxed: a hint; if that worker says meanwhile that it is delayed again, it soon says so
-        // once more.
-        self.shared.delayed_until_ns[index].store(0, Ordering::Relaxed);
+    /// Whether something runs here as if it were at home, until its home no longer counts as
+    /// delayed.
+    pub(super) fn lodges(&self, owned: &mut Owned<'_>, home: usize) -> bool {
+        owned.with(|private| private.is_lodger()) && self.is_delayed(home, self.round_ns.get())
     }
 }
 

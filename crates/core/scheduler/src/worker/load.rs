@@ -58,6 +58,12 @@ impl LoadTracker {
         self.utilization.get().mean_load(now_ns)
     }
 
+    /// Whether the worker has been overloaded for long: see
+    /// [`UtilizationTracker::is_long_overloaded`].
+    pub(super) fn is_long_overloaded(&self, now_ns: u64) -> bool {
+        self.utilization.get().is_long_overloaded(now_ns)
+    }
+
     /// Notes that the worker has found something to do.
     pub(super) fn start(&self, now_ns: u64) {
         self.since_ns.set(now_ns);

@@ -37,6 +37,7 @@ mod spawn_burst;
 mod spins;
 mod spread;
 mod traced;
+mod trials;
 mod turns;
 
 use crate::clock::nanoseconds;

@@ -1,13 +1,17 @@
-//! Whether it pays that what talks is spread over several workers, as one of them measures it.
+//! Whether it is in doubt that what talks had better be spread over several workers, as one of them
+//! measures it. Then [a trial](super::trials) says it.
 
+use super::trials::{Progress, Trials, Verdict};
 use crate::policy::ApartView;
 use std::cell::Cell;
 
 /// How long it measures before it says what it has found, in nanoseconds: some hundred thousand
 /// cheap messages.
 const WINDOW_NS: u64 = 10_000_000;
-/// It must have been so in so many windows in a row.
+/// It must be in doubt in so many windows in a row.
 const WINDOWS: u32 = 3;
+/// A trial takes as long, in nanoseconds.
+pub(super) const TRIAL_NS: u64 = WINDOWS as u64 * WINDOW_NS;
 /// And messages that cross must not have become fewer by one part in so many meanwhile: what talks
 /// comes together by itself, as far as it can.
 const FEWER: u64 = 10;
@@ -28,8 +32,10 @@ pub(super) struct SpreadTracker {
     crossed: Cell<u64>,
     /// Of a million messages in the window before, those that had crossed.
     share: Cell<u64>,
-    /// Windows in a row in which it did not pay.
-    in_vain: Cell<u32>,
+    /// Windows in a row in which it was in doubt, and what all workers had done after the first.
+    in_doubt: Cell<u32>,
+    since: Cell<Progress>,
+    trials: Trials,
 }
 
 impl SpreadTracker {
@@ -50,14 +56,16 @@ impl SpreadTracker {
         now_ns.saturating_sub(self.began_ns.get()) >= WINDOW_NS
     }
 
-    /// Begins the next window; true if for some windows now it has not paid that what talks is
-    /// spread. `pays`: whether it did in a window.
+    /// Begins the next window; returns what follows if it has been in doubt for some. `all`: the
+    /// messages that all workers have handled; `pays`: whether it certainly pays that what talks is
+    /// spread.
     pub(super) fn next(
         &self,
         now_ns: u64,
         (handled, crossed): (u64, u64),
+        all: impl FnOnce() -> u64,
         pays: impl FnOnce(&ApartView) -> bool,
-    ) -> bool {
+    ) -> Option<Verdict> {
         let view = ApartView {
             elapsed_ns: now_ns.saturating_sub(self.began_ns.replace(now_ns)),
             busy_ns: self.busy_ns.take(),
@@ -68,13 +76,22 @@ impl SpreadTracker {
         let before = self.share.replace(share);
         let is_asleep = self.asleep_ns.take() > view.elapsed_ns / ASLEEP;
         let comes_together = share < before - before / FEWER;
-        let in_vain = !is_asleep && !comes_together && !pays(&view);
-        self.in_vain.set(if in_vain { self.in_vain.get() + 1 } else { 0 });
-        let is_certain = self.in_vain.get() >= WINDOWS;
-        if is_certain {
-            self.in_vain.set(0);
+        let in_doubt = !is_asleep && !comes_together && !pays(&view);
+        let windows = if in_doubt { self.in_doubt.get() + 1 } else { 0 };
+        self.in_doubt.set(windows % WINDOWS);
+        if windows == 0 {
+            return None;
         }
-        is_certain
+        let now = Progress { now_ns, handled: all() };
+        if windows == 1 {
+            self.since.set(now);
+        }
+        (windows == WINDOWS).then(|| self.trials.decide(self.since.get(), now))
+    }
+
+    /// What was gathered may go home; returns what follows from that.
+    pub(super) fn end(&self, now_ns: u64, all: u64) -> Option<Verdict> {
+        self.trials.end(Progress { now_ns, handled: all })
     }
 }
 
@@ -90,13 +107,13 @@ mod tests {
             crossed += crosses;
             tracker.slept(asleep_ns);
             assert!(!tracker.is_over(n * WINDOW_NS - 1) && tracker.is_over(n * WINDOW_NS));
-            tracker.next(n * WINDOW_NS, (n * 1_000, crossed), |_| false)
+            tracker.next(n * WINDOW_NS, (n * 1_000, crossed), || n * 1_000, |_| false).is_some()
         };
         (1..).zip(windows).map(next).collect()
     }
 
     #[test]
-    fn it_must_be_in_vain_for_some_windows_in_a_row() {
+    fn it_must_be_in_doubt_for_some_windows_in_a_row() {
         assert_eq!(windows(&[(0, 500); 6]), [false, false, true, false, false, true]);
     }
 
@@ -118,11 +135,16 @@ mod tests {
         for n in 1..3 {
             tracker.ran(70);
             tracker.ran(30);
-            tracker.next(n * WINDOW_NS, (n * 40, n * 20), |view| {
-                let all = (view.elapsed_ns, view.busy_ns, view.handled, view.crossed);
-                assert_eq!(all, (WINDOW_NS, 100, 40, 20));
-                true
-            });
+            tracker.next(
+                n * WINDOW_NS,
+                (n * 40, n * 20),
+                || 0,
+                |view| {
+                    let all = (view.elapsed_ns, view.busy_ns, view.handled, view.crossed);
+                    assert_eq!(all, (WINDOW_NS, 100, 40, 20));
+                    true
+                },
+            );
         }
     }
 }

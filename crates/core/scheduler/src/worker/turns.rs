@@ -192,7 +192,7 @@ impl Worker {
             return self.turn_unowned(owned);
         }
         let cost_ns = owned.cost_ns();
-        let is_home = home as usize == self.index;
+        let is_home = !self.is_away(&mut owned, home as usize);
         let is_sample = || self.is_timed_now(cost_ns >= QUICK_NS);
         let is_timed = cost_ns == 0 || cost_ns >= TIMED_NS || is_sample();
         let was_timed = |owned: &mut Owned<'_>| owned.with(|private| private.cost_ns) != 0;
@@ -205,6 +205,11 @@ impl Worker {
         } else {
             self.turn_slowly(owned, cost_ns);
         }
+    }
+
+    /// Whether something runs away from home: it has been stolen, and does not lodge here.
+    fn is_away(&self, owned: &mut Owned<'_>, home: usize) -> bool {
+        home != self.index && !self.lodges(owned, home)
     }
 
     /// A turn away from home of something quick that was never timed at home: its time would teach
@@ -298,7 +303,8 @@ impl Worker {
         // Others may have waited: after a long turn they are looked after before the next one.
         self.shorten_round(tuning::further_turns(took_ns));
         let home = owned.with(|private| private.home as usize);
-        if home == self.index || cost_ns == 0 {
+        let is_away = self.is_away(&mut owned, home);
+        if !is_away || cost_ns == 0 {
             self.record_cost(&mut owned, took_ns, handled);
         } else {
             self.estimate_footprint(&mut owned, took_ns, u64::from(cost_ns) * u64::from(handled));
@@ -306,10 +312,12 @@ impl Worker {
         if turn == Turn::Dead {
             return self.retire(owned.runnable());
         }
-        if home != self.index {
+        if is_away {
             return self.after_theft(owned, turn, home);
         }
-        owned.with(|private| (private.steals, private.away) = (0, 0));
+        if home == self.index {
+            owned.with(|private| (private.steals, private.away) = (0, 0));
+        }
         self.after(owned, turn);
     }
 

@@ -103,8 +103,9 @@ impl Sim<'_> {
 
     /// Whether the other one is busy for what this worker might push there.
     fn is_busy_for(&self, worker: usize, other: usize, now_ns: u64) -> bool {
-        let own = self.workers[worker].utilization.mean_load(now_ns);
-        self.workers[other].utilization.shown().is_busy(now_ns, own)
+        let own = &self.workers[worker].utilization;
+        !own.is_long_overloaded(now_ns)
+            || self.workers[other].utilization.shown().is_busy(now_ns, own.mean_load(now_ns))
     }
 
     pub(super) fn push_to(
