@@ -519,28 +519,28 @@ mod tests {
     }
 
     #[test]
-    fn what_talks_stays_apart_only_while_several_do_more_than_one() {
-        // Each message takes 24 ns, and each second one crosses.
-        let pays = |crossing_ns: u64, workers| {
-            let busy_ns = 1_000 * 24 + 500 * (crossing_ns + COLD_NS);
+    fn that_several_do_more_than_one_is_in_doubt_where_crossing_may_cost_as_much() {
+        // Each message takes 1 us, and each second one crosses.
+        let pays = |crossing_ns: u32, workers| {
+            let busy_ns = 1_000_000;
             let view = ApartView { elapsed_ns: busy_ns, busy_ns, handled: 1_000, crossed: 500 };
-            Affine::DEFAULT.pays_apart(&view, workers, crossing_ns as u32)
+            Affine::DEFAULT.pays_apart(&view, workers, crossing_ns)
         };
-        // Two are twice one, less what crossings cost; and one must be clearly faster.
-        assert!(pays(10, 2) && pays(32, 2) && !pays(33, 2));
-        assert!(pays(80, 3) && pays(300, 16) && !pays(1_000_000, 2));
+        // Half of the time may be for crossings: 500 times 4 times 240 ns and 40.
+        assert!(pays(240, 2) && !pays(241, 2));
+        assert!(pays(323, 3) && !pays(324, 3) && pays(1_000_000, 4), "a quarter is not");
         // Workers that wait for each other.
         let view = |elapsed_ns, crossed| ApartView {
             elapsed_ns,
-            busy_ns: 25_000,
+            busy_ns: 50_000,
             handled: 1_000,
             crossed,
         };
-        assert!(Affine::DEFAULT.pays_apart(&view(37_500, 100), 2, 60));
-        assert!(!Affine::DEFAULT.pays_apart(&view(37_501, 100), 2, 60));
-        assert!(Affine::DEFAULT.pays_apart(&view(48_000, 61), 2, 60), "that is not why");
-        assert!(Affine::DEFAULT.pays_apart(&view(48_000, 0), 2, 60));
-        assert!(!Affine::DEFAULT.pays_apart(&view(48_000, 100), 2, 0), "as long as none is timed");
+        assert!(Affine::DEFAULT.pays_apart(&view(44_000, 100), 2, 60));
+        assert!(!Affine::DEFAULT.pays_apart(&view(44_001, 100), 2, 60));
+        assert!(Affine::DEFAULT.pays_apart(&view(90_000, 61), 2, 60), "that is not why");
+        assert!(Affine::DEFAULT.pays_apart(&view(90_000, 0), 2, 60));
+        assert!(!Affine::DEFAULT.pays_apart(&view(90_000, 100), 2, 0), "as long as none is timed");
     }
 
     #[test]

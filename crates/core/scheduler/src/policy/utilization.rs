@@ -197,6 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_is_long_overloaded_after_sixteen_milliseconds_without_time_to_spare() {
+        let mut tracker = UtilizationTracker::new(0);
+        let mut until = |ms: u64, busy_ns: u64| {
+            tracker.note_round(ms * MS, busy_ns, 50);
+            tracker.is_long_overloaded(ms * MS)
+        };
+        assert!((1..16).all(|ms| !until(ms, MS)) && until(16, MS));
+        assert!(!until(17, 0), "it was idle for a moment");
+        assert!((18..33).all(|ms| !until(ms, MS)) && until(33, MS));
+        tracker.note_sleep(33 * MS);
+        assert!(!tracker.is_long_overloaded(33 * MS));
+    }
+
+    #[test]
     fn a_worker_that_is_idle_for_a_moment_is_busy() {
         let mut tracker = UtilizationTracker::new(0);
         let full = tracker.note_round(MS, MS, 50).expect("a window is over");

@@ -6,12 +6,14 @@ use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
 use crate::policy::{Affinities, ColocateView};
-use crate::runnable::{IN_TRANSIT, Runnable};
+use crate::runnable::{IN_TRANSIT, Private, Runnable};
 use crate::sync::atomic::Ordering;
 
 impl Worker {
     /// The running turn sends to `target`, and that send is sampled. Where its home is said to be
     /// elsewhere, the runnable goes there after its next turn, as something that was stolen does.
+    ///
+    /// What lodges here counts as if it were at home: so homes come together meanwhile, too.
     pub(super) fn note_affinity(&self, target: Runnable) {
         let Some(colocate_after) = self.shared.settings.policy.colocate_after() else { return };
         let Some(sender) = self.running().filter(|&sender| sender != target) else { return };
@@ -20,9 +22,7 @@ impl Worker {
         if owned.stays() {
             return;
         }
-        // Relaxed: a hint.
-        let owner = target.header().owner.load(Ordering::Relaxed) & !IN_TRANSIT;
-        let to = owner.wrapping_sub(self.first_id) as usize;
+        let to = self.where_at_home(target);
         // It may have ended.
         if to >= self.shared.workers() {
             return;
@@ -31,6 +31,24 @@ impl Worker {
         if let Some(affinities) = self.affinities.note(from, domains, to, colocate_after) {
             self.colocate(owned, target, &affinities);
         }
+    }
+
+    /// The index of the worker that something is at, or at home at if it lodges here; a greater
+    /// number if it has ended.
+    fn where_at_home(&self, target: Runnable) -> usize {
+        // Relaxed: a hint, unless it is this worker's own id, which only this worker takes away.
+        let owner = target.header().owner.load(Ordering::Relaxed);
+        if owner == self.id {
+            // SAFETY: this worker owns it, and does not run it.
+            return self.home_of(&mut unsafe { Owned::new(target) });
+        }
+        (owner & !IN_TRANSIT).wrapping_sub(self.first_id) as usize
+    }
+
+    /// Where something of this worker's is at home if it lodges here; else this worker.
+    fn home_of(&self, owned: &mut Owned<'_>) -> usize {
+        let home = owned.with(|private| private.home as usize);
+        if self.lodges(owned, home) { home } else { self.index }
     }
 
     /// Of 1,024 messages that a runnable of this worker sends, how many more would cross if it were
@@ -51,16 +69,19 @@ impl Worker {
         if own_ns >= LOAD_UNKNOWN_NS {
             return;
         }
+        let (own, now_ns) = (self.home_of(&mut owned), self.shared.clock.now_ns());
         let view = ColocateView {
-            own: self.index,
+            own,
             sender: number_of(sender.0.as_ptr()),
             target: number_of(target.0.as_ptr()),
-            now_ns: self.shared.clock.now_ns(),
+            now_ns,
             own_ns,
             turn_ns: self.turn_ns.get(),
         };
         let load = |worker: usize| {
-            let load_ns = self.load_of(worker);
+            // What goes to one that counts as delayed lodges here for now.
+            let is_here = self.is_delayed(worker, now_ns);
+            let load_ns = if is_here { own_ns } else { self.load_of(worker) };
             (worker < self.shared.working() && load_ns < LOAD_UNKNOWN_NS).then_some(load_ns)
         };
         let policy = &self.shared.settings.policy;
@@ -69,8 +90,11 @@ impl Worker {
         };
         self.forget_affinities(sender);
         // What was stolen is on its way already.
-        if owned.with(|private| private.home as usize == self.index) {
+        if owned.with(|private| private.home as usize == own) {
             owned.move_home(other);
+            if other != self.index && self.is_delayed(other, now_ns) {
+                owned.with(Private::lodge);
+            }
             self.counters().colocated.add(1);
         }
     }

@@ -58,7 +58,9 @@ impl Delays {
     fn extend(&self, now_ns: u64) -> u64 {
         let (lasts_ns, until_ns) = (self.lasts_ns.get(), self.until_ns.get());
         if now_ns >= until_ns {
-            let is_again = lasts_ns > 0 && now_ns - until_ns <= lasts_ns;
+            // So long it may take until delays are no accident.
+            let soon_ns = lasts_ns.max(2 * WITHIN_NS);
+            let is_again = lasts_ns > 0 && now_ns - until_ns <= soon_ns;
             self.lasts_ns.set(if is_again { LASTS_MOST_NS.min(2 * lasts_ns) } else { LASTS_NS });
         }
         self.until_ns.set(now_ns.saturating_add(self.lasts_ns.get()));

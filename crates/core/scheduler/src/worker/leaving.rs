@@ -178,7 +178,7 @@ mod tests {
     use crate::policy::tuning::LOAD_UNKNOWN_NS;
     use crate::runnable::{Kind, Turn};
     use crate::task::testing::{end, first_of_two};
-    use crate::task::{Task, TaskRef};
+    use crate::task::{Task, TaskRef, Tasks};
     use std::sync::{Arc, OnceLock};
 
     const TASKS: usize = 16;
@@ -226,26 +226,27 @@ mod tests {
         end(&worker, &tasks);
     }
 
+    /// A kind of tasks that cost little, and so many of them that wake each other.
+    fn start_all(tasks: &Tasks, kind: &Arc<Kind>) {
+        kind.set_cost_ns(20);
+        let all = Arc::new(OnceLock::new());
+        let start = |me| {
+            let task = Box::new(Wakes { me, all: all.clone() });
+            tasks.start(kind, 0, task).expect("it has not ended")
+        };
+        assert!(all.set((0..TASKS).map(start).collect()).is_ok());
+    }
+
     #[test]
     #[cfg_attr(miri, ignore = "Miri takes minutes for so many turns")]
-    fn what_talks_in_vain_goes_to_one_worker_and_is_spread_again_for_a_trial() {
+    fn what_talks_leaves_for_a_trial_where_it_is_in_doubt_that_several_do_more() {
         let (shared, worker, tasks) = first_of_two(Policy::affine());
-        let kind = Arc::new(Kind::new("wakes"));
-        kind.set_cost_ns(20);
-        let start_all = || {
-            let all = Arc::new(OnceLock::new());
-            let start = |me| {
-                let task = Box::new(Wakes { me, all: all.clone() });
-                tasks.start(&kind, 0, task).expect("it has not ended")
-            };
-            assert!(all.set((0..TASKS).map(start).collect()).is_ok());
-        };
         let given_away = || shared.return_queues[1].lock().len();
-        start_all();
+        start_all(&tasks, &Arc::new(Kind::new("wakes")));
         // As long as few messages cross, it pays.
         (0..100).for_each(|_| run(&worker, 500));
         assert_eq!(given_away(), 0);
-        // Now each second one does, for 60 ns as long as none is timed: one worker would do more.
+        // Now each second one does, for 60 ns as long as none is timed: one worker may do more.
         (0..59).for_each(|_| run(&worker, 10_000));
         assert_eq!(given_away(), 0, "that may be an accident");
         // Relaxed: this thread alone uses it.
@@ -255,23 +256,52 @@ mod tests {
         // Relaxed: as above.
         shared.load_ns[1].store(in_long_turn, Ordering::Relaxed);
         (0..21).for_each(|_| run(&worker, 10_000));
-        let given = given_away();
-        assert!(given > TASKS / 2, "{given}");
-
-        // The other one has given away what it had, and it is here: there it stays for a while.
-        // Relaxed: this thread alone uses it.
-        let until_ns = shared.delayed_until_ns[0].load(Ordering::Relaxed);
-        assert!(until_ns as u64 > shared.clock.now_ns());
+        assert!(given_away() > TASKS / 2, "{}", given_away());
         // Relaxed: as above.
-        shared.delayed_until_ns[1].store(2 * until_ns, Ordering::Relaxed);
-        start_all();
-        while shared.clock.now_ns() < 2 * until_ns as u64 {
-            assert_eq!(given_away(), given);
-            run(&worker, 0);
+        let until_ns = shared.delayed_until_ns[0].load(Ordering::Relaxed) as u64;
+        let now_ns = shared.clock.now_ns();
+        assert!((now_ns..=now_ns + TRIAL_NS).contains(&until_ns), "for a trial: {until_ns}");
+
+        // While the other one has all of it, no more is done: it goes home, and for a while that is
+        // not tried again.
+        (0..61).for_each(|_| run(&worker, 0));
+        assert!(!worker.is_delayed(0, shared.clock.now_ns()));
+        (0..1_000).for_each(|_| run(&worker, 10_000));
+        assert!(!worker.is_delayed(0, shared.clock.now_ns()));
+        end(&worker, &tasks);
+    }
+
+    #[test]
+    fn what_has_left_a_worker_goes_home_when_that_no_longer_counts_as_delayed() {
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
+        let kind = Arc::new(Kind::new("wakes"));
+        start_all(&tasks, &kind);
+        worker.drain_returns();
+        // The first half has left worker 1; the second is at home here.
+        let queued: Vec<_> = std::iter::from_fn(|| worker.pop()).collect();
+        for (n, mut owned) in queued.into_iter().enumerate() {
+            if n < TASKS / 2 {
+                owned.move_home(1);
+                owned.with(Private::lodge);
+            }
+            worker.push(owned);
         }
-        (0..1_000).take_while(|_| given_away() == given).for_each(|_| run(&worker, 0));
-        assert!(given_away() > given + TASKS / 8, "{}", given_away());
-        assert!(!worker.is_delayed_no_more(1, shared.clock.now_ns()), "the trial has begun");
+        let rounds = || {
+            shared.clock.advance(DELAY_NS);
+            (0..100 * TASKS).for_each(|_| drop(worker.step(|_| 0, |_| ())));
+            shared.return_queues[1].lock().len() + shared.steal_queues[1].len()
+        };
+        // Relaxed: this thread alone uses it.
+        let delay = |until_ns: u64| {
+            shared.delayed_until_ns[1].store(until_ns as usize, Ordering::Relaxed);
+        };
+        delay(u64::MAX);
+        assert_eq!(rounds(), 0, "it lodges here");
+        let now_ns = shared.clock.now_ns();
+        delay(now_ns + 1);
+        assert_eq!(rounds(), TASKS / 2);
+        assert!(worker.is_settling(1, now_ns + 1), "nothing else goes there for now");
+        assert!(!worker.is_settling(1, now_ns + 1 + SETTLES_NS));
         end(&worker, &tasks);
     }
 }
