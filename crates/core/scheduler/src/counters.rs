@@ -88,7 +88,8 @@ counters! {
     stolen,
     /// Runnables whose home moved here.
     rehomed,
-    /// Runnables pushed for good to workers with less to do.
+    /// Runnables pushed to workers with less to do, for good; and those that left a worker for a
+    /// while where one does more than several, or that is often delayed.
     pushed,
     /// Runnables that moved to the worker of those that they communicate with.
     colocated,

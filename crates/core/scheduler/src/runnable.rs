@@ -67,6 +67,8 @@ pub const CONTROL_PENDING: u8 = 16;
 /// `Private::flags`: the first bit that the scheduler leaves to the runnable's own sort.
 pub const FIRST_FREE: u8 = 32;
 
+/// `Private::thief`: none stole it.
+const NO_THIEF: u16 = u16::MAX;
 /// `Private::thief`: it is pinned.
 const PINNED: u16 = u16::MAX - 1;
 /// `Private::thief` of what has left its home for a while.
@@ -264,15 +266,19 @@ impl Private {
     /// Makes the worker with this index its home.
     pub(crate) fn move_home(&mut self, to: usize) {
         if self.is_lodger() {
-            self.thief = 0;
+            self.thief = NO_THIEF;
         }
         (self.home, self.steals, self.away) = (to as u32, 0, 0);
     }
 
-    /// Notes that it leaves its home for a while, and was not stolen: its turns elsewhere say nothing
-    /// of its footprint.
-    pub(crate) fn lodge(&mut self) {
-        (self.thief, self.steals, self.away) = (LODGER, 0, 1);
+    /// Notes that it goes to that worker for a while: unless that is its home, it was not stolen,
+    /// and its turns there say nothing of its footprint.
+    pub(crate) fn lodge_at(&mut self, to: usize) {
+        if self.home as usize == to {
+            self.move_home(to);
+        } else {
+            (self.thief, self.steals, self.away) = (LODGER, 0, 1);
+        }
     }
 
     pub(crate) fn is_lodger(&self) -> bool {
@@ -397,7 +403,7 @@ impl<S> Header<S> {
             notified: AtomicU8::new(NONE),
             private: OwnerCell::new(Private {
                 cost_ns: 0,
-                thief: u16::MAX,
+                thief: NO_THIEF,
                 steals: 0,
                 away: 0,
                 home,

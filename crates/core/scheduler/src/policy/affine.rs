@@ -371,7 +371,8 @@ impl Affine {
     /// One worker alone would do what each does without what crossing costs, and that what crosses
     /// makes them slow must be likely.
     pub(super) fn pays_apart(&self, view: &ApartView, workers: usize, crossing_ns: u32) -> bool {
-        if view.crossed == 0 || view.crossed < view.handled / CROSSES {
+        let is_off = self.talk_worth_moving_ns == 0;
+        if is_off || view.crossed == 0 || view.crossed < view.handled / CROSSES {
             return true;
         }
         let crossing_ns = self.price_ns(crossing_ns) * COLD_TIMES + COLD_NS;
@@ -541,6 +542,8 @@ mod tests {
         assert!(Affine::DEFAULT.pays_apart(&view(90_000, 61), 2, 60), "that is not why");
         assert!(Affine::DEFAULT.pays_apart(&view(90_000, 0), 2, 60));
         assert!(!Affine::DEFAULT.pays_apart(&view(90_000, 100), 2, 0), "as long as none is timed");
+        let off = Affine { talk_worth_moving_ns: 0, ..Affine::DEFAULT };
+        assert!(off.pays_apart(&view(90_000, 100), 2, 60));
     }
 
     #[test]

@@ -262,8 +262,8 @@ impl Policy {
     }
 
     /// Whether so many workers, each like this one, certainly do more together than one alone would
-    /// that has all that talks; if not, that may be tried. `crossing_ns`: what a message costs more if it crosses, both sides together,
-    /// as measured; 0: not known.
+    /// that has all that talks; if not, that is tried. `crossing_ns`: what a message costs more if
+    /// it crosses, both sides together, as measured; 0: not known.
     pub fn pays_apart(&self, view: &ApartView, workers: usize, crossing_ns: u32) -> bool {
         match self {
             Policy::Affine(affine) => affine.pays_apart(view, workers, crossing_ns),

@@ -129,9 +129,9 @@ impl UtilizationTracker {
         (self.window_ns, self.busy_ns) = (now_ns, 0);
     }
 
-    /// Whether it has had no time to spare for as long as another must have had some. Before, what it
-    /// has too much of may be so by chance; and in the first moments of a program, when all is cold,
-    /// each turn seems to cost so much that it had better be moved.
+    /// Whether it has had no time to spare for as long as another must have had some. Before that,
+    /// it may have too much to do by chance; and in the first moments of a program, when all is
+    /// cold, each turn seems to cost so much that it had better be moved.
     #[must_use]
     pub fn is_long_overloaded(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.busy_since_ns) >= SPARE_FOR_NS

@@ -95,8 +95,9 @@ pub enum Ready {
 pub struct PushView {
     /// Why it is ready.
     pub ready: Ready,
-    /// Whether the other worker is kept busy by what it has: see
-    /// [`Utilization::is_busy`](crate::policy::Utilization::is_busy).
+    /// Whether the other worker is kept busy by what it has, or this one has not long been
+    /// overloaded: see [`Utilization::is_busy`](crate::policy::Utilization::is_busy) and
+    /// [`UtilizationTracker::is_long_overloaded`](crate::policy::UtilizationTracker::is_long_overloaded).
     pub is_busy: bool,
     /// The measured nanoseconds per item, its kind's as long as its own are not known; 0: not known
     /// either.

@@ -119,7 +119,8 @@ impl Worker {
                     let talks = |owned: &mut Owned<'_>| {
                         policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
                     };
-                    policy.may_push(&view) && !(is_settling && talks(owned))
+                    let lodges = owned.with(|private| private.is_lodger());
+                    !lodges && policy.may_push(&view) && !(is_settling && talks(owned))
                 };
                 let pushed = self.push_to(other, n, may_push);
                 let pushed_ns = turn_ns * pushed as u64;
@@ -171,7 +172,12 @@ impl Worker {
         n: usize,
         may_push: impl Fn(&mut Owned<'_>) -> bool,
     ) -> usize {
-        self.give_to(to, n, may_push, |owned| owned.move_home(to))
+        self.give_to(to, n, may_push, |owned| {
+            // What lodges here goes home as soon as it may.
+            if !owned.with(|private| private.is_lodger()) {
+                owned.move_home(to);
+            }
+        })
     }
 
     /// Gives so many ready runnables, the youngest first, to another worker, with what `settle`

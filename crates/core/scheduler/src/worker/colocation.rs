@@ -6,7 +6,7 @@ use super::communication::number_of;
 use crate::owned::Owned;
 use crate::policy::tuning::LOAD_UNKNOWN_NS;
 use crate::policy::{Affinities, ColocateView};
-use crate::runnable::{IN_TRANSIT, Private, Runnable};
+use crate::runnable::{IN_TRANSIT, Runnable};
 use crate::sync::atomic::Ordering;
 
 impl Worker {
@@ -78,13 +78,15 @@ impl Worker {
             own_ns,
             turn_ns: self.turn_ns.get(),
         };
+        let policy = &self.shared.settings.policy;
+        // What goes to one that counts as delayed lodges here for now.
+        let talks = policy.leaves_delayed(owned.typical_cost_ns(), || 0);
+        let is_delayed = |worker| worker != self.index && self.is_delayed(worker, now_ns);
         let load = |worker: usize| {
-            // What goes to one that counts as delayed lodges here for now.
-            let is_here = self.is_delayed(worker, now_ns);
-            let load_ns = if is_here { own_ns } else { self.load_of(worker) };
+            let lodges = talks && is_delayed(worker);
+            let load_ns = if lodges { own_ns } else { self.load_of(worker) };
             (worker < self.shared.working() && load_ns < LOAD_UNKNOWN_NS).then_some(load_ns)
         };
-        let policy = &self.shared.settings.policy;
         let Some(other) = policy.colocate(affinities, &self.shared.domains, &view, load) else {
             return;
         };
@@ -92,8 +94,8 @@ impl Worker {
         // What was stolen is on its way already.
         if owned.with(|private| private.home as usize == own) {
             owned.move_home(other);
-            if other != self.index && self.is_delayed(other, now_ns) {
-                owned.with(Private::lodge);
+            if talks && is_delayed(other) {
+                owned.with(|private| private.lodge_at(self.index));
             }
             self.counters().colocated.add(1);
         }

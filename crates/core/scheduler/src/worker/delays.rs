@@ -29,14 +29,24 @@ pub(super) struct Delays {
 
 impl Delays {
     /// Notes a delay. So many messages had come from other workers by then, and so many were
-    /// handled. Returns until when the worker counts as delayed, if it does from now on.
-    pub(super) fn note(&self, now_ns: u64, crossed: u64, handled: u64) -> Option<u64> {
+    /// handled; `is_delayed`: the worker counts as delayed already. Returns until when it does from
+    /// now on, if that changes.
+    pub(super) fn note(
+        &self,
+        now_ns: u64,
+        (crossed, handled): (u64, u64),
+        is_delayed: bool,
+    ) -> Option<u64> {
         let from_others = crossed.saturating_sub(self.crossed.replace(crossed));
         let in_all = handled.saturating_sub(self.handled.replace(handled));
         let is_soon = now_ns.saturating_sub(self.last_ns.replace(now_ns)) <= WITHIN_NS;
         let counts = is_soon && from_others > 0 && from_others >= in_all / CROSSING_PART;
-        self.seen.set(if counts { self.seen.get().saturating_add(1) } else { 0 });
-        self.are_many().then(|| self.extend(now_ns))
+        if counts {
+            self.seen.set(self.seen.get().saturating_add(1));
+        } else if !is_delayed {
+            self.seen.set(0);
+        }
+        (counts && self.are_many()).then(|| self.extend(now_ns))
     }
 
     /// Notes that the worker and others do less together than one would. Returns until when the
@@ -46,12 +56,11 @@ impl Delays {
         self.extend(now_ns)
     }
 
-    /// Notes that it is tried for so long whether one worker does more alone. Returns until when the
-    /// worker counts as delayed.
+    /// Notes that it is tried for so long whether one worker does more alone. Returns until when
+    /// the worker counts as delayed.
     pub(super) fn note_trial(&self, now_ns: u64, lasts_ns: u64) -> u64 {
         self.seen.set(DELAYS);
-        self.until_ns.set(now_ns.saturating_add(lasts_ns));
-        self.until_ns.get()
+        now_ns.saturating_add(lasts_ns)
     }
 
     /// Until when the worker counts as delayed, as it is now.
@@ -87,7 +96,8 @@ mod tests {
     /// what is said of each.
     fn delays(apart_ns: u64, crossing: u64) -> Vec<bool> {
         let delays = Delays::default();
-        (1..=5).map(|n| delays.note(n * apart_ns, n * crossing, n * 80).is_some()).collect()
+        let note = |n| delays.note(n * apart_ns, (n * crossing, n * 80), false).is_some();
+        (1..=5).map(note).collect()
     }
 
     #[test]
@@ -99,6 +109,16 @@ mod tests {
     }
 
     #[test]
+    fn one_that_counts_as_delayed_does_so_whatever_delays_follow() {
+        let delays = Delays::default();
+        assert_eq!(delays.note_trial(1, 30), 31);
+        assert!(delays.note(2, (0, 0), true).is_none() && delays.are_many(), "nothing crossed");
+        assert!(delays.note(3, (0, 0), false).is_none() && !delays.are_many());
+        // A trial is no reason to count as delayed for longer the next time.
+        assert_eq!(delays.note_in_vain(31), 31 + LASTS_NS);
+    }
+
+    #[test]
     fn one_that_is_delayed_again_and_again_counts_as_delayed_for_longer() {
         let delays = Delays::default();
         let (mut now_ns, mut n) = (0, 0);
@@ -106,7 +126,7 @@ mod tests {
             now_ns += pause_ns;
             let until_ns = (0..=DELAYS).filter_map(|_| {
                 (now_ns, n) = (now_ns + 1_000_000, n + 80);
-                delays.note(now_ns, n, n)
+                delays.note(now_ns, (n, n), false)
             });
             let lasts_ns = until_ns.last().expect("it is delayed") - now_ns;
             delays.forget();

@@ -6,14 +6,18 @@
 //! then, and can give away what it has: cheap runnables that talk go to a worker that is not kept
 //! waiting, or else all to the same. There they talk without waiting for anybody.
 //!
-//! The same is done where nobody takes a PU, but crossings cost so much, or make workers wait so
-//! long for each other, that one alone would do more: each measures that ([`super::spread`]).
+//! What leaves keeps its home, and lodges at the other worker: it runs there as if it were at home,
+//! and goes home as soon as that worker no longer counts as delayed. So what was together there is
+//! together again.
+//!
+//! The same is done where nobody takes a PU, but crossings may cost so much, or make workers wait so
+//! long for each other, that one alone does more: where that is in doubt ([`super::spread`]), it is
+//! tried ([`super::trials`]).
 
 use super::Worker;
 use super::spread::TRIAL_NS;
 use super::trials::Verdict;
 use crate::owned::Owned;
-use crate::runnable::Private;
 use crate::sync::atomic::Ordering;
 
 /// A wake-up, or a round, that takes so much longer than it should is a delay, in nanoseconds: the
@@ -61,7 +65,8 @@ impl Worker {
     #[cold]
     fn delayed(&self, now_ns: u64) {
         let counters = self.counters();
-        let until_ns = self.delays.note(now_ns, counters.crossed.get(), counters.handled.get());
+        let messages = (counters.crossed.get(), counters.handled.get());
+        let until_ns = self.delays.note(now_ns, messages, self.is_delayed(self.index, now_ns));
         if let Some(until_ns) = until_ns {
             self.counts_as_delayed(until_ns);
         }
@@ -89,7 +94,8 @@ impl Worker {
         let (counters, shared) = (self.counters(), &self.shared);
         let messages = (counters.handled.get(), counters.crossed.get());
         // Relaxed: a hint.
-        let is_certain = (now_ns as usize) < shared.certain_until_ns.load(Ordering::Relaxed);
+        let certain_until_ns = shared.certain_until_ns.load(Ordering::Relaxed) as u64;
+        let is_certain = now_ns < certain_until_ns || self.is_delayed(self.index, now_ns);
         let verdict = self.spread.next(
             now_ns,
             messages,
@@ -115,7 +121,7 @@ impl Worker {
             None => return,
         };
         // Relaxed: a hint.
-        self.shared.certain_until_ns.store(certain_until_ns as usize, Ordering::Relaxed);
+        self.shared.certain_until_ns.fetch_max(certain_until_ns as usize, Ordering::Relaxed);
     }
 
     /// Once a round: a worker that counts as delayed gives away what is cheap and talks.
@@ -147,7 +153,7 @@ impl Worker {
                 policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
             };
             self.give_to(to, self.queue_len(), leaves, |owned| {
-                owned.with(Private::lodge);
+                owned.with(|private| private.lodge_at(to));
             });
         }
     }
@@ -247,15 +253,15 @@ mod tests {
         (0..100).for_each(|_| run(&worker, 500));
         assert_eq!(given_away(), 0);
         // Now each second one does, for 60 ns as long as none is timed: one worker may do more.
-        (0..59).for_each(|_| run(&worker, 10_000));
+        (0..199).for_each(|_| run(&worker, 10_000));
         assert_eq!(given_away(), 0, "that may be an accident");
         // Relaxed: this thread alone uses it.
         let in_long_turn = shared.load_ns[1].swap(LOAD_UNKNOWN_NS as usize, Ordering::Relaxed);
-        (0..21).for_each(|_| run(&worker, 10_000));
+        (0..11).for_each(|_| run(&worker, 10_000));
         assert_eq!(given_away(), 0, "the other one would not come to it");
         // Relaxed: as above.
         shared.load_ns[1].store(in_long_turn, Ordering::Relaxed);
-        (0..21).for_each(|_| run(&worker, 10_000));
+        (0..11).for_each(|_| run(&worker, 10_000));
         assert!(given_away() > TASKS / 2, "{}", given_away());
         // Relaxed: as above.
         let until_ns = shared.delayed_until_ns[0].load(Ordering::Relaxed) as u64;
@@ -264,10 +270,11 @@ mod tests {
 
         // While the other one has all of it, no more is done: it goes home, and for a while that is
         // not tried again.
-        (0..61).for_each(|_| run(&worker, 0));
-        assert!(!worker.is_delayed(0, shared.clock.now_ns()));
-        (0..1_000).for_each(|_| run(&worker, 10_000));
-        assert!(!worker.is_delayed(0, shared.clock.now_ns()));
+        (0..41).for_each(|_| run(&worker, 0));
+        for _ in 0..1_000 {
+            assert!(!worker.is_delayed(0, shared.clock.now_ns()));
+            run(&worker, 10_000);
+        }
         end(&worker, &tasks);
     }
 
@@ -282,13 +289,15 @@ mod tests {
         for (n, mut owned) in queued.into_iter().enumerate() {
             if n < TASKS / 2 {
                 owned.move_home(1);
-                owned.with(Private::lodge);
+                owned.with(|private| private.lodge_at(0));
             }
             worker.push(owned);
         }
         let rounds = || {
             shared.clock.advance(DELAY_NS);
-            (0..100 * TASKS).for_each(|_| drop(worker.step(|_| 0, |_| ())));
+            for _ in 0..100 * TASKS {
+                worker.step(|_| 0, |_| ());
+            }
             shared.return_queues[1].lock().len() + shared.steal_queues[1].len()
         };
         // Relaxed: this thread alone uses it.

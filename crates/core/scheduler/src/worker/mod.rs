@@ -5,10 +5,10 @@
 //!
 //! This file holds the worker's state, and how its thread finds it. Parts of the state with rules
 //! of their own lie in files that know no worker: `queue`, `lane_ends`, `receivers`, `favoured`,
-//! `load`, `delays`, `spread`, `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What a worker
-//! does stands in `turns` (the loop: begin there), `sending`, `lanes`, `crowded`, `housekeeping`,
-//! `sharing`, `idling`, `balance`, `colocation`, `leaving`, `placing`, `elastic`, `records`,
-//! `traced` and `ending`, which use the state and are not used by this file.
+//! `load`, `delays`, `spread`, `trials`, `sampler`, `spawn_burst`, `spins`, `measured_rounds`. What
+//! a worker does stands in `turns` (the loop: begin there), `sending`, `lanes`, `crowded`,
+//! `housekeeping`, `sharing`, `idling`, `balance`, `colocation`, `leaving`, `placing`, `elastic`,
+//! `records`, `traced` and `ending`, which use the state and are not used by this file.
 
 mod balance;
 mod colocation;

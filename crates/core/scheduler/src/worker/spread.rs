@@ -8,10 +8,15 @@ use std::cell::Cell;
 /// How long it measures before it says what it has found, in nanoseconds: some hundred thousand
 /// cheap messages.
 const WINDOW_NS: u64 = 10_000_000;
-/// It must be in doubt in so many windows in a row.
-const WINDOWS: u32 = 3;
-/// A trial takes as long, in nanoseconds.
-pub(super) const TRIAL_NS: u64 = WINDOWS as u64 * WINDOW_NS;
+/// It must be in doubt in so many windows in a row: in the first moments of a program, and of each
+/// phase of it, what talks still comes together.
+const WINDOWS: u32 = 10;
+/// Or in so many, after what talks was gathered for a while: each may be lost.
+const WINDOWS_AGAIN: u32 = 3;
+/// The rate is that of the last so many of them.
+const COMPARED: u32 = 2;
+/// A trial takes so long, in nanoseconds: the first of it goes by while caches become warm.
+pub(super) const TRIAL_NS: u64 = 2 * WINDOW_NS;
 /// And messages that cross must not have become fewer by one part in so many meanwhile: what talks
 /// comes together by itself, as far as it can.
 const FEWER: u64 = 10;
@@ -32,7 +37,7 @@ pub(super) struct SpreadTracker {
     crossed: Cell<u64>,
     /// Of a million messages in the window before, those that had crossed.
     share: Cell<u64>,
-    /// Windows in a row in which it was in doubt, and what all workers had done after the first.
+    /// Windows in a row in which it was in doubt, and what all workers had done before the last.
     in_doubt: Cell<u32>,
     since: Cell<Progress>,
     trials: Trials,
@@ -77,16 +82,18 @@ impl SpreadTracker {
         let is_asleep = self.asleep_ns.take() > view.elapsed_ns / ASLEEP;
         let comes_together = share < before - before / FEWER;
         let in_doubt = !is_asleep && !comes_together && !pays(&view);
+        let again = self.trials.knows_gathered(now_ns);
+        let wanted = if again { WINDOWS_AGAIN } else { WINDOWS };
         let windows = if in_doubt { self.in_doubt.get() + 1 } else { 0 };
-        self.in_doubt.set(windows % WINDOWS);
-        if windows == 0 {
-            return None;
+        if windows + COMPARED == wanted {
+            self.since.set(Progress { now_ns, handled: all() });
+        } else if windows >= wanted {
+            self.in_doubt.set(0);
+            let now = Progress { now_ns, handled: all() };
+            return Some(self.trials.decide(self.since.get(), now));
         }
-        let now = Progress { now_ns, handled: all() };
-        if windows == 1 {
-            self.since.set(now);
-        }
-        (windows == WINDOWS).then(|| self.trials.decide(self.since.get(), now))
+        self.in_doubt.set(windows);
+        None
     }
 
     /// What was gathered may go home; returns what follows from that.
@@ -114,19 +121,46 @@ mod tests {
 
     #[test]
     fn it_must_be_in_doubt_for_some_windows_in_a_row() {
-        assert_eq!(windows(&[(0, 500); 6]), [false, false, true, false, false, true]);
+        let tried = windows(&[(0, 500); 20]);
+        assert!(tried.iter().enumerate().all(|(n, &tries)| tries == (n % 10 == 9)), "{tried:?}");
+    }
+
+    #[test]
+    fn after_it_was_gathered_it_is_soon_decided_by_the_last_windows() {
+        let (tracker, handled) = (SpreadTracker::default(), Cell::new(0));
+        let window = |n: u64, done: u64| {
+            handled.set(handled.get() + done);
+            let messages = (n * 1_000, n * 500);
+            tracker.next(n * WINDOW_NS, messages, || handled.get(), |_| false)
+        };
+        assert!((1..10).all(|n| window(n, 1_000).is_none()));
+        assert_eq!(window(10, 1_000), Some(Verdict::Try));
+        let end = |n: u64, done: u64| {
+            handled.set(handled.get() + done);
+            tracker.end(n * WINDOW_NS, handled.get())
+        };
+        assert_eq!(end(12, 4_000), Some(Verdict::Gather), "twice as many");
+        assert_eq!(end(22, 20_000), None);
+        // What was done in the first window does not count: what was gathered came home in it.
+        assert_eq!([window(23, 0), window(24, 3_000)], [None; 2]);
+        assert_eq!(window(25, 3_000), Some(Verdict::Spread));
     }
 
     #[test]
     fn what_still_comes_together_is_waited_for() {
-        let fewer = [(0, 500), (0, 440), (0, 380), (0, 330), (0, 300), (0, 290), (0, 280)];
-        let expected = [false, false, false, false, false, false, true];
-        assert_eq!(windows(&fewer), expected, "from the fifth on hardly fewer");
+        let shares = (0..20).map(|n| (0, 500 - 10 * n)).collect::<Vec<_>>();
+        assert!(!windows(&shares)[..9].contains(&true) && windows(&shares)[9], "too slowly");
+        let mut fewer = vec![(0, 1_000)];
+        for _ in 0..20 {
+            let (_, crosses) = fewer[fewer.len() - 1];
+            fewer.push((0, crosses - crosses / 9));
+        }
+        assert!(!windows(&fewer).contains(&true));
     }
 
     #[test]
     fn one_that_sleeps_much_has_not_enough_to_do_to_tell() {
-        assert_eq!(windows(&[(WINDOW_NS / 8 + 1, 500); 4]), [false; 4]);
+        assert_eq!(windows(&[(WINDOW_NS / 8 + 1, 500); 20]), [false; 20]);
     }
 
     #[test]

@@ -42,11 +42,15 @@ pub(super) struct Trials {
 }
 
 impl Trials {
+    /// Whether it is known what is done while what talks is gathered.
+    pub(super) fn knows_gathered(&self, now_ns: u64) -> bool {
+        self.gathered.get().is_some_and(|(_, end_ns)| now_ns.saturating_sub(end_ns) <= FRESH_NS)
+    }
+
     /// It has been in doubt between these two.
     pub(super) fn decide(&self, from: Progress, to: Progress) -> Verdict {
         let spread = rate(from, to);
-        let known = self.gathered.take();
-        let known = known.filter(|&(_, end_ns)| to.now_ns.saturating_sub(end_ns) <= FRESH_NS);
+        let known = self.knows_gathered(to.now_ns).then(|| self.gathered.take()).flatten();
         self.spread.set(spread);
         self.follow(known.map_or(Verdict::Try, |(gathered, _)| compare(gathered, spread)), to)
     }

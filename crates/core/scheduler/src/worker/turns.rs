@@ -184,7 +184,7 @@ impl Worker {
     /// Whether a turn of this is one that is timed only as a sample.
     fn is_plain(&self, owned: &mut Owned<'_>) -> bool {
         let home = owned.with(|private| private.home as usize);
-        !self.keeps_idle || home == self.index && is_short(owned)
+        !self.keeps_idle || !self.is_away(owned, home) && is_short(owned)
     }
 
     fn turn_unnoted(&self, mut owned: Owned<'_>, home: u32) {
@@ -355,15 +355,17 @@ impl Worker {
         }
     }
 
-    /// The turn of something that ran away from home: it stays here for good, or goes back.
+    /// The turn of something that ran away from home: it stays here for good, or goes back. What
+    /// has lodged here goes back at once, unless there it would wait behind long turns.
     fn after_theft(&self, mut owned: Owned<'_>, turn: Turn, home: usize) {
         let me = self.index as u32;
         // Relaxed: a hint.
         let home_turn_ns = self.shared.turn_ns[home].load(Ordering::Relaxed) as u64;
+        let is_lodger = owned.with(|private| private.is_lodger());
         let view = owned.with(|private| {
             let again = u32::from(private.thief) == me;
             private.steals = if again { private.steals.saturating_add(1) } else { 1 };
-            private.thief = me as u16;
+            private.thief = if is_lodger { private.thief } else { me as u16 };
             private.away = private.away.saturating_add(1);
             StolenView {
                 steals_in_a_row: private.steals.into(),
@@ -373,15 +375,19 @@ impl Worker {
             }
         });
         let policy = &self.shared.settings.policy;
-        let rehomes = policy.rehome(&view);
+        let returns = policy.returns_home(&view);
+        let rehomes = if is_lodger { !returns } else { policy.rehome(&view) };
         if rehomes {
             owned.move_home(self.index);
             self.counters().rehomed.add(1);
             self.record(Act::Move { to: self.index, actors: 1 });
         }
         // Nor does it go home while much of what was sent here would have to be flushed.
-        if rehomes || !policy.returns_home(&view) || !self.flushes_soon() {
+        if rehomes || !returns || !self.flushes_soon() {
             return self.after(owned, turn);
+        }
+        if is_lodger {
+            owned.move_home(home);
         }
         if turn == Turn::Idle {
             owned.rest();
