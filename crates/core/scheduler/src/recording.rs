@@ -71,8 +71,8 @@ pub enum Act {
         /// How many.
         actors: u64,
     },
-    /// So many actors are at another worker from now on, for good or for a while, or at home at this
-    /// one if it names itself.
+    /// So many actors are at another worker from now on, for good or for a while, or at home at
+    /// this one if it names itself.
     Move {
         /// The index of their new worker.
         to: usize,

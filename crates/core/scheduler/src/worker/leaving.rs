@@ -10,9 +10,9 @@
 //! and goes home as soon as that worker no longer counts as delayed. So what was together there is
 //! together again.
 //!
-//! The same is done where nobody takes a PU, but crossings may cost so much, or make workers wait so
-//! long for each other, that one alone does more: where that is in doubt ([`super::spread`]), it is
-//! tried ([`super::trials`]).
+//! The same is done where nobody takes a PU, but crossings may cost so much, or make workers wait
+//! so long for each other, that one alone does more: where that is in doubt ([`super::spread`]), it
+//! is tried ([`super::trials`]).
 
 use super::Worker;
 use super::spread::TRIAL_NS;
