@@ -242,13 +242,17 @@ mod tests {
     use std::sync::Arc;
 
     /// Worker 0, with the mean load `own_ns` and eight tasks that others have woken, 100 ns each,
-    /// beside worker 1, which shows this: how many are pushed there in two looks.
-    fn pushed_beside(utilization: Utilization, own_ns: u64) -> u64 {
+    /// beside worker 1, which shows this: how many are pushed there in two looks. `naps`: worker 0
+    /// has just slept.
+    fn pushed_beside(utilization: Utilization, own_ns: u64, naps: bool) -> u64 {
         const MS: u64 = 1_000_000;
         let (shared, worker, tasks) = first_of_two(Policy::affine());
         for now_ms in 1..=1_000 {
             worker.load.load_ns.set(own_ns);
             worker.load.note_round(now_ms * MS, MS);
+        }
+        if naps {
+            worker.load.note_sleep(1_000 * MS);
         }
         let kind = Arc::new(Kind::new("idle"));
         let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
@@ -275,12 +279,14 @@ mod tests {
     #[test]
     fn what_others_woke_goes_only_to_a_worker_with_time_to_spare() {
         let since = |spare_since_ns| {
-            pushed_beside(Utilization { spare_since_ns, idle: 0, mean_load: 1_024 }, 1)
+            pushed_beside(Utilization { spare_since_ns, idle: 0, mean_load: 1_024 }, 1, false)
         };
         assert_eq!([since(0), since(900_000_000)], [4, 4]);
         assert_eq!(since(999_000_000), 0, "for a moment only");
         let busy = Utilization { mean_load: 1_024, idle: 0, spare_since_ns: Utilization::NEVER };
-        assert_eq!([1, 10].map(|own_ns| pushed_beside(busy, own_ns)), [0, 4], "far more for long");
+        let beside_busy = |own_ns| pushed_beside(busy, own_ns, false);
+        assert_eq!([1, 10].map(beside_busy), [0, 4], "far more for long");
+        assert_eq!(pushed_beside(Utilization::NONE, 1, true), 0, "it has time to spare itself");
     }
 
     #[test]

@@ -101,3 +101,49 @@ impl Worker {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use crate::runnable::Kind;
+    use crate::task::testing::{Idle, end, first_of_two};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_lodges_where_it_talks_to_has_its_home_there() {
+        let (shared, worker, tasks) = first_of_two(Policy::affine());
+        let kind = Arc::new(Kind::new("idle"));
+        kind.set_cost_ns(20);
+        let start = || tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
+        let [sender, fellow, native] = [start(), start(), start()].map(|task| task.runnable());
+        worker.drain_returns();
+        // Relaxed: this thread alone uses it.
+        shared.delayed_until_ns[1].store(usize::MAX, Ordering::Relaxed);
+        // SAFETY: this worker owns it, and no other such value is in use.
+        let owned = |runnable| unsafe { Owned::new(runnable) };
+        for lodger in [sender, fellow] {
+            owned(lodger).move_home(1);
+            owned(lodger).with(|private| private.lodge_at(0));
+        }
+        let home_after_sends_to = |target| {
+            let mut affinities = Affinities::default();
+            for _ in 0..16 {
+                affinities.note(&shared.domains, worker.where_at_home(target), 1_000);
+            }
+            // Of the two, it is now the one that moves and now the other.
+            for _ in 0..64 {
+                shared.clock.advance(1 << 20);
+                worker.colocate(owned(sender), target, &affinities);
+            }
+            worker.where_at_home(sender)
+        };
+        assert_eq!(home_after_sends_to(fellow), 1, "they go home together");
+        assert_eq!(worker.counters().colocated.get(), 0);
+        assert_eq!(home_after_sends_to(native), 0);
+        assert_eq!(home_after_sends_to(fellow), 1, "and back, though it stays here for now");
+        assert!(owned(sender).with(|private| private.is_lodger()));
+        assert_eq!(worker.counters().colocated.get(), 2);
+        end(&worker, &tasks);
+    }
+}
