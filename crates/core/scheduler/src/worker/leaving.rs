@@ -183,7 +183,7 @@ mod tests {
     use crate::Policy;
     use crate::policy::tuning::LOAD_UNKNOWN_NS;
     use crate::runnable::{Kind, Turn};
-    use crate::task::testing::{end, first_of_two};
+    use crate::task::testing::{Idle, end, first_of_two};
     use crate::task::{Task, TaskRef, Tasks};
     use std::sync::{Arc, OnceLock};
 
@@ -232,13 +232,14 @@ mod tests {
         end(&worker, &tasks);
     }
 
-    /// A kind of tasks that cost little, and so many of them that wake each other.
-    fn start_all(tasks: &Tasks, kind: &Arc<Kind>) {
+    /// Starts tasks that cost little and wake each other.
+    fn start_all(tasks: &Tasks) {
+        let kind = Arc::new(Kind::new("wakes"));
         kind.set_cost_ns(20);
         let all = Arc::new(OnceLock::new());
         let start = |me| {
             let task = Box::new(Wakes { me, all: all.clone() });
-            tasks.start(kind, 0, task).expect("it has not ended")
+            tasks.start(&kind, 0, task).expect("it has not ended")
         };
         assert!(all.set((0..TASKS).map(start).collect()).is_ok());
     }
@@ -248,7 +249,7 @@ mod tests {
     fn what_talks_leaves_for_a_trial_where_it_is_in_doubt_that_several_do_more() {
         let (shared, worker, tasks) = first_of_two(Policy::affine());
         let given_away = || shared.return_queues[1].lock().len();
-        start_all(&tasks, &Arc::new(Kind::new("wakes")));
+        start_all(&tasks);
         // As long as few messages cross, it pays.
         (0..100).for_each(|_| run(&worker, 500));
         assert_eq!(given_away(), 0);
@@ -281,8 +282,10 @@ mod tests {
     #[test]
     fn what_has_left_a_worker_goes_home_when_that_no_longer_counts_as_delayed() {
         let (shared, worker, tasks) = first_of_two(Policy::affine());
-        let kind = Arc::new(Kind::new("wakes"));
-        start_all(&tasks, &kind);
+        let kind = Arc::new(Kind::new("idle"));
+        kind.set_cost_ns(20);
+        let start = |_| tasks.start(&kind, 0, Box::new(Idle)).expect("it has not ended");
+        let all: Vec<TaskRef> = (0..TASKS).map(start).collect();
         worker.drain_returns();
         // The first half has left worker 1; the second is at home here.
         let queued: Vec<_> = std::iter::from_fn(|| worker.pop()).collect();
@@ -295,9 +298,10 @@ mod tests {
         }
         let rounds = || {
             shared.clock.advance(DELAY_NS);
-            for _ in 0..100 * TASKS {
-                worker.step(|_| 0, |_| ());
-            }
+            // The first ends a round, after which it knows what time it is.
+            while worker.step(|_| 0, |_| ()) {}
+            all.iter().for_each(|task| task.wake_from(Some(&worker)));
+            while worker.step(|_| 0, |_| ()) {}
             shared.return_queues[1].lock().len() + shared.steal_queues[1].len()
         };
         // Relaxed: this thread alone uses it.
