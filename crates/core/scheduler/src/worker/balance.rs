@@ -116,11 +116,10 @@ impl Worker {
                         own_ns: left_ns,
                         average_ns,
                     };
-                    let talks = |owned: &mut Owned<'_>| {
-                        policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
-                    };
                     let lodges = owned.with(|private| private.is_lodger());
-                    !lodges && policy.may_push(&view) && !(is_settling && talks(owned))
+                    !lodges
+                        && policy.may_push(&view)
+                        && !(is_settling && self.leaves_delayed(owned))
                 };
                 let pushed = self.push_to(other, n, may_push);
                 let pushed_ns = turn_ns * pushed as u64;

@@ -148,14 +148,17 @@ impl Worker {
         if let Some(to) = to
             && self.queue_len() > 0
         {
-            let policy = &self.shared.settings.policy;
-            let leaves = |owned: &mut Owned<'_>| {
-                policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
-            };
+            let leaves = |owned: &mut Owned<'_>| self.leaves_delayed(owned);
             self.give_to(to, self.queue_len(), leaves, |owned| {
                 owned.with(|private| private.lodge_at(to));
             });
         }
+    }
+
+    /// Whether something is cheap and talks, so that it leaves a worker that counts as delayed.
+    pub(super) fn leaves_delayed(&self, owned: &mut Owned<'_>) -> bool {
+        let policy = &self.shared.settings.policy;
+        policy.leaves_delayed(owned.typical_cost_ns(), || owned.pending())
     }
 
     /// Whether a worker counts as delayed. What is cheap and talks is not spread to or from it

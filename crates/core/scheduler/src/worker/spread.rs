@@ -15,14 +15,14 @@ const WINDOWS: u32 = 10;
 const WINDOWS_AGAIN: u32 = 3;
 /// The rate is that of the last so many of them.
 const COMPARED: u32 = 2;
-/// A trial takes so long, in nanoseconds: the first of it goes by while caches become warm.
-pub(super) const TRIAL_NS: u64 = 2 * WINDOW_NS;
 /// And messages that cross must not have become fewer by one part in so many meanwhile: what talks
 /// comes together by itself, as far as it can.
 const FEWER: u64 = 10;
 /// A worker that slept for more than one part in so many of the window has not enough to do: then
 /// nothing tells how much two could do.
 const ASLEEP: u64 = 8;
+/// A trial takes so long, in nanoseconds: the first of it goes by while caches become warm.
+pub(super) const TRIAL_NS: u64 = 2 * WINDOW_NS;
 
 /// What a worker has done in the present window.
 #[derive(Debug, Default)]
