@@ -34,6 +34,8 @@ mod mpi_bell;
 #[cfg(feature = "mpi")]
 mod mpi_segment;
 #[cfg(feature = "mpi")]
+mod mpi_posted;
+#[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]
 mod mpi_window;

@@ -7,14 +7,15 @@
 
 #![allow(unsafe_code)]
 
-use mpi::point_to_point::{Message, Status};
+use mpi::datatype::traits::Equivalence;
+use mpi::point_to_point::Status;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, Destination, Equivalence};
+use mpi::traits::{Communicator, Destination, Source};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-/// The communicator of all ranks, for whichever thread has the fabric.
+/// A communicator of all ranks, for whichever thread has the fabric.
 pub(crate) struct World(pub(crate) SimpleCommunicator);
 
 // SAFETY: a handle of MPI's means the same to all threads of a process, and MPI was started for
@@ -44,17 +45,20 @@ pub(crate) struct Transfer {
 unsafe impl Send for Transfer {}
 
 impl Transfer {
-    /// Begins to receive a message that a probe has found, in place of the bytes that are there.
-    pub(crate) fn receive(message: Message, status: &Status, mut bytes: Vec<u8>) -> Self {
-        let len = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default();
-        bytes.resize(len, 0);
+    /// Begins to receive the next message of a rank, or of any: all of `bytes` is room for it.
+    pub(crate) fn receive(world: &World, from: Option<usize>, bytes: Vec<u8>) -> Self {
         let mut bytes = ManuallyDrop::new(bytes);
-        let place = bytes.as_mut_ptr();
+        let (place, len) = (bytes.as_mut_ptr(), bytes.len());
         // SAFETY: the vector is owned by the `Transfer`, neither read, written, grown nor freed
         // before the request is complete (its heap memory does not move with it), and leaked if
         // that never happens: so MPI may write there for as long as it wants to.
         let place: &'static mut [u8] = unsafe { std::slice::from_raw_parts_mut(place, len) };
-        let request = message.immediate_matched_receive_into(StaticScope, place);
+        let request = match from {
+            Some(from) => {
+                world.process_at_rank(from as i32).immediate_receive_into(StaticScope, place)
+            }
+            None => world.any_process().immediate_receive_into(StaticScope, place),
+        };
         Transfer { request: Some(ManuallyDrop::new(request)), bytes }
     }
 
@@ -69,15 +73,33 @@ impl Transfer {
         Transfer { request: Some(ManuallyDrop::new(request)), bytes }
     }
 
+    /// One that has been received, or sent.
+    pub(crate) fn complete(bytes: Vec<u8>) -> Self {
+        Transfer { request: None, bytes: ManuallyDrop::new(bytes) }
+    }
+
     /// Whether it is complete: has arrived, or needs its bytes no more. Does not wait.
     pub(crate) fn is_complete(&mut self) -> bool {
-        let Some(request) = self.request.take() else { return true };
-        match ManuallyDrop::into_inner(request).test() {
-            Ok(_) => true,
+        self.request.is_none() || self.test().is_some()
+    }
+
+    /// What MPI says of it, once: when it is found to be complete. Does not wait.
+    pub(crate) fn test(&mut self) -> Option<Status> {
+        match ManuallyDrop::into_inner(self.request.take()?).test() {
+            Ok(status) => Some(status),
             Err(request) => {
                 self.request = Some(ManuallyDrop::new(request));
-                false
+                None
             }
+        }
+    }
+
+    /// Takes a receive back that nothing has come for. What comes meanwhile is lost.
+    pub(crate) fn cancel(&mut self) {
+        if let Some(request) = self.request.take().map(ManuallyDrop::into_inner) {
+            request.cancel();
+            // A receive that is cancelled, or has received something, is complete.
+            request.wait_without_status();
         }
     }
 
@@ -86,4 +108,9 @@ impl Transfer {
         // Dropping the rest does nothing: both fields are dropped by hand only.
         self.request.is_none().then(|| ManuallyDrop::into_inner(self.bytes))
     }
+}
+
+/// The bytes that a message has, which may be fewer than there was room for.
+pub(crate) fn bytes_of(status: &Status) -> usize {
+    usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or_default()
 }

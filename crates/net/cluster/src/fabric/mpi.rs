@@ -1,16 +1,19 @@
 //! The ranks of an MPI job as nodes.
 //!
 //! One thread at a time calls MPI, and mostly the same for long: two at once collapse its rate.
+//! Messages have communicators of their own: a program's messages and these do not meet.
+//!
 //! Frames are copied and sent by `MPI_Isend`, which never waits for the receiver (Open MPI's
-//! `MPI_Bsend` does, once a stopped receiver has left many short ones), and taken by `MPI_Improbe`
-//! and `MPI_Imrecv`: a long frame needs its sender's help to arrive, and a sender that is stopped
-//! must not stop its receivers. What comes behind such a frame from the same sender waits for it;
-//! what others send does not.
+//! `MPI_Bsend` does, once a stopped receiver has left many short ones). Short ones find receives
+//! that wait for them (`mpi_posted`). A long frame needs its sender's help to arrive, and a sender
+//! that is stopped must not stop its receivers: so a short message announces it, which says how
+//! long it is, and it goes another way, where its receiver then posts a receive. What comes behind
+//! such a frame from the same sender waits for it; what others send does not.
 //!
 //! So that memory is bounded, on both sides, each node counts what it has sent: a frame counts
-//! until its receiver is known to have taken it. That is said in the tags, which are needed for
-//! nothing else: a message's tag is how many frames its sender has taken of its receiver so far,
-//! modulo 2^15. Whoever has taken much and has nothing to send sends an empty message.
+//! until its receiver is known to have taken it. That is said in the tags: a short message's tag is
+//! how many frames its sender has taken of its receiver so far, modulo 2^14, and whether it
+//! announces a long one. Whoever has taken much and has nothing to send sends an empty message.
 //!
 //! Remote memory is a window (`mpi_window`), where this MPI has any: Open MPI 4.1 has none without
 //! RDMA between hosts, or without reading of other processes' memory on one.
@@ -24,18 +27,26 @@
 use super::spare::Spare;
 use super::{Arming, Doorbell, Fabric, MemoryError, NodeId, RemoteMemory, SendRefused};
 use crate::mpi_bell::Bells;
+use crate::mpi_posted::{PostedReceives, Short};
 pub use crate::mpi_segment::{MpiSegments, MpiWindowKind};
 use crate::mpi_transfer::{Transfer, World};
 use crate::mpi_window::{Calls, Windows, turn};
 use mpi::environment::Universe;
-use mpi::traits::{Communicator, CommunicatorCollectives, Source};
+use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = 1 << 20;
-/// A tag has at least 15 bits, by the standard.
-const TAGS: usize = 1 << 15;
+/// Longest frame that is sent as a short message: MPI has to send it eagerly, as Open MPI does up
+/// to 4 KiB with its own header.
+const SHORT_BYTES_MAX: usize = 3 << 10;
+/// A tag has at least 15 bits, by the standard. These are for a count.
+const TAGS: usize = 1 << 14;
+/// Of the tag of a message that announces a long frame.
+const ANNOUNCES: usize = TAGS;
+/// The tag of long frames.
+const LONG: i32 = 0;
 /// Frames that may be under way to one node: far below the number of tags, so that counts can be
 /// told apart.
 const FRAMES_UNDER_WAY: usize = 512;
@@ -72,7 +83,11 @@ pub struct Mpi {
     /// Ranks of which something is being received, in the order in which they are asked.
     receiving: VecDeque<usize>,
     spare: Spare,
-    world: World,
+    /// Short messages, and the receives that wait for them.
+    short: World,
+    posted: PostedReceives,
+    /// Long frames.
+    long: World,
     node: NodeId,
     /// None: this MPI has none here.
     windows: Option<Windows>,
@@ -96,7 +111,8 @@ impl Mpi {
         if threading < mpi::Threading::Serialized {
             return Err(format!("this MPI allows calls of one thread only ({threading:?})"));
         }
-        let world = World(universe.world());
+        let world = universe.world();
+        let (short, long) = (World(world.duplicate()), World(world.duplicate()));
         let size = world.size() as usize;
         let node = NodeId(world.rank() as u32);
         let mut windows = Windows::open(&world, node, size as u32);
@@ -111,7 +127,9 @@ impl Mpi {
             windows,
             bells,
             node,
-            world,
+            short,
+            posted: PostedReceives::new(SHORT_BYTES_MAX),
+            long,
             calls: None,
             universe: Arc::new(universe),
         })
@@ -152,20 +170,31 @@ impl Mpi {
             windows.take_turns(calls.clone());
         }
         let (universe, ranks) = (self.universe.clone(), self.ranks.len() as u32);
-        let segments = MpiSegments::open(&self.world, universe, calls, kind, self.node, ranks)?;
+        let segments = MpiSegments::open(&self.long, universe, calls, kind, self.node, ranks)?;
         Ok(Arc::new(segments))
     }
 
+    /// Sends a frame, or, if it is empty, only how many frames of this rank were taken.
     fn isend(&mut self, to: usize, frame: &[u8]) {
         let rank = &mut self.ranks[to];
         rank.told = rank.taken_here;
         rank.untold_bytes = 0;
-        let tag = (rank.taken_here % TAGS) as i32;
+        let tag = rank.taken_here % TAGS;
         rank.reclaim(&mut self.spare);
-        let mut bytes = self.spare.take();
-        bytes.clear();
-        bytes.extend_from_slice(frame);
-        rank.sending.push_back(Transfer::send(&self.world, to, tag, bytes));
+        let spare = &mut self.spare;
+        let mut copy = |bytes: &[u8]| {
+            let mut copy = spare.take();
+            copy.clear();
+            copy.extend_from_slice(bytes);
+            copy
+        };
+        if frame.len() <= SHORT_BYTES_MAX {
+            rank.sending.push_back(Transfer::send(&self.short, to, tag as i32, copy(frame)));
+        } else {
+            let (tag, bytes) = ((tag | ANNOUNCES) as i32, copy(&frame.len().to_le_bytes()));
+            rank.sending.push_back(Transfer::send(&self.short, to, tag, bytes));
+            rank.sending.push_back(Transfer::send(&self.long, to, LONG, copy(frame)));
+        }
         if let Some(bells) = &self.bells {
             bells.ring(to);
         }
@@ -211,6 +240,12 @@ impl Rank {
         while let Some(left) = self.left() {
             spare.add(left);
         }
+    }
+
+    /// One of its frames was taken.
+    fn took(&mut self, bytes: usize) {
+        self.taken_here += 1;
+        self.untold_bytes += bytes + OVERHEAD_BYTES;
     }
 
     /// The other node has taken so many of our frames, modulo [`TAGS`].
@@ -269,17 +304,9 @@ impl Fabric for Mpi {
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
         let calls = self.calls.clone();
         let _in_turn = turn(calls.as_ref());
-        while let Some((message, status)) = self.world.any_process().immediate_matched_probe() {
-            let from = status.source_rank() as usize;
-            let rank = &mut self.ranks[from];
-            rank.heard(status.tag() as usize);
-            if rank.receiving.is_empty() {
-                self.receiving.push_back(from);
-            }
-            let bytes = self.spare.take();
-            rank.receiving.push_back(Transfer::receive(message, &status, bytes));
-            // The usual case: it is short, and nothing is before it.
-            if let Some(frame) = self.received(from) {
+        while let Some(short) = self.posted.take(&self.short, || self.spare.take()) {
+            let from = short.from;
+            if let Some(frame) = self.heard(short) {
                 return Some((NodeId(from as u32), frame));
             }
         }
@@ -310,8 +337,7 @@ impl Fabric for Mpi {
             return Arming::Come;
         }
         // The look that belongs to it: see `Word`.
-        let mut looks = (0..LAST_LOOKS).map(|_| self.world.any_process().immediate_probe());
-        if looks.any(|found| found.is_some()) {
+        if (0..LAST_LOOKS).any(|_| self.posted.has_come(&self.short)) {
             bells.disarm(own);
             return Arming::Come;
         }
@@ -324,36 +350,61 @@ impl Fabric for Mpi {
 }
 
 impl Mpi {
+    /// Takes a short message. Returns the frame that it is, if nothing of its sender is before it.
+    fn heard(&mut self, short: Short) -> Option<Vec<u8>> {
+        let Short { from, tag, bytes } = short;
+        let rank = &mut self.ranks[from];
+        rank.heard(tag % TAGS);
+        if bytes.is_empty() {
+            self.spare.add(bytes);
+            return None;
+        }
+        let is_next = rank.receiving.is_empty();
+        let transfer = if tag & ANNOUNCES == 0 {
+            if is_next {
+                rank.took(bytes.len());
+                self.tell_taken(from);
+                return Some(bytes);
+            }
+            Transfer::complete(bytes)
+        } else {
+            let len = bytes.first_chunk().map_or(0, |len| usize::from_le_bytes(*len));
+            let mut place = bytes;
+            place.resize(len.min(FRAME_BYTES_MAX), 0);
+            Transfer::receive(&self.long, Some(from), place)
+        };
+        rank.receiving.push_back(transfer);
+        if is_next {
+            self.receiving.push_back(from);
+        }
+        self.received(from)
+    }
+
     /// The next frame of a rank of which something is being received, if it is complete; the rank
     /// then goes to the end of the queue, or leaves it.
     fn received(&mut self, from: usize) -> Option<Vec<u8>> {
         self.receiving.retain(|&other| other != from);
         let rank = &mut self.ranks[from];
-        let mut frame = None;
-        while frame.is_none()
-            && rank.receiving.front_mut().is_some_and(Transfer::is_complete)
-            && let Some(complete) = rank.receiving.pop_front()
-        {
-            // What is empty was news only, and was heard.
-            let Some(bytes) = complete.into_bytes() else { continue };
-            match bytes.is_empty() {
-                true => self.spare.add(bytes),
-                false => frame = Some(bytes),
-            }
-        }
+        let is_complete = rank.receiving.front_mut().is_some_and(Transfer::is_complete);
+        let first = if is_complete { rank.receiving.pop_front() } else { None };
         if !rank.receiving.is_empty() {
             self.receiving.push_back(from);
         }
-        let bytes = frame.as_ref()?.len() + OVERHEAD_BYTES;
-        rank.taken_here += 1;
-        rank.untold_bytes += bytes;
-        // Half of either bound: its sender never has to stop for want of news. Of such messages,
-        // few are ever under way, for each is the answer to many.
+        let frame = first.and_then(Transfer::into_bytes)?;
+        rank.took(frame.len());
+        self.tell_taken(from);
+        Some(frame)
+    }
+
+    /// Tells a rank how much was taken of what it has sent, if that is half of either bound: so it
+    /// never has to stop for want of news. Of such messages, few are ever under way, for each is
+    /// the answer to many.
+    fn tell_taken(&mut self, from: usize) {
+        let rank = &self.ranks[from];
         let untold = rank.taken_here - rank.told;
         if untold >= FRAMES_UNDER_WAY / 2 || rank.untold_bytes >= BYTES_UNDER_WAY / 2 {
             self.isend(from, &[]);
         }
-        frame
     }
 }
 
@@ -368,7 +419,7 @@ impl Drop for Mpi {
         let calls = self.calls.clone();
         let mut barrier = {
             let _in_turn = turn(calls.as_ref());
-            Some(self.world.immediate_barrier())
+            Some(self.long.immediate_barrier())
         };
         while let Some(request) = barrier.take() {
             {
@@ -384,6 +435,10 @@ impl Drop for Mpi {
         while !self.receiving.is_empty() {
             while self.poll().is_some() {}
             std::thread::yield_now();
+        }
+        {
+            let _in_turn = turn(calls.as_ref());
+            self.posted.end();
         }
         self.windows = None;
     }
