@@ -27,6 +27,13 @@ impl<A: Actor> Context<'_, A> {
         self.core().id
     }
 
+    /// Whether a mailbox that is full holds this actor back: it has no other turn until there is
+    /// room again.
+    #[doc(hidden)]
+    pub fn is_muted(&self) -> bool {
+        self.core().is_muted()
+    }
+
     /// The system that the actor lives in.
     pub fn system(&self) -> SystemHandle {
         SystemHandle::new(self.core().system.clone())

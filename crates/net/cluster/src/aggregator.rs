@@ -227,7 +227,7 @@ impl Aggregator {
     }
 
     /// Adds what a turn has buffered: so many messages, behind room for a header. The buffered
-    /// frame is empty afterwards, unless the destination is down. True as for `add`. It is never
+    /// frame is empty afterwards, or taken, unless the destination is down. True as for `add`. It is never
     /// refused for what waits, for its senders were told that it was taken; a turn adds at most
     /// about one frame to what may wait.
     pub(crate) fn add_batch(
@@ -240,18 +240,19 @@ impl Aggregator {
         if state.is_closed {
             return Err(NotAdded::Closed);
         }
-        let fits = |open: &Batch| open.frame.len() + buffered.len() <= self.config.frame_bytes;
-        if buffered.len() < self.config.frame_bytes / 4 || state.open.as_ref().is_some_and(fits) {
+        let (most, bytes) = (self.config.frame_bytes, buffered.len());
+        let joins = |open: &Batch| bytes < most / 4 || open.frame.len() + bytes <= most;
+        if state.open.as_ref().is_some_and(joins) {
             let is_first = self.append(state, now_ns, messages, &buffered[HEADER_BYTES..]);
             buffered.truncate(HEADER_BYTES);
             return Ok(is_first);
         }
-        // Much: not copied, but taken as it is.
+        // The first, or much: not copied, but taken as it is.
         state.counters.additions += 1;
         let is_first = state.open.is_none();
         state.full.extend(state.open.take());
         state.urgent = false;
-        let frame = std::mem::replace(buffered, new_frame(self.config.frame_bytes));
+        let frame = std::mem::take(buffered);
         state.open = Some(Batch { frame, messages, first_ns: now_ns() });
         self.close_full(state, true);
         Ok(is_first)

@@ -32,9 +32,9 @@ mod movable;
 #[cfg(feature = "mpi")]
 mod mpi_bell;
 #[cfg(feature = "mpi")]
-mod mpi_segment;
-#[cfg(feature = "mpi")]
 mod mpi_posted;
+#[cfg(feature = "mpi")]
+mod mpi_segment;
 #[cfg(feature = "mpi")]
 mod mpi_transfer;
 #[cfg(feature = "mpi")]

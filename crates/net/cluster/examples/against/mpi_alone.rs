@@ -11,6 +11,7 @@ use actinium_cluster::fabric::{Arming, Bell, Doorbell, Fabric, NodeId, RemoteMem
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
@@ -51,6 +52,8 @@ enum Wish {
 struct Wrapped {
     mpi: Mpi,
     wishes: Receiver<Wish>,
+    /// Whether there is one: to ask the channel takes longer than to look for a message.
+    wants: Arc<AtomicBool>,
     results: Sender<f64>,
     /// Of the payloads under way.
     memory: Vec<u8>,
@@ -61,7 +64,14 @@ struct Wrapped {
 impl Wrapped {
     /// The first rank wants something done, if it does.
     fn ask(&mut self) {
-        match self.wishes.try_recv() {
+        // Relaxed: the channel orders what it brings, and the wish is asked for until it is there.
+        if !self.wants.load(Ordering::Relaxed) {
+            return;
+        }
+        let wish = self.wishes.try_recv();
+        // Relaxed: as above.
+        self.wants.store(wish.is_err(), Ordering::Relaxed);
+        match wish {
             Ok(Wish::Both(job)) => {
                 let frame = [WANT, &[job as u8]].concat();
                 self.mpi.send(NodeId(1), &frame).expect("one frame has room");
@@ -201,6 +211,7 @@ impl Fabric for Wrapped {
 
 struct Alone {
     wishes: Sender<Wish>,
+    wants: Arc<AtomicBool>,
     results: Receiver<f64>,
 }
 
@@ -211,6 +222,8 @@ impl Alone {
 
     fn wish(&self, wish: Wish) -> Result<f64, Error> {
         self.wishes.send(wish)?;
+        // Relaxed: see `Wrapped::ask`.
+        self.wants.store(true, Ordering::Relaxed);
         Ok(self.results.recv()?)
     }
 }
@@ -246,6 +259,8 @@ pub(crate) enum What {
 pub(crate) fn run(what: What) -> Result<(), Error> {
     let (wishes, to_do) = channel();
     let (done, results) = channel();
+    let wants = Arc::new(AtomicBool::new(false));
+    let wanted = wants.clone();
     let start = move || {
         let mpi = Mpi::start()?;
         if mpi.nodes().len() != 2 {
@@ -253,10 +268,10 @@ pub(crate) fn run(what: What) -> Result<(), Error> {
         }
         let memory = vec![7; PAYLOAD_BYTES * PAYLOADS_UNDER_WAY];
         let rings = what != What::Rest { rings: false };
-        Ok(Wrapped { mpi, wishes: to_do, results: done, memory, rings })
+        Ok(Wrapped { mpi, wishes: to_do, wants: wanted, results: done, memory, rings })
     };
     let side = Side::start(false, start)?;
-    let alone = Alone { wishes, results };
+    let alone = Alone { wishes, wants, results };
     match what {
         _ if side.node.id() != NodeId(0) => answer(&side),
         What::Comparison => compare(&side, alone)?,

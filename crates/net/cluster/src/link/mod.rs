@@ -196,6 +196,11 @@ impl Link {
         self.outgoing.is_empty()
     }
 
+    /// The memory of a frame that was sent and is needed no more, if there is one.
+    pub(crate) fn take_spent(&mut self) -> Option<Vec<u8>> {
+        self.outgoing.spent.take()
+    }
+
     /// The number of the frame that is sent next, counted from 0 in this session.
     pub(crate) fn next_number(&self) -> u64 {
         self.outgoing.next()

@@ -37,6 +37,8 @@ pub(super) struct Outgoing {
     /// otherwise, and the most that are.
     kept_bytes: usize,
     pub(super) keep_bytes: usize,
+    /// The last frame that is needed no more.
+    pub(super) spent: Option<Vec<u8>>,
 }
 
 /// One frame to send: the header's fields, and the bytes.
@@ -130,7 +132,7 @@ impl Outgoing {
                 if bytes <= self.keep_bytes {
                     self.kept_bytes = bytes;
                 } else {
-                    it.frame = None;
+                    self.spent = it.frame.take();
                 }
             }
         }
@@ -152,11 +154,11 @@ impl Outgoing {
         let arrived = arrived.min(self.unsent);
         self.arrived = self.arrived.max(arrived);
         while self.acknowledged < handled.min(arrived) {
-            let handled = self.in_flight.pop_front();
+            let frame = self.in_flight.pop_front().and_then(|it| it.frame);
             if self.kept_bytes > 0 {
-                let bytes = handled.and_then(|it| it.frame).map_or(0, |frame| frame.len());
-                self.kept_bytes -= bytes;
+                self.kept_bytes -= frame.as_ref().map_or(0, Vec::len);
             }
+            self.spent = frame.or(self.spent.take());
             self.acknowledged += 1;
         }
         if self.in_flight.is_empty() {

@@ -7,6 +7,7 @@ use super::ending::Ending;
 use super::frame_receiver::FrameReceiverMsg;
 use super::parcel::Parcel;
 use super::reachability::Reachability;
+use super::send;
 use super::state::{Inner, guarded};
 use super::windows::WindowTransfers;
 use crate::error::RemoteAskError;
@@ -19,7 +20,7 @@ use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_scheduler::trace;
 use actinium_tap::Direction;
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -42,11 +43,29 @@ struct Looks {
     next_ns: u64,
 }
 
+impl Looks {
+    /// Whether only a frame could be news now. A whole turn looks at all that there might be, and
+    /// takes some three times as long.
+    fn are_enough(&self, now_ns: u64) -> bool {
+        !self.are_not_enough && now_ns < self.until_ns
+    }
+
+    /// Whether it is time for one.
+    fn is_due(&mut self, now_ns: u64, is_idle: bool) -> bool {
+        let is_due = is_idle || now_ns >= self.next_ns;
+        if is_due {
+            self.next_ns = now_ns + BUSY_NS;
+        }
+        is_due
+    }
+}
+
 /// The driver of a node: see the module.
 pub(super) struct Driver {
     pub(super) inner: Arc<Inner>,
     fabric: Box<dyn Fabric>,
-    ends: BTreeMap<NodeId, End>,
+    /// Gone through in each turn, which is quick in a row of memory.
+    ends: IndexMap<NodeId, End>,
     /// In a grid: the nodes that are no neighbours.
     reachability: Option<Reachability>,
     /// The payloads of those.
@@ -56,7 +75,6 @@ pub(super) struct Driver {
     pub(super) review_at_ns: u64,
     /// A frame that has come, for the next turn.
     come: Option<(NodeId, Vec<u8>)>,
-    /// See `looks_in_vain`.
     looks: Looks,
     /// Room for the frames that the workers have handled.
     handled: Vec<(NodeId, Parcel)>,
@@ -92,7 +110,7 @@ impl Driver {
         let mut driver = Driver {
             inner,
             fabric,
-            ends: BTreeMap::new(),
+            ends: IndexMap::new(),
             reachability,
             distant: DistantPayloads::default(),
             windows: WindowTransfers::default(),
@@ -119,25 +137,37 @@ impl Driver {
     pub(super) fn look(&mut self, is_idle: bool) -> bool {
         let call = self.inner.unparker.call();
         let is_called = call.is_urgent() || is_idle && call.is_made();
-        if !is_called && self.looks_in_vain(is_idle) {
-            return false;
+        if !is_called {
+            let now_ns = self.inner.clock.now_ns();
+            if self.looks.are_enough(now_ns) {
+                if !self.looks.is_due(now_ns, is_idle) || !self.has_come() {
+                    return false;
+                }
+                if trace::apart(|| self.hand_over_first(now_ns)) {
+                    return true;
+                }
+            }
         }
         self.inner.unparker.call().take();
         trace::apart(|| self.work(is_idle, is_called))
     }
 
-    /// Whether only a frame could be news now, and none has come. A whole turn looks at all that
-    /// there might be, and takes some three times as long.
-    fn looks_in_vain(&mut self, is_idle: bool) -> bool {
-        let (looks, now_ns) = (&mut self.looks, self.inner.clock.now_ns());
-        if looks.are_not_enough || now_ns >= looks.until_ns {
+    /// Hands over the frame that a look has found, and does nothing else: its receiver does not
+    /// wait until all is looked after that there may be. The next look is a whole turn. False if
+    /// only a whole turn takes this frame.
+    fn hand_over_first(&mut self, now_ns: u64) -> bool {
+        let Some((from, frame)) = self.come.take() else { return false };
+        let end = self.ends.get_mut(&from).filter(|end| end.link.is_up() && !end.rests);
+        let Some(end) = end.filter(|_| self.reachability.is_none() && !is_datagram(&frame)) else {
+            self.come = Some((from, frame));
             return false;
+        };
+        end.link.receive(frame, now_ns);
+        while let Some(event) = end.link.poll_event() {
+            end.event(&self.inner, &mut *self.fabric, event);
         }
-        if !is_idle && now_ns < looks.next_ns {
-            return true;
-        }
-        looks.next_ns = now_ns + BUSY_NS;
-        !self.has_come()
+        self.looks.until_ns = now_ns;
+        true
     }
 
     /// Does the work there is, all of it; false if there was none.
@@ -216,6 +246,9 @@ impl Driver {
                 self.looks.are_not_enough |= !is_sent;
                 is_sent
             });
+            if let Some(frame) = end.link.take_spent() {
+                send::keep_frame(frame, inner.config.aggregator.frame_bytes);
+            }
             let handled = end.link.handled_there();
             if end.has_payloads() && !end.exchange.is_idle(&end.peer, handled) {
                 did |= end

@@ -3,7 +3,8 @@
 //! One actor per other node takes its frames apart, on a worker, where each message is a local
 //! send. A frame counts as handled when that actor gets its next turn. A bounded mailbox that is
 //! full mutes the actor: then it has no turn, the other node's credit is not renewed, and the other
-//! node stops sending.
+//! node stops sending. A frame of few messages counts at once, unless they mute the actor: a turn
+//! takes longer than they do, and what answers them would wait for it.
 //!
 //! **Pieces.** The actor hands over 64 messages at a time, and then lets their receivers have their
 //! turns. Otherwise the messages of a whole window of frames would lie in mailboxes that no cache
@@ -46,6 +47,9 @@ use std::sync::Arc;
 /// The number of messages of a piece: as many as an actor handles in a turn, unless the system's
 /// builder says otherwise.
 const PIECE: usize = 64;
+
+/// The most messages of a frame that counts as handled at once.
+const FEW: usize = 4;
 
 /// The reason for which no more of a frame was handed over.
 enum Stop {
@@ -152,13 +156,15 @@ impl Receiver {
                 continue;
             };
             let at = std::mem::take(&mut self.queue.at);
+            let before = self.queue.handed;
             let stop = self.hand_over(&mut frame, at, ctx);
+            let has_few = at == 0 && self.queue.handed - before <= FEW;
             if self.queue.handed == PIECE {
                 self.queue.handed = 0;
                 ctx.yield_now();
             }
             match stop {
-                Stop::End => self.handed_over(frame, ctx),
+                Stop::End => self.handed_over(frame, has_few, ctx),
                 Stop::Piece(at) | Stop::Payload(at) => {
                     self.queue.at = at;
                     self.queue.waiting.push_front(FrameReceiverMsg::Frame(frame));
@@ -337,8 +343,11 @@ impl Receiver {
 
     /// Marks a frame as handled that was handed over completely. Waits before that for capacity at
     /// the next node, if messages of the frame were handed on to a full one.
-    fn handed_over(&mut self, frame: Parcel, ctx: &mut Context<'_, FrameReceiver>) {
+    fn handed_over(&mut self, frame: Parcel, has_few: bool, ctx: &mut Context<'_, FrameReceiver>) {
         let handled = match self.kept.take() {
+            None if has_few && self.full.is_none() && !ctx.is_muted() => {
+                return self.inner.frame_handled(self.peer.node, frame);
+            }
             None => FrameReceiverMsg::Handled(frame),
             Some(kept) => {
                 kept.put(frame);

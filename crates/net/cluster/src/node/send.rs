@@ -342,6 +342,20 @@ fn buffer(
     Ok(true)
 }
 
+/// Keeps the memory of a frame for turns of this thread, unless it keeps enough.
+pub(super) fn keep_frame(mut frame: Vec<u8>, frame_bytes: usize) {
+    if !(frame_bytes..=2 * frame_bytes).contains(&frame.capacity()) {
+        return;
+    }
+    TURN_BUFFER.with_borrow_mut(|buffer| {
+        if buffer.spare.len() < KEPT {
+            // The header is written anew.
+            frame.truncate(HEADER_BYTES);
+            buffer.spare.push(frame);
+        }
+    });
+}
+
 /// Lets all messages leave that the turn has buffered. The turn has ended, or tells somebody who
 /// must find them aggregated.
 pub(crate) fn flush_turn() {
@@ -369,13 +383,6 @@ impl BufferedBatch {
         // Release: pairs with the acquire in `Driver::is_drained`, which then finds what was
         // aggregated.
         self.peer.buffered.fetch_sub(1, Ordering::Release);
-        let frame = self.frame;
-        TURN_BUFFER.with_borrow_mut(|buffer| {
-            if buffer.spare.len() < KEPT
-                && frame.capacity() <= 2 * self.peer.aggregator.frame_bytes()
-            {
-                buffer.spare.push(frame);
-            }
-        });
+        keep_frame(self.frame, self.peer.aggregator.frame_bytes());
     }
 }
