@@ -170,8 +170,6 @@ impl Mpi {
             windows.take_turns(calls.clone());
         }
         let (universe, ranks) = (self.universe.clone(), self.ranks.len() as u32);
-        // Not of a communicator that is a copy itself: MPICH 4.0 crashes in `MPI_Win_create` over a
-        // copy of that.
         let world = universe.world();
         let segments = MpiSegments::open(&world, universe, calls, kind, self.node, ranks)?;
         Ok(Arc::new(segments))
