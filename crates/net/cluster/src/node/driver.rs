@@ -517,6 +517,7 @@ impl Drop for Driver {
 mod tests {
     use super::*;
     use crate::fabric::in_process::Network;
+    use crate::message::Control;
     use actinium_actor::System;
 
     #[test]
@@ -547,14 +548,42 @@ mod tests {
         assert!(answers(false));
     }
 
-    #[test]
-    fn a_frame_that_a_look_has_found_is_taken_by_the_next_turn() {
-        let (network, system) = (Network::new(), System::builder().workers(1).build().unwrap());
-        let mut drivers = [0, 1].map(|node| {
+    fn two(system: &System) -> [Driver; 2] {
+        let network = Network::new();
+        [0, 1].map(|node| {
             let (fabric, config) = (network.node(NodeId(node)), NodeConfig::default());
             let clock = Clock::virtual_time();
             Driver::new(system.handle(), Box::new(fabric), config, 1, clock).unwrap()
-        });
+        })
+    }
+
+    #[test]
+    fn a_look_hands_over_the_frame_that_it_finds_and_the_next_one_is_a_whole_turn() {
+        let system = System::builder().workers(1).build().unwrap();
+        let [mut one, mut other] = two(&system);
+        for _ in 0..20 {
+            one.turn();
+            other.turn();
+        }
+        while other.look(false) {}
+        assert!(!other.look(true), "nothing has come");
+        let peer = one.inner.known(NodeId(1)).unwrap();
+        one.inner.say(&peer, &Control::Misaddressed { messages: 1 });
+        one.turn();
+        let delivered = |driver: &Driver| driver.ends[&NodeId(0)].link.counters().delivered;
+        let before = delivered(&other);
+        assert!(other.look(true));
+        assert_eq!(delivered(&other), before + 1);
+        let call = Arc::clone(other.inner.unparker.call());
+        call.soon();
+        other.look(false);
+        assert!(!call.is_made(), "a whole turn answers it");
+    }
+
+    #[test]
+    fn a_frame_that_a_look_has_found_is_taken_by_the_next_turn() {
+        let system = System::builder().workers(1).build().unwrap();
+        let mut drivers = two(&system);
         let mut looks = 0;
         for _ in 0..20 {
             for driver in &mut drivers {
