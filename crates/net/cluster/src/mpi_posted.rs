@@ -24,11 +24,18 @@ pub(crate) struct PostedReceives {
     free: Vec<Vec<u8>>,
 }
 
-/// A message that has come.
+/// A message that has come, in the memory of its receive.
 pub(crate) struct Short {
     pub(crate) from: usize,
     pub(crate) tag: usize,
-    pub(crate) bytes: Vec<u8>,
+    place: Vec<u8>,
+    len: usize,
+}
+
+impl Short {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.place[..self.len]
+    }
 }
 
 impl PostedReceives {
@@ -52,19 +59,18 @@ impl PostedReceives {
         self.come.is_some()
     }
 
-    /// The next message that has come, in a copy in `bytes`, which it is given in place of what is
-    /// there.
-    pub(crate) fn take(&mut self, world: &World, bytes: impl FnOnce() -> Vec<u8>) -> Option<Short> {
+    /// The next message that has come. Its memory is to be given back.
+    pub(crate) fn take(&mut self, world: &World) -> Option<Short> {
         if !self.has_come(world) {
             return None;
         }
         let (status, place) = (self.come.take()?, self.waiting.pop_front()?.into_bytes()?);
-        let mut bytes = bytes();
-        bytes.clear();
-        bytes.extend_from_slice(&place[..bytes_of(&status)]);
-        self.free.push(place);
         let (from, tag) = (status.source_rank() as usize, status.tag() as usize);
-        Some(Short { from, tag, bytes })
+        Some(Short { from, tag, place, len: bytes_of(&status) })
+    }
+
+    pub(crate) fn give_back(&mut self, short: Short) {
+        self.free.push(short.place);
     }
 
     /// Takes all back: from now on nothing comes.

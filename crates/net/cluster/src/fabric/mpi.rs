@@ -305,9 +305,10 @@ impl Fabric for Mpi {
     fn poll(&mut self) -> Option<(NodeId, Vec<u8>)> {
         let calls = self.calls.clone();
         let _in_turn = turn(calls.as_ref());
-        while let Some(short) = self.posted.take(&self.short, || self.spare.take()) {
-            let from = short.from;
-            if let Some(frame) = self.heard(short) {
+        while let Some(short) = self.posted.take(&self.short) {
+            let (from, frame) = (short.from, self.heard(&short));
+            self.posted.give_back(short);
+            if let Some(frame) = frame {
                 return Some((NodeId(from as u32), frame));
             }
         }
@@ -352,25 +353,26 @@ impl Fabric for Mpi {
 
 impl Mpi {
     /// Takes a short message. Returns the frame that it is, if nothing of its sender is before it.
-    fn heard(&mut self, short: Short) -> Option<Vec<u8>> {
-        let Short { from, tag, bytes } = short;
+    fn heard(&mut self, short: &Short) -> Option<Vec<u8>> {
+        let (from, tag, bytes) = (short.from, short.tag, short.bytes());
         let rank = &mut self.ranks[from];
         rank.heard(tag % TAGS);
         if bytes.is_empty() {
-            self.spare.add(bytes);
             return None;
         }
         let is_next = rank.receiving.is_empty();
+        let mut place = self.spare.take();
         let transfer = if tag & ANNOUNCES == 0 {
+            place.clear();
+            place.extend_from_slice(bytes);
             if is_next {
-                rank.took(bytes.len());
+                rank.took(place.len());
                 self.tell_taken(from);
-                return Some(bytes);
+                return Some(place);
             }
-            Transfer::complete(bytes)
+            Transfer::complete(place)
         } else {
             let len = bytes.first_chunk().map_or(0, |len| usize::from_le_bytes(*len));
-            let mut place = bytes;
             place.resize(len.min(FRAME_BYTES_MAX), 0);
             Transfer::receive(&self.long, Some(from), place)
         };
