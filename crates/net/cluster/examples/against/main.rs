@@ -12,6 +12,7 @@
 //! takes that has nothing to do, and `--rest --no-doorbells` the same where ranks cannot wake each
 //! other, as on several hosts: see `rest`.
 //! `--workers 1,2,4` and `--shapes` count instead, over nodes in this process: see `shapes`.
+//! `--json` at the end: the ratios of a comparison, or of `--rest`, as JSON and nothing else.
 //!
 //! Each node has one worker.
 
@@ -52,11 +53,13 @@ trait Engine {
     fn bulk(&mut self) -> Result<f64, Error>;
 }
 
-/// The side that asks.
-fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
+/// The side that asks. `json`: how it says what it has found.
+fn compare<E: Engine>(side: &Side, mut engine: E, json: bool) -> Result<(), Error> {
     let mut columns: [Vec<f64>; 6] = Default::default();
     let heads = ["actors, M/s", E::NAME, "actors, one way us", E::NAME, "actors, GB/s", E::NAME];
-    println!("{}", heads.map(|head| format!("{head:>18}")).join(" "));
+    if !json {
+        println!("{}", heads.map(|head| format!("{head:>18}")).join(" "));
+    }
     for round in 0..=ROUNDS {
         let values = [
             side.stream(E::MESSAGES.0)? / 1e6,
@@ -66,8 +69,10 @@ fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
             side.bulk(E::PAYLOADS)? / 1e9,
             engine.bulk()? / 1e9,
         ];
-        let said = values.map(|value| format!("{value:>18.3}")).join(" ");
-        println!("{said}{}", if round == 0 { "  (to warm up)" } else { "" });
+        if !json {
+            let said = values.map(|value| format!("{value:>18.3}")).join(" ");
+            println!("{said}{}", if round == 0 { "  (to warm up)" } else { "" });
+        }
         if round > 0 {
             columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
         }
@@ -76,6 +81,15 @@ fn compare<E: Engine>(side: &Side, mut engine: E) -> Result<(), Error> {
         median(columns[a].iter().zip(&columns[b]).map(|(a, b)| a / b).collect())
     };
     let middle = |at: usize| median(columns[at].clone());
+    if json {
+        let (stream, one_message, payloads) = (ratio(0, 1), ratio(2, 3), ratio(4, 5));
+        let one_way_ns = 1e3 * middle(2);
+        let said = serde_json::json!({
+            "stream": stream, "one_message": one_message, "payloads": payloads, "one_way_ns": one_way_ns
+        });
+        println!("{said}");
+        return Ok(());
+    }
     println!(
         "a stream: {:.2} million/s through actors, {:.2} through {}: {:.2} times as many",
         middle(0),
@@ -126,27 +140,33 @@ fn numbers(list: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn main() -> Result<(), Error> {
-    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let mut asked: Vec<String> = std::env::args().skip(1).collect();
+    let json = asked.pop_if(|last| last == "--json").is_some();
     match asked.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--workers", ..] | ["--shapes" | "--stages" | "--windows"] if json => {
+            Err(format!("--json: not with {asked:?}").into())
+        }
         ["--workers", list] => {
             let shapes: Vec<_> = numbers(list)?.into_iter().map(|workers| (2, workers)).collect();
             shapes::table(&shapes, &[shapes::Load::Stream, shapes::Load::Mail])
         }
         ["--shapes"] => shapes::table(&SHAPES, &[shapes::Load::Mail]),
         #[cfg(feature = "mpi")]
-        [] | ["mpi"] => mpi_alone::run(mpi_alone::What::Comparison),
+        [] | ["mpi"] => mpi_alone::run(mpi_alone::What::Comparison, json),
         #[cfg(feature = "mpi")]
-        ["--stages"] => mpi_alone::run(mpi_alone::What::Stages),
+        ["--stages"] => mpi_alone::run(mpi_alone::What::Stages, json),
         #[cfg(feature = "mpi")]
         ["--windows"] => windows::run(),
         #[cfg(feature = "mpi")]
-        ["--rest"] => mpi_alone::run(mpi_alone::What::Rest { rings: true }),
+        ["--rest"] => mpi_alone::run(mpi_alone::What::Rest { rings: true }, json),
         #[cfg(feature = "mpi")]
-        ["--rest", "--no-doorbells"] => mpi_alone::run(mpi_alone::What::Rest { rings: false }),
+        ["--rest", "--no-doorbells"] => {
+            mpi_alone::run(mpi_alone::What::Rest { rings: false }, json)
+        }
         #[cfg(feature = "zenoh")]
-        ["zenoh", ..] => zenoh_alone::run(&asked),
+        ["zenoh", ..] => zenoh_alone::run(&asked, json),
         #[cfg(all(feature = "zenoh", not(feature = "mpi")))]
-        [] => zenoh_alone::run(&asked),
+        [] => zenoh_alone::run(&asked, json),
         _ => Err(format!(
             "{asked:?}: not for this build; it is --workers LIST, --shapes, or of the feature mpi: \
              mpi, --stages, --windows, --rest [--no-doorbells], or of the feature zenoh: zenoh"

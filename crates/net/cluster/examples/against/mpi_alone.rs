@@ -256,7 +256,7 @@ pub(crate) enum What {
     },
 }
 
-pub(crate) fn run(what: What) -> Result<(), Error> {
+pub(crate) fn run(what: What, json: bool) -> Result<(), Error> {
     let (wishes, to_do) = channel();
     let (done, results) = channel();
     let wants = Arc::new(AtomicBool::new(false));
@@ -274,9 +274,9 @@ pub(crate) fn run(what: What) -> Result<(), Error> {
     let alone = Alone { wishes, wants, results };
     match what {
         _ if side.node.id() != NodeId(0) => answer(&side),
-        What::Comparison => compare(&side, alone)?,
+        What::Comparison => compare(&side, alone, json)?,
         What::Stages => measure_stages(&side, &alone)?,
-        What::Rest { .. } => rest::print(&side, |sleeps| alone.wish(Wish::Rest(sleeps)))?,
+        What::Rest { .. } => rest::print(&side, |sleeps| alone.wish(Wish::Rest(sleeps)), json)?,
     }
     side.node.leave();
     Ok(())

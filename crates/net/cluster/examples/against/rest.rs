@@ -47,14 +47,22 @@ pub(crate) fn share_of_sleeps(sleeps: u64, mut then: impl FnMut()) -> f64 {
     (thread_time() - before).as_secs_f64() / REST.as_secs_f64()
 }
 
-/// `asking`: the share of a core for so many sleeps after each of which MPI is asked.
+/// `asking`: the share of a core for so many sleeps after each of which MPI is asked. `json`: what
+/// is said, and that without first messages.
 pub(crate) fn print(
     side: &Side,
     asking: impl FnOnce(u64) -> Result<f64, Error>,
+    json: bool,
 ) -> Result<(), Error> {
     sleep(SETTLES);
     let (share, sleeps) = share_at_rest();
     let (alone, asking) = (share_of_sleeps(sleeps, || {}), asking(sleeps)?);
+    if json {
+        let (to_sleeping, to_asking) = (share / alone, share / asking);
+        let said = serde_json::json!({ "to_sleeping": to_sleeping, "to_asking": to_asking });
+        println!("{said}");
+        return Ok(());
+    }
     println!(
         "at rest: {:.3} % of a core for a node, with {:.0} sleeps a second; {:.3} % for a thread that only sleeps as often: {:.2} times that; {:.3} % for one that then asks MPI, too: {:.2} times that",
         100.0 * share,

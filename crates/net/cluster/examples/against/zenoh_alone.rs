@@ -138,7 +138,7 @@ impl Engine for Alone {
 }
 
 /// `asked`: "zenoh", and for the second process what it is to connect to.
-pub(crate) fn run(asked: &[String]) -> Result<(), Error> {
+pub(crate) fn run(asked: &[String], json: bool) -> Result<(), Error> {
     if let [_, node, alone] = asked {
         let config = config(1, &[], &[node.as_str()]);
         let side = Side::start(true, move || Zenoh::start(&config))?;
@@ -152,7 +152,7 @@ pub(crate) fn run(asked: &[String]) -> Result<(), Error> {
     let mut second = second?;
     let config = config(0, &[node.as_str()], &[]);
     let side = Side::start(true, move || Zenoh::start(&config))?;
-    let compared = Alone::start(&alone).and_then(|alone| compare(&side, alone));
+    let compared = Alone::start(&alone).and_then(|alone| compare(&side, alone, json));
     side.node.leave();
     second.wait()?;
     compared

@@ -13,11 +13,12 @@ use std::process::{Command, Stdio};
 /// Most time for one of them.
 const LIMIT: Limit = Limit::from_secs(900);
 
-/// The command, by the profile `dist`.
+/// The command, and the example that compares nodes with MPI, by the profile `dist`.
 pub(super) struct Commands {
-    /// Where its paths start.
+    /// Where their paths start.
     root: PathBuf,
     program: PathBuf,
+    against: PathBuf,
     /// Why there are no figures over MPI.
     no_mpi: Option<String>,
 }
@@ -33,7 +34,14 @@ impl Commands {
         let missing = ["mpicc", "mpiexec"].into_iter().find(|tool| !exists(tool));
         let no_mpi = missing.map(|tool| format!("skipped: there is no {tool}"));
         let features: &[&str] = if no_mpi.is_none() { &["--features=mpi"] } else { &[] };
-        Ok(Commands { root: root.to_owned(), program: build(root, features)?, no_mpi })
+        let command = [&["--package=actinium-cli"], features].concat();
+        let target = build(root, "actinium", &command)?;
+        if no_mpi.is_none() {
+            let example = ["--package=actinium-cluster", "--features=mpi", "--example=against"];
+            build(root, "the example against", &example)?;
+        }
+        let [program, against] = ["actinium", "examples/against"].map(|it| target.join(it));
+        Ok(Commands { root: root.to_owned(), program, against, no_mpi })
     }
 
     /// All sections, as one table.
@@ -72,8 +80,8 @@ impl Commands {
     }
 
     fn values(&self, section: &Section, args: &str, runs: usize, progress: &Progress) -> Values {
-        let command = format!("{} {args} --json", section.command);
-        let command = command.trim_start();
+        let words = [section.command, args, "--json"].map(str::split_whitespace);
+        let command = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
         if command.starts_with("mpiexec")
             && let Some(why) = &self.no_mpi
         {
@@ -85,10 +93,13 @@ impl Commands {
                 Some(args) => self.actinium(args),
                 None => {
                     let words: Vec<&str> = command.split_whitespace().collect();
-                    let dist = self.program.to_string_lossy();
-                    let args = words[1..]
-                        .iter()
-                        .map(|word| if *word == "actinium" { &dist } else { *word });
+                    let [actinium, against] =
+                        [&self.program, &self.against].map(|it| it.to_string_lossy());
+                    let args = words[1..].iter().map(|word| match *word {
+                        "actinium" => &actinium,
+                        "against" => &against,
+                        other => other,
+                    });
                     self.run(Path::new(words[0]), &args.collect::<Vec<_>>().join(" "), LIMIT)
                 }
             };
@@ -159,19 +170,19 @@ fn exists(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
-/// Builds the command, in a target folder of its own.
-fn build(root: &Path, features: &[&str]) -> Result<PathBuf, String> {
+/// Builds what `args` say, in a target folder of its own; returns where it then stands.
+fn build(root: &Path, what: &str, args: &[&str]) -> Result<PathBuf, String> {
     let target = crate::baseline::target(root).join("page");
-    eprintln!("# building actinium by the profile dist");
+    eprintln!("# building {what} by the profile dist");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(root)
         .env("CARGO_TARGET_DIR", &target)
-        .args(["build", "--package=actinium-cli", "--locked", "--profile=dist"])
-        .args(features)
+        .args(["build", "--locked", "--profile=dist"])
+        .args(args)
         .status()
         .map_err(|error| format!("can not run cargo: {error}"))?;
     if !status.success() {
-        return Err(format!("cargo can not build actinium by the profile dist: {status}"));
+        return Err(format!("cargo can not build {what} by the profile dist: {status}"));
     }
-    Ok(target.join("dist/actinium"))
+    Ok(target.join("dist"))
 }
