@@ -227,7 +227,7 @@ impl Aggregator {
     }
 
     /// Adds what a turn has buffered: so many messages, behind room for a header. The buffered
-    /// frame is empty afterwards, or taken, unless the destination is down. True as for `add`. It
+    /// frame is empty afterwards, or taken with its room, unless the destination is down. True as for `add`. It
     /// is never refused for what waits, for its senders were told that it was taken; a turn adds at
     /// most about one frame to what may wait.
     pub(crate) fn add_batch(
@@ -516,6 +516,25 @@ mod tests {
         assert_eq!(aggregator.counters().refused, 1);
         aggregator.close();
         assert!(ready.try_recv().is_err(), "there never will be");
+    }
+
+    #[test]
+    fn the_first_batch_is_taken_as_it_is_and_what_comes_behind_it_joins_it() {
+        let aggregator = aggregator(HEADER_BYTES + 80);
+        let add_batch = |bytes: usize| {
+            let mut frame = vec![7; HEADER_BYTES + bytes];
+            let place = frame.as_ptr();
+            assert!(aggregator.add_batch(|| 0, 1, &mut frame).is_ok());
+            (place, frame.len())
+        };
+        let (_, left) = add_batch(8);
+        assert_eq!(left, 0, "taken");
+        let (_, left) = add_batch(8);
+        assert_eq!(left, HEADER_BYTES, "copied");
+        let batch = aggregator.take(0, false).unwrap();
+        assert_eq!((batch.messages, batch.frame.len()), (2, HEADER_BYTES + 16));
+        let (place, _) = add_batch(8);
+        assert_eq!(aggregator.take(1, true).unwrap().frame.as_ptr(), place, "not copied");
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! until then MPI keeps it in memory of its own. A receive that waits already is given the message
 //! at once, and to ask whether it was takes a third of what a probe does.
 //!
-//! They complete in the order in which they were posted: each takes the next message, and those
-//! that MPI sends eagerly are complete when they are taken.
+//! They complete in the order in which they were posted: each is given the next message, and one
+//! that MPI sends eagerly is there as a whole.
 
 use crate::mpi_transfer::{Transfer, World, bytes_of};
 use mpi::point_to_point::Status;
@@ -75,7 +75,7 @@ impl PostedReceives {
 
     /// Takes all back: from now on nothing comes.
     pub(crate) fn end(&mut self) {
-        self.waiting.drain(..).for_each(|mut receive| receive.cancel());
+        self.waiting.drain(..).for_each(Transfer::cancel);
         self.free.clear();
     }
 }

@@ -15,8 +15,15 @@ use mpi::traits::{Communicator, Destination, Source};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-/// A communicator of all ranks, for whichever thread has the fabric.
-pub(crate) struct World(pub(crate) SimpleCommunicator);
+/// A communicator of all ranks, for whichever thread has the fabric. MPI frees it at its end: to
+/// free it would be a call to MPI out of turn.
+pub(crate) struct World(ManuallyDrop<SimpleCommunicator>);
+
+impl World {
+    pub(crate) fn new(communicator: SimpleCommunicator) -> Self {
+        World(ManuallyDrop::new(communicator))
+    }
+}
 
 // SAFETY: a handle of MPI's means the same to all threads of a process, and MPI was started for
 // calls of several threads in turn (`Serialized`, which `Mpi::start` insists on). That they do take
@@ -40,8 +47,8 @@ pub(crate) struct Transfer {
     bytes: ManuallyDrop<Vec<u8>>,
 }
 
-// SAFETY: as for `World`; the bytes are the transfer's own, and are used within calls to MPI of
-// whoever has it.
+// SAFETY: as for `World`; the bytes are the transfer's own. MPI uses them within whatever call moves
+// the transfer on, and such calls take turns with those of whoever has it.
 unsafe impl Send for Transfer {}
 
 impl Transfer {
@@ -95,12 +102,13 @@ impl Transfer {
     }
 
     /// Takes a receive back that nothing has come for. What comes meanwhile is lost.
-    pub(crate) fn cancel(&mut self) {
+    pub(crate) fn cancel(mut self) {
         if let Some(request) = self.request.take().map(ManuallyDrop::into_inner) {
             request.cancel();
             // A receive that is cancelled, or has received something, is complete.
             request.wait_without_status();
         }
+        drop(self.into_bytes());
     }
 
     /// The bytes; none (and the memory stays MPI's) if it is not complete.

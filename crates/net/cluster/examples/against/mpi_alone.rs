@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-/// A tag that the fabric does not use.
 const DATA: i32 = 100_000;
 /// How a frame begins by which the first rank says what it wants, and the second that it begins.
 /// (Those of links begin otherwise.)

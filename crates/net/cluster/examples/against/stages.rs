@@ -52,7 +52,7 @@ fn other(mpi: &Mpi) -> NodeId {
     NodeId(1 - mpi.node().0)
 }
 
-/// Frames of the fabric: copied, counted, sent by `MPI_Isend`, found by a probe.
+/// Frames of the fabric: copied, counted, sent by `MPI_Isend`, given to a receive that waits.
 struct Frames;
 
 impl Stage for Frames {
@@ -179,7 +179,7 @@ pub(crate) fn encoding(mpi: &mut Mpi) -> f64 {
 pub(crate) fn print(measured: [f64; 4], side: &Side) -> Result<(), Error> {
     let parts = [
         ("MPI alone: MPI_Send and MPI_Recv", measured[0]),
-        ("the fabric: copies, counts, MPI_Isend, a probe", measured[1]),
+        ("the fabric: copies, counts, MPI_Isend, a posted receive", measured[1]),
         ("the link: header, checksum, order, acknowledgement, two looks at the clock", measured[2]),
         ("the encoding: head, written, read", measured[3]),
         ("actors: two turns, aggregator, driver, frame receiver", side.one_way_ns(TRIPS)?),

@@ -38,8 +38,9 @@ use std::sync::Arc;
 
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = 1 << 20;
-/// Longest frame that is sent as a short message: MPI has to send it eagerly, as Open MPI does up
-/// to 4 KiB with its own header.
+/// Longest frame that is sent as a short message. MPI has to send it eagerly, as Open MPI does up to
+/// 4 KiB with its own header: else a sender that is stopped in the middle of one would stop its
+/// receivers.
 const SHORT_BYTES_MAX: usize = 3 << 10;
 /// A tag has at least 15 bits, by the standard. These are for a count.
 const TAGS: usize = 1 << 14;
@@ -54,8 +55,7 @@ const _: () = assert!(2 * FRAMES_UNDER_WAY < TAGS);
 /// Bytes that may be under way to one node, and what a frame counts above its own.
 const BYTES_UNDER_WAY: usize = 4 << 20;
 const OVERHEAD_BYTES: usize = 512;
-/// How often it looks before it sleeps: what Open MPI moves in one call, it finds in the next, and
-/// some things come in steps.
+/// How often it looks before it sleeps: some things come in steps.
 const LAST_LOOKS: usize = 4;
 
 /// The state of another rank.
@@ -112,7 +112,7 @@ impl Mpi {
             return Err(format!("this MPI allows calls of one thread only ({threading:?})"));
         }
         let world = universe.world();
-        let (short, long) = (World(world.duplicate()), World(world.duplicate()));
+        let (short, long) = (World::new(world.duplicate()), World::new(world.duplicate()));
         let size = world.size() as usize;
         let node = NodeId(world.rank() as u32);
         let mut windows = Windows::open(&world, node, size as u32);
@@ -306,7 +306,7 @@ impl Fabric for Mpi {
         let calls = self.calls.clone();
         let _in_turn = turn(calls.as_ref());
         while let Some(short) = self.posted.take(&self.short) {
-            let (from, frame) = (short.from, self.heard(&short));
+            let (from, frame) = (short.from, self.take_short(&short));
             self.posted.give_back(short);
             if let Some(frame) = frame {
                 return Some((NodeId(from as u32), frame));
@@ -353,7 +353,7 @@ impl Fabric for Mpi {
 
 impl Mpi {
     /// Takes a short message. Returns the frame that it is, if nothing of its sender is before it.
-    fn heard(&mut self, short: &Short) -> Option<Vec<u8>> {
+    fn take_short(&mut self, short: &Short) -> Option<Vec<u8>> {
         let (from, tag, bytes) = (short.from, short.tag, short.bytes());
         let rank = &mut self.ranks[from];
         rank.heard(tag % TAGS);

@@ -131,8 +131,8 @@ impl Driver {
         self.come.is_some()
     }
 
-    /// Does what a worker does between its turns: looks for frames, and takes a turn if that finds
-    /// one, or there is other work. False if there was nothing. `is_idle`: the worker has nothing
+    /// Does what a worker does between its turns: looks for frames, and hands over one that it
+    /// finds, or takes a whole turn if there may be other work. False if there was nothing. `is_idle`: the worker has nothing
     /// else to do.
     pub(super) fn look(&mut self, is_idle: bool) -> bool {
         let call = self.inner.unparker.call();
@@ -154,7 +154,7 @@ impl Driver {
 
     /// Hands over the frame that a look has found, and does nothing else: its receiver does not
     /// wait until all is looked after that there may be. The next look is a whole turn. False if
-    /// only a whole turn takes this frame.
+    /// a whole turn has to come at once: only that takes such a frame, or it was a sign of life.
     fn hand_over_first(&mut self, now_ns: u64) -> bool {
         let Some((from, frame)) = self.come.take() else { return false };
         let end = self.ends.get_mut(&from).filter(|end| end.link.is_up() && !end.rests);
@@ -163,11 +163,12 @@ impl Driver {
             return false;
         };
         end.link.receive(frame, now_ns);
+        let did = end.link.has_event();
         while let Some(event) = end.link.poll_event() {
             end.event(&self.inner, &mut *self.fabric, event);
         }
         self.looks.until_ns = now_ns;
-        true
+        did
     }
 
     /// Does the work there is, all of it; false if there was none.
@@ -572,10 +573,12 @@ mod tests {
         one.turn();
         let delivered = |driver: &Driver| driver.ends[&NodeId(0)].link.counters().delivered;
         let before = delivered(&other);
-        assert!(other.look(true));
-        assert_eq!(delivered(&other), before + 1);
         let call = Arc::clone(other.inner.unparker.call());
         call.soon();
+        other.inner.clock.advance(BUSY_NS);
+        assert!(other.look(false));
+        assert_eq!(delivered(&other), before + 1);
+        assert!(call.is_made(), "it does nothing else");
         other.look(false);
         assert!(!call.is_made(), "a whole turn answers it");
     }

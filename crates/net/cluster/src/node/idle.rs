@@ -122,7 +122,7 @@ fn rest(driver: &mut Driver, idle: u32) -> Rest {
         || driver.is_aggregating()
         || !driver.can_ring && (!driver.is_drained() || driver.is_fetching())
     {
-        // MPI sends a long frame (above 4 KiB in Open MPI) only while both ends call it, and
+        // MPI sends a long frame (above 3 KiB) only while both ends call it, and
         // whoever receives it waits in that call: while anything is under way, the sender must not
         // sleep.
         return Rest::Yield;

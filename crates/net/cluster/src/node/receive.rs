@@ -35,6 +35,7 @@ use crate::message::{
     self, ActorKey, Control, Envelope, Found, HandleKey, Item, Offer, Unanswered,
 };
 use crate::payload::{PayloadError, Want};
+use crate::route::Grid;
 use actinium_actor::travel::{Answering, Told, crossing};
 use actinium_actor::{AskError, Context, Down};
 use actinium_memory::heap::Payload;
@@ -48,7 +49,8 @@ use std::sync::Arc;
 /// builder says otherwise.
 const PIECE: usize = 64;
 
-/// The most messages of a frame that counts as handled at once.
+/// The most messages of a frame that counts as handled at once. (In a grid none does: an envelope
+/// has many.)
 const FEW: usize = 4;
 
 /// The reason for which no more of a frame was handed over.
@@ -158,7 +160,8 @@ impl Receiver {
             let at = std::mem::take(&mut self.queue.at);
             let before = self.queue.handed;
             let stop = self.hand_over(&mut frame, at, ctx);
-            let has_few = at == 0 && self.queue.handed - before <= FEW;
+            let is_direct = self.inner.grid == Grid::DIRECT;
+            let has_few = is_direct && at == 0 && self.queue.handed - before <= FEW;
             if self.queue.handed == PIECE {
                 self.queue.handed = 0;
                 ctx.yield_now();

@@ -194,22 +194,24 @@ impl Inner {
 
     /// Aggregates an envelope for a neighbour.
     pub(super) fn put(&self, hop: &Peer, envelope: &Envelope<'_>) -> Result<bool, NotAdded> {
-        let mut frame = take_frame();
+        let frame_bytes = hop.aggregator.frame_bytes();
+        let mut frame = take_frame(frame_bytes);
         message::envelope(envelope, &mut frame);
         let now_ns = || self.clock.now_ns();
         let batch = hop.aggregator.add_batch(now_ns, envelope.messages, &mut frame);
-        FRAME.set(frame);
+        keep_frame(frame, frame_bytes);
         batch
     }
 
     /// Sends a neighbour a control item that does not count as a message. False if the neighbour is
     /// not there.
     pub(super) fn say(&self, peer: &Peer, control: &Control) -> bool {
-        let mut frame = take_frame();
+        let frame_bytes = peer.aggregator.frame_bytes();
+        let mut frame = take_frame(frame_bytes);
         let written = message::control(control, &mut frame);
         debug_assert_eq!(written, Ok(()));
         let said = peer.aggregator.add_batch(|| self.clock.now_ns(), 0, &mut frame).is_ok();
-        FRAME.set(frame);
+        keep_frame(frame, frame_bytes);
         said
     }
 
@@ -234,19 +236,6 @@ impl Inner {
             self.unparker.ring();
         }
     }
-}
-
-thread_local! {
-    /// The buffer in which a thread writes envelopes.
-    static FRAME: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// Returns a frame with nothing but room for the link's header.
-fn take_frame() -> Vec<u8> {
-    let mut frame = FRAME.take();
-    frame.clear();
-    frame.resize(HEADER_BYTES, 0);
-    frame
 }
 
 /// The messages of the running turn for one node.
@@ -342,9 +331,18 @@ fn buffer(
     Ok(true)
 }
 
-/// Keeps the memory of a frame for turns of this thread, unless it keeps enough.
+/// Returns a frame with nothing but room for the link's header.
+fn take_frame(frame_bytes: usize) -> Vec<u8> {
+    TURN_BUFFER
+        .with_borrow_mut(|buffer| buffer.spare.pop())
+        .unwrap_or_else(|| new_frame(frame_bytes))
+}
+
+/// Keeps the memory of a frame for later ones of this thread, unless it keeps enough, or the memory
+/// is of another size: it was taken, say.
 pub(super) fn keep_frame(mut frame: Vec<u8>, frame_bytes: usize) {
-    if !(frame_bytes..=2 * frame_bytes).contains(&frame.capacity()) {
+    let most = 2 * (frame_bytes + HEADER_BYTES);
+    if !(frame_bytes..=most).contains(&frame.capacity()) {
         return;
     }
     TURN_BUFFER.with_borrow_mut(|buffer| {
@@ -384,5 +382,24 @@ impl BufferedBatch {
         // aggregated.
         self.peer.buffered.fetch_sub(1, Ordering::Release);
         keep_frame(self.frame, self.peer.aggregator.frame_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_the_usual_size_are_used_again_and_others_are_not() {
+        let place = |frame: &Vec<u8>| (frame.as_ptr() as usize, frame.len());
+        let mut frame = take_frame(1_000);
+        frame.extend_from_slice(&[7; 1_000]);
+        let kept = place(&frame).0;
+        keep_frame(frame, 1_000);
+        assert_eq!(place(&take_frame(1_000)), (kept, HEADER_BYTES));
+        for other in [Vec::new(), vec![0; 999], vec![0; 2 * (1_000 + HEADER_BYTES) + 1]] {
+            keep_frame(other, 1_000);
+            TURN_BUFFER.with_borrow(|buffer| assert!(buffer.spare.is_empty()));
+        }
     }
 }
