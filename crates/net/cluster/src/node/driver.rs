@@ -20,7 +20,7 @@ use actinium_actor::SystemHandle;
 use actinium_scheduler::Clock;
 use actinium_scheduler::trace;
 use actinium_tap::Direction;
-use indexmap::IndexMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -64,8 +64,7 @@ impl Looks {
 pub(super) struct Driver {
     pub(super) inner: Arc<Inner>,
     fabric: Box<dyn Fabric>,
-    /// Gone through in each turn, which is quick in a row of memory.
-    ends: IndexMap<NodeId, End>,
+    ends: BTreeMap<NodeId, End>,
     /// In a grid: the nodes that are no neighbours.
     reachability: Option<Reachability>,
     /// The payloads of those.
@@ -110,7 +109,7 @@ impl Driver {
         let mut driver = Driver {
             inner,
             fabric,
-            ends: IndexMap::new(),
+            ends: BTreeMap::new(),
             reachability,
             distant: DistantPayloads::default(),
             windows: WindowTransfers::default(),

@@ -29,11 +29,10 @@ use crate::link::{DownReason, LinkEvent};
 use crate::locks::lock;
 use crate::message::Control;
 use crate::route::Grid;
-use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-type Ends = IndexMap<NodeId, End>;
+type Ends = BTreeMap<NodeId, End>;
 
 /// The reachability of a grid's nodes: see the module.
 pub(super) struct Reachability {
