@@ -227,9 +227,9 @@ impl Aggregator {
     }
 
     /// Adds what a turn has buffered: so many messages, behind room for a header. The buffered
-    /// frame is empty afterwards, or taken with its room, unless the destination is down. True as for `add`. It
-    /// is never refused for what waits, for its senders were told that it was taken; a turn adds at
-    /// most about one frame to what may wait.
+    /// frame is empty afterwards, or taken with its room, unless the destination is down. True as
+    /// for `add`. It is never refused for what waits, for its senders were told that it was taken;
+    /// a turn adds at most about one frame to what may wait.
     pub(crate) fn add_batch(
         &self,
         now_ns: impl FnOnce() -> u64,

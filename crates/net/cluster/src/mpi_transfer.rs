@@ -47,8 +47,8 @@ pub(crate) struct Transfer {
     bytes: ManuallyDrop<Vec<u8>>,
 }
 
-// SAFETY: as for `World`; the bytes are the transfer's own. MPI uses them within whatever call moves
-// the transfer on, and such calls take turns with those of whoever has it.
+// SAFETY: as for `World`; the bytes are the transfer's own. MPI uses them within whatever call
+// moves the transfer on, and such calls take turns with those of whoever has it.
 unsafe impl Send for Transfer {}
 
 impl Transfer {

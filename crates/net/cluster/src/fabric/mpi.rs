@@ -38,8 +38,8 @@ use std::sync::Arc;
 
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = 1 << 20;
-/// Longest frame that is sent as a short message. MPI has to send it eagerly, as Open MPI does up to
-/// 4 KiB with its own header: else a sender that is stopped in the middle of one would stop its
+/// Longest frame that is sent as a short message. MPI has to send it eagerly, as Open MPI does up
+/// to 4 KiB with its own header: else a sender that is stopped in the middle of one would stop its
 /// receivers.
 const SHORT_BYTES_MAX: usize = 3 << 10;
 /// A tag has at least 15 bits, by the standard. These are for a count.

@@ -131,8 +131,8 @@ impl Driver {
     }
 
     /// Does what a worker does between its turns: looks for frames, and hands over one that it
-    /// finds, or takes a whole turn if there may be other work. False if there was nothing. `is_idle`: the worker has nothing
-    /// else to do.
+    /// finds, or takes a whole turn if there may be other work. False if there was nothing.
+    /// `is_idle`: the worker has nothing else to do.
     pub(super) fn look(&mut self, is_idle: bool) -> bool {
         let call = self.inner.unparker.call();
         let is_called = call.is_urgent() || is_idle && call.is_made();
