@@ -182,19 +182,14 @@ impl Mpi {
         rank.untold_bytes = 0;
         let tag = rank.taken_here % TAGS;
         rank.reclaim(&mut self.spare);
-        let spare = &mut self.spare;
-        let mut copy = |bytes: &[u8]| {
-            let mut copy = spare.take();
-            copy.clear();
-            copy.extend_from_slice(bytes);
-            copy
-        };
         if frame.len() <= SHORT_BYTES_MAX {
-            rank.sending.push_back(Transfer::send(&self.short, to, tag as i32, copy(frame)));
+            let frame = self.spare.copy(frame);
+            rank.sending.push_back(Transfer::send(&self.short, to, tag as i32, frame));
         } else {
-            let (tag, bytes) = ((tag | ANNOUNCES) as i32, copy(&frame.len().to_le_bytes()));
-            rank.sending.push_back(Transfer::send(&self.short, to, tag, bytes));
-            rank.sending.push_back(Transfer::send(&self.long, to, LONG, copy(frame)));
+            let len = self.spare.copy(&frame.len().to_le_bytes());
+            let frame = self.spare.copy(frame);
+            rank.sending.push_back(Transfer::send(&self.short, to, (tag | ANNOUNCES) as i32, len));
+            rank.sending.push_back(Transfer::send(&self.long, to, LONG, frame));
         }
         if let Some(bells) = &self.bells {
             bells.ring(to);
@@ -241,12 +236,6 @@ impl Rank {
         while let Some(left) = self.left() {
             spare.add(left);
         }
-    }
-
-    /// One of its frames was taken.
-    fn took(&mut self, bytes: usize) {
-        self.taken_here += 1;
-        self.untold_bytes += bytes + OVERHEAD_BYTES;
     }
 
     /// The other node has taken so many of our frames, modulo [`TAGS`].
@@ -360,31 +349,25 @@ impl Mpi {
         if bytes.is_empty() {
             return None;
         }
-        let is_next = rank.receiving.is_empty();
-        let mut place = self.spare.take();
-        let transfer = if tag & ANNOUNCES == 0 {
-            place.clear();
-            place.extend_from_slice(bytes);
-            if is_next {
-                rank.took(place.len());
-                self.tell_taken(from);
-                return Some(place);
+        if tag & ANNOUNCES == 0 {
+            let frame = self.spare.copy(bytes);
+            if rank.receiving.is_empty() {
+                self.taken(from, frame.len());
+                return Some(frame);
             }
-            Transfer::complete(place)
+            rank.receiving.push_back(Transfer::complete(frame));
         } else {
             let len = bytes.first_chunk().map_or(0, |len| usize::from_le_bytes(*len));
+            // With what is in it: only what it is longer by has to be cleared.
+            let mut place = self.spare.take();
             place.resize(len.min(FRAME_BYTES_MAX), 0);
-            Transfer::receive(&self.long, Some(from), place)
-        };
-        rank.receiving.push_back(transfer);
-        if is_next {
-            self.receiving.push_back(from);
+            rank.receiving.push_back(Transfer::receive(&self.long, Some(from), place));
         }
         self.received(from)
     }
 
     /// The next frame of a rank of which something is being received, if it is complete; the rank
-    /// then goes to the end of the queue, or leaves it.
+    /// then goes to the end of the queue, joins it there, or leaves it.
     fn received(&mut self, from: usize) -> Option<Vec<u8>> {
         self.receiving.retain(|&other| other != from);
         let rank = &mut self.ranks[from];
@@ -394,16 +377,17 @@ impl Mpi {
             self.receiving.push_back(from);
         }
         let frame = first.and_then(Transfer::into_bytes)?;
-        rank.took(frame.len());
-        self.tell_taken(from);
+        self.taken(from, frame.len());
         Some(frame)
     }
 
-    /// Tells a rank how much was taken of what it has sent, if that is half of either bound: so it
+    /// A frame of a rank was taken. Tells it how much was, if that is half of either bound: so it
     /// never has to stop for want of news. Of such messages, few are ever under way, for each is
     /// the answer to many.
-    fn tell_taken(&mut self, from: usize) {
-        let rank = &self.ranks[from];
+    fn taken(&mut self, from: usize, bytes: usize) {
+        let rank = &mut self.ranks[from];
+        rank.taken_here += 1;
+        rank.untold_bytes += bytes + OVERHEAD_BYTES;
         let untold = rank.taken_here - rank.told;
         if untold >= FRAMES_UNDER_WAY / 2 || rank.untold_bytes >= BYTES_UNDER_WAY / 2 {
             self.isend(from, &[]);

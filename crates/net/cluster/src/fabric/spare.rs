@@ -20,4 +20,13 @@ impl Spare {
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_default()
     }
+
+    /// A copy of these bytes.
+    #[cfg(feature = "mpi")]
+    pub(super) fn copy(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut copy = self.take();
+        copy.clear();
+        copy.extend_from_slice(bytes);
+        copy
+    }
 }

@@ -162,12 +162,8 @@ impl Driver {
             return false;
         };
         end.link.receive(frame, now_ns);
-        let did = end.link.has_event();
-        while let Some(event) = end.link.poll_event() {
-            end.event(&self.inner, &mut *self.fabric, event);
-        }
         self.looks.until_ns = now_ns;
-        did
+        end.take_events(&self.inner, &mut *self.fabric)
     }
 
     /// Does the work there is, all of it; false if there was none.
@@ -484,9 +480,7 @@ impl Driver {
             let mut say = |frame: &[u8]| says_farewell && fabric.send(node, frame).is_ok();
             end.link.transmit(inner.clock.now_ns(), &mut say);
             end.link.leave(&mut say);
-            while let Some(event) = end.link.poll_event() {
-                end.event(inner, &mut **fabric, event);
-            }
+            end.take_events(inner, &mut **fabric);
             end.payloads(inner, &mut **fabric, |exchange, here| exchange.end(here));
             *lock(&end.peer.link) = end.link.counters();
         }

@@ -88,6 +88,16 @@ impl End {
         f(exchange, &mut Here { fabric, inner, peer, now_ns, fetched })
     }
 
+    /// Takes the events of the link. False if there were none.
+    pub(super) fn take_events(&mut self, inner: &Inner, fabric: &mut dyn Fabric) -> bool {
+        let mut any = false;
+        while let Some(event) = self.link.poll_event() {
+            any = true;
+            self.event(inner, fabric, event);
+        }
+        any
+    }
+
     pub(super) fn event(&mut self, inner: &Inner, fabric: &mut dyn Fabric, event: LinkEvent) {
         let node = self.peer.node;
         match event {

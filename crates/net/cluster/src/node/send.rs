@@ -259,6 +259,13 @@ struct TurnBuffer {
     spare: Vec<Vec<u8>>,
 }
 
+impl TurnBuffer {
+    /// A frame with nothing but room for the link's header.
+    fn take_frame(&mut self, frame_bytes: usize) -> Vec<u8> {
+        self.spare.pop().unwrap_or_else(|| new_frame(frame_bytes))
+    }
+}
+
 thread_local! {
     static TURN_BUFFER: RefCell<TurnBuffer> = RefCell::default();
 }
@@ -312,7 +319,7 @@ fn buffer(
         };
         let longest = found.take_if(|index| !fits(index)).map(|index| buffer.batches.remove(index));
         let index = found.unwrap_or_else(|| {
-            let frame = buffer.spare.pop().unwrap_or_else(|| new_frame(frame_bytes));
+            let frame = buffer.take_frame(frame_bytes);
             // Relaxed: whoever asks the node to leave because of what this turn does hears of it by
             // other means, which order this, too.
             peer.buffered.fetch_add(1, Ordering::Relaxed);
@@ -331,11 +338,9 @@ fn buffer(
     Ok(true)
 }
 
-/// Returns a frame with nothing but room for the link's header.
+/// A frame with nothing but room for the link's header, to be given to [`keep_frame`] afterwards.
 fn take_frame(frame_bytes: usize) -> Vec<u8> {
-    TURN_BUFFER
-        .with_borrow_mut(|buffer| buffer.spare.pop())
-        .unwrap_or_else(|| new_frame(frame_bytes))
+    TURN_BUFFER.with_borrow_mut(|buffer| buffer.take_frame(frame_bytes))
 }
 
 /// Keeps the memory of a frame for later ones of this thread, unless it keeps enough, or the memory
