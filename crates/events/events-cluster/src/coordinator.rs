@@ -528,15 +528,19 @@ impl Coordinator {
         ctx.stop();
     }
 
-    fn outputs_ended(&mut self, (failure, summary): OutputsRan) {
+    fn outputs_ended(&mut self, (failure, summary): OutputsRan, ctx: &Context<'_, Self>) {
         self.outputs = Some((None, summary));
-        if !self.is_over {
-            let why = failure.unwrap_or_else(|| "they were stopped".to_owned());
-            self.broken(format!("the outputs ended before the events: {why}"));
-            self.writer = Writer::Broken;
-            self.queue.outlet_mut().give_up();
-        } else if let Some(why) = failure {
-            self.outcome.error.get_or_insert(format!("the outputs: {why}"));
+        match failure {
+            Some(why) if self.is_over => {
+                self.outcome.error.get_or_insert(format!("the outputs: {why}"));
+            }
+            Some(why) => {
+                self.broken(format!("the outputs ended before the events: {why}"));
+                self.writer = Writer::Broken;
+                self.queue.outlet_mut().give_up();
+            }
+            // Only who cancels the run stops them, and says so: that message may come after this.
+            None => self.end_now(ctx),
         }
     }
 
@@ -581,7 +585,7 @@ impl Actor for Coordinator {
                 }
             }
             Msg::Runs(end) => ctx.pipe(end, Msg::OutputsEnded),
-            Msg::OutputsEnded(ran) => self.outputs_ended(ran),
+            Msg::OutputsEnded(ran) => self.outputs_ended(ran, ctx),
             Msg::Writable(node) => {
                 if let Some(known) = self.known.get_mut(&node) {
                     known.writable();

@@ -73,9 +73,14 @@ impl Controls {
 
     /// What runs on this node ends as soon as its modules return.
     pub(crate) fn stop_now(&self) {
-        self.stoppers.iter().chain(&self.stoppers).for_each(Stopper::stop);
+        self.stop_graphs();
         let coordinator = self.coordinator.iter();
         coordinator.for_each(|it| drop(it.send(coordinator::Msg::EndNow)));
+    }
+
+    /// The graphs of this node end as soon as their modules return; their actors find that out.
+    pub(crate) fn stop_graphs(&self) {
+        self.stoppers.iter().chain(&self.stoppers).for_each(Stopper::stop);
     }
 
     /// The graphs did not start.

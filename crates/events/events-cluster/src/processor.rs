@@ -300,3 +300,53 @@ impl fmt::Debug for ClusterRunning {
         write!(f, "ClusterRunning({over}, {} events)", self.progress())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actinium_actor::{Shutdown, System};
+    use actinium_cluster::fabric::in_process::Network;
+    use actinium_cluster::{Node, NodeConfig};
+    use actinium_events::{Cause, Event, Input, Next, OutputMut, Source, ThreadsMut};
+
+    /// Numbers without end.
+    struct Endless;
+
+    impl Source for Endless {
+        type Product = u64;
+        fn next(&mut self, number: u64) -> Result<Next<u64>, Cause> {
+            Ok(Next::Event(number))
+        }
+    }
+
+    struct Forget(Input<u64>);
+
+    impl OutputMut for Forget {
+        fn write(&mut self, event: &Event<'_>) -> Result<(), Cause> {
+            drop(event.get(self.0));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_cancelled_graph_that_ends_before_its_actors_are_told_is_an_interruption() {
+        let system = System::builder().workers(1).build().unwrap();
+        let fabric = Network::new().node(FIRST);
+        let node = Node::start(system.handle(), NodeConfig::default(), move || Ok(fabric)).unwrap();
+        let (mut builder, numbers) = Builder::with_source("numbers", Endless);
+        builder.crosses(numbers);
+        builder.output_mut("forget", ThreadsMut::Serial, move |inputs| Forget(inputs.get(numbers)));
+        let processor = ClusterProcessor::new(builder, Settings::default()).nodes(1);
+        let running = processor.start(&node, &system).unwrap();
+        while running.progress() < 10 {
+            std::thread::yield_now();
+        }
+        // As a thread does that cancels and is held up between this and its message.
+        running.controls.stop_graphs();
+        let outcome = running.wait().expect("it runs").expect("it is the first");
+        assert!(outcome.run.interrupted && outcome.run.done >= 10, "{outcome:?}");
+        outcome.into_result().expect("nothing has failed");
+        node.leave();
+        system.shutdown(Shutdown::Drain);
+    }
+}
