@@ -2,7 +2,7 @@
 
 use super::event::NodeEvent;
 use super::exchange::{Exchange, Here};
-use super::frame_receiver::{FrameReceiver, FrameReceiverMsg};
+use super::frame_receiver::{FrameReceiver, FrameReceiverMsg, News};
 use super::parcel::Parcel;
 use super::peer::{Peer, Untold};
 use super::state::Inner;
@@ -68,9 +68,7 @@ impl End {
     pub(super) fn event_multihop(&mut self, inner: &Inner, event: NodeEvent) {
         let untold = matches!(event, NodeEvent::Down { .. }).then(|| Untold::new(&self.peer));
         inner.will_tell(&self.peer, event);
-        if self.receiver.send(FrameReceiverMsg::Multihop(self.peer.clone(), untold)).is_err() {
-            inner.tell_multihop(&self.peer);
-        }
+        inner.tell_behind(Some(&self.receiver), News::of(&self.peer, untold));
     }
 
     /// Calls `f` with the payload transfers of this end and their context.

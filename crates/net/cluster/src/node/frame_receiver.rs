@@ -4,7 +4,8 @@
 use super::event::NodeEvent;
 use super::inbound::Watched;
 use super::parcel::Parcel;
-use super::peer::{Peer, Untold};
+use super::peer::{Multihop, Peer, Untold};
+use crate::locks::lock;
 use crate::message::{ActorKey, Unanswered};
 use crate::payload::PayloadError;
 use actinium_actor::{Actor, Context, StopReason};
@@ -34,9 +35,8 @@ pub(crate) enum FrameReceiverMsg {
     Up,
     /// The other node is down.
     Down(NodeEvent, Untold),
-    /// In a grid: an event of a node that is no neighbour is to be told. Maybe it is the end of a
-    /// session on a link of its own.
-    Multihop(Arc<Peer>, Option<Untold>),
+    /// In a grid: events of a node that is no neighbour are to be told.
+    Multihop(News),
     /// An actor of this node that another one watches, or has watched, has ended.
     Ended(Arc<Peer>, Watched, StopReason),
     /// An actor that another node has started has ended.
@@ -47,6 +47,24 @@ pub(crate) enum FrameReceiverMsg {
     GoOn,
     /// The driver is gone: nothing more comes. The receiver drops the token that it is given.
     Last(Arc<dyn Any + Send + Sync>),
+}
+
+/// Events of a node that is no neighbour: the first so many, those that were told excepted. Later
+/// ones come with news of their own, behind the frames in between.
+pub(crate) struct News {
+    pub(super) peer: Arc<Peer>,
+    pub(super) so_far: u64,
+    /// Whether the end of a session on a link of their own is among them.
+    pub(super) _untold: Option<Untold>,
+}
+
+impl News {
+    /// All that there is of this node so far.
+    pub(super) fn of(peer: &Arc<Peer>, untold: Option<Untold>) -> Self {
+        let so_far = |multihop: &Multihop| lock(&multihop.session).events_so_far();
+        let so_far = peer.multihop.as_ref().map_or(0, so_far);
+        News { peer: peer.clone(), so_far, _untold: untold }
+    }
 }
 
 /// The behaviour of a frame receiver, which is given to it when it starts: exported actors know the

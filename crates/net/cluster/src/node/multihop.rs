@@ -24,7 +24,7 @@
 //! **No end.** No message is handed on more often than a grid has hops.
 
 use super::event::NodeEvent;
-use super::frame_receiver::{FrameReceiver, FrameReceiverMsg};
+use super::frame_receiver::{FrameReceiver, FrameReceiverMsg, News};
 use super::parcel::{FromEnvelope, Mark, Parcel};
 use super::peer::{Multihop, Peer};
 use super::receive::Receiver;
@@ -115,7 +115,9 @@ impl Inner {
         if let Some(receiver) = &receiver {
             if !session.events.is_empty() {
                 // A system that drains takes nothing from outside, here and below.
-                drop(receiver.send(FrameReceiverMsg::Multihop(peer.clone(), None)));
+                let so_far = session.events_so_far();
+                let news = News { peer: peer.clone(), so_far, _untold: None };
+                drop(receiver.send(FrameReceiverMsg::Multihop(news)));
             }
             if is_new {
                 let mark = session.wait(envelope.messages);
@@ -138,7 +140,7 @@ impl Inner {
             self.ring_for_payloads(&peer);
         }
         if receiver.is_none() {
-            self.tell_multihop(&peer);
+            self.tell_multihop(&peer, u64::MAX);
         }
         if !is_new {
             // What is dropped needs nobody to wait for it: see `sent_and_received`.
@@ -185,14 +187,20 @@ impl Inner {
         }
     }
 
-    /// Tells the queued events of a node that is no neighbour, behind what has come from it so far:
-    /// by its own receiver, if it has one.
-    pub(super) fn tell_multihop_in_order(&self, peer: &Arc<Peer>) {
-        let receiver = lock(&self.receivers).get(&peer.node).cloned();
-        let told = receiver.map(|it| it.send(FrameReceiverMsg::Multihop(peer.clone(), None)));
+    /// Tells events of a node that is no neighbour, behind what has come from it so far: by its own
+    /// receiver, if it has one.
+    pub(super) fn tell_multihop_in_order(&self, news: News) {
+        let receiver = lock(&self.receivers).get(&news.peer.node).cloned();
+        self.tell_behind(receiver.as_ref(), news);
+    }
+
+    /// Has a receiver tell events of a node that is no neighbour, behind what it is to hand over.
+    pub(super) fn tell_behind(&self, receiver: Option<&Address<FrameReceiver>>, news: News) {
+        let (peer, so_far) = (news.peer.clone(), news.so_far);
+        let told = receiver.map(|it| it.send(FrameReceiverMsg::Multihop(news)));
         // A system that drains takes nothing from outside.
         if !matches!(told, Some(Ok(()))) {
-            self.tell_multihop(peer);
+            self.tell_multihop(&peer, so_far);
         }
     }
 
@@ -250,7 +258,7 @@ impl Inner {
         if let Some((to_incarnation, say)) = bye {
             self.say_multihop(peer, multihop, to_incarnation, say);
         }
-        self.tell_multihop_in_order(peer);
+        self.tell_multihop_in_order(News::of(peer, None));
     }
 
     /// Queues an event of a node that is no neighbour: it is told behind the earlier ones.
@@ -260,12 +268,12 @@ impl Inner {
         }
     }
 
-    /// Tells the queued events of a node that is no neighbour.
-    pub(super) fn tell_multihop(&self, peer: &Peer) {
+    /// Tells the events of a node that is no neighbour that are among its first so many.
+    pub(super) fn tell_multihop(&self, peer: &Peer, so_far: u64) {
         let Some(multihop) = &peer.multihop else { return };
         let _in_order = lock(&multihop.telling);
         loop {
-            let event = lock(&multihop.session).events.pop_front();
+            let event = lock(&multihop.session).take_event(so_far);
             match event {
                 None => return,
                 Some(NodeEvent::Up(_)) => self.went_up(peer),

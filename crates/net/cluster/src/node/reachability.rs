@@ -20,7 +20,7 @@
 //! [`NodeConfig::linger`](super::NodeConfig::linger).
 
 use super::end::{End, REVIEW_NS};
-use super::frame_receiver::FrameReceiverMsg;
+use super::frame_receiver::News;
 use super::neighbours::Heard;
 use super::peer::{Multihop, Peer};
 use super::state::Inner;
@@ -161,18 +161,9 @@ impl Reachability {
         };
         let is_straight = multihop.is_straight();
         inner.end_multihop(peer, DownReason::NoWay { through: multihop.via.node }, is_straight);
-        self.tell_behind(inner, ends, multihop.back, peer);
-    }
-
-    /// Has the events of a node told, behind all messages that have come from it so far.
-    fn tell_behind(&self, inner: &Inner, ends: &Ends, back: NodeId, peer: &Arc<Peer>) {
-        let sent = ends
-            .get(&back)
-            .map(|end| end.receiver.send(FrameReceiverMsg::Multihop(peer.clone(), None)));
-        // A system that drains takes nothing from outside.
-        if !matches!(sent, Some(Ok(()))) {
-            inner.tell_multihop(peer);
-        }
+        // Behind all messages that have come from it so far.
+        let back = ends.get(&multihop.back).map(|end| &end.receiver);
+        inner.tell_behind(back, News::of(peer, None));
     }
 
     fn tell(&mut self, inner: &Arc<Inner>, ends: &Ends) {

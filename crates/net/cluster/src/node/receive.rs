@@ -372,10 +372,10 @@ impl Receiver {
         match msg {
             FrameReceiverMsg::Up => self.inner.went_up(&self.peer),
             FrameReceiverMsg::Down(event, _told) => self.inner.went_down(&self.peer, event),
-            FrameReceiverMsg::Multihop(peer, _told) if peer.node == self.peer.node => {
-                self.inner.tell_multihop(&peer);
+            FrameReceiverMsg::Multihop(news) if news.peer.node == self.peer.node => {
+                self.inner.tell_multihop(&news.peer, news.so_far);
             }
-            FrameReceiverMsg::Multihop(peer, _told) => self.inner.tell_multihop_in_order(&peer),
+            FrameReceiverMsg::Multihop(news) => self.inner.tell_multihop_in_order(news),
             FrameReceiverMsg::Last(ending) => {
                 // Actors that answer late keep this one.
                 self.actors = Vec::new();

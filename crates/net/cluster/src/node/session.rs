@@ -73,6 +73,8 @@ pub(super) struct Session {
     /// Those of which some are lost, although the session goes on.
     pub(super) lost_kept: Kept,
     pub(super) events: VecDeque<NodeEvent>,
+    /// The number of events that have left it, in all sessions.
+    events_taken: u64,
 }
 
 impl Session {
@@ -101,6 +103,7 @@ impl Session {
             kept: Kept::default(),
             lost_kept: Kept::default(),
             events: VecDeque::new(),
+            events_taken: 0,
         }
     }
 
@@ -111,6 +114,21 @@ impl Session {
     /// This end's incarnation, in which it is up or will be.
     pub(super) fn incarnation(&self) -> u64 {
         self.incarnation
+    }
+
+    /// The number of events so far, in all sessions.
+    pub(super) fn events_so_far(&self) -> u64 {
+        self.events_taken + self.events.len() as u64
+    }
+
+    /// Takes the next event, if it was one of the first `so_far`.
+    pub(super) fn take_event(&mut self, so_far: u64) -> Option<NodeEvent> {
+        if self.events_taken >= so_far {
+            return None;
+        }
+        let event = self.events.pop_front()?;
+        self.events_taken += 1;
+        Some(event)
     }
 
     /// Whether all that was sent has arrived or is known to be lost.
@@ -337,6 +355,7 @@ impl Session {
             is_over: self.is_over,
             lost_kept: std::mem::take(&mut self.lost_kept),
             events: std::mem::take(&mut self.events),
+            events_taken: self.events_taken,
             ..Session::new(self.node, self.incarnation + 1)
         };
     }
@@ -441,6 +460,20 @@ mod tests {
         assert!(a.is_drained());
         assert_eq!(a.events.pop_front(), Some(NodeEvent::LostThere(B, gap)));
         assert!(!b.is_busy());
+    }
+
+    #[test]
+    fn news_tell_no_event_that_came_after_them() {
+        let (mut a, mut b) = (Session::new(B, 10), Session::new(A, 20));
+        meet(&mut a, &mut b);
+        let up = a.events_so_far();
+        a.end(DownReason::Straight, none);
+        let down = a.events_so_far();
+        assert_eq!((a.take_event(up), a.take_event(up)), (Some(NodeEvent::Up(B)), None));
+        assert!(matches!(a.take_event(down), Some(NodeEvent::Down { .. })));
+        // Those of later sessions are behind them.
+        meet(&mut b, &mut a);
+        assert_eq!((a.take_event(down), a.events_so_far()), (None, down + 1));
     }
 
     #[test]

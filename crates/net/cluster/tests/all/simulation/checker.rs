@@ -164,7 +164,10 @@ impl World {
                 for (me, outcome) in std::mem::take(&mut self.ended) {
                     let Outcome::Owner(owner) = outcome else { continue };
                     missing -= 1;
-                    told.insert(owner.map_err(|error| error.to_string()));
+                    // That too much waits for a node just now may always be.
+                    if !matches!(owner, Err(RemoteAskError::Full(_))) {
+                        told.insert(owner.map_err(|error| error.to_string()));
+                    }
                     self.books.trace.note((me, format!("{told:?}")));
                 }
             }
