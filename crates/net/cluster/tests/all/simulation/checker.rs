@@ -61,6 +61,21 @@ impl World {
         }
     }
 
+    /// An actor that moves waits up to a minute for a node that never came, and so does who looks
+    /// for one.
+    fn wait_for_moves(&mut self, n: usize) {
+        let is_asking = |world: &Self| {
+            let up = world.hosts[n].up.as_ref();
+            up.is_some_and(|up| up.node.stats().peers.iter().any(|peer| peer.requests > 0))
+        };
+        for _ in 0..600 {
+            if self.scenario.odds.moves == 0 || !is_asking(self) {
+                return;
+            }
+            self.step(1_000 * MS);
+        }
+    }
+
     /// Goes on until there is nothing that is not as it should be.
     fn until_right(&mut self, what: &str, wrong: fn(&mut Self) -> Option<String>) {
         let mut is = None;
@@ -312,6 +327,7 @@ impl World {
         let steps = 4 * DOWN_AFTER_NS / MS;
         (0..steps).for_each(|_| self.in_peace());
         self.until_right("requests end", Self::requests_that_are_open);
+        self.wait_for_moves(last);
         let who = self.hosts[last].who;
         for (of, node, told) in self.books.watches_of(who) {
             let is_here = node == last as u32;
