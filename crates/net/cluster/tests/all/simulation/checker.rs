@@ -68,6 +68,7 @@ impl World {
             let up = world.hosts[n].up.as_ref();
             up.is_some_and(|up| up.node.stats().peers.iter().any(|peer| peer.requests > 0))
         };
+        // A step takes a tenth of a second at least.
         for _ in 0..600 {
             if self.scenario.odds.moves == 0 || !is_asking(self) {
                 return;
